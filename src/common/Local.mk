@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: BSD-3-Clause
+noinst_LTLIBRARIES += libdnet_common.la
+libdnet_common_la_SOURCES = \
+	include/dimmnet/status.def \
+	include/dimmnet/status.h \
+	src/common/log.c \
+	src/common/log.h \
+	src/common/status.c
