@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A NIC as one process sees it: the memory map of the data sheet (section 3), reduced to the areas of
+ * one WID, and the three things an emulated NIC needs that a board would get for free.
+ *
+ * Host stores and host loads of the register pages go through two pointers, because several offsets
+ * hold one register for stores and another for loads (0x700: Head and Tail).  On a board both pointers
+ * are the same page.  After a store the host calls dnet_reg_store(), which tells the NIC when the
+ * register is one whose store has an effect of its own.
+ *
+ * Threads: a device belongs to one process and is used by one thread at a time.
+ */
+#ifndef DIMMNET_DEVICE_H
+#define DIMMNET_DEVICE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dimmnet/format.h"
+#include "dimmnet/status.h"
+
+/** Register offsets: DNET_UREG_<NAME> in the User Register page, DNET_SREG_<NAME> in the System page. */
+enum {
+#define DNET_REGISTER(page, name, offset, access, reset, effect, clause, title) \
+    DNET_##page##_##name = (offset),
+#include "dimmnet/registers.def"
+#undef DNET_REGISTER
+    DNET_REGISTER_END_
+};
+
+/** Sizes of the areas of one WID.  The prototype profile has the data sheet's. */
+typedef struct {
+    uint32_t ww_count;      /* Write Windows of DNET_WINDOW_BYTES each */
+    uint32_t pw_count;      /* Prefetch Windows of DNET_WINDOW_BYTES each */
+    uint32_t llcm_bytes;
+    uint32_t lh_entries;    /* power of two; one stays unused */
+    uint32_t flow_entries;  /* power of two; 0: this NIC has no flow ring (prototype) */
+    uint32_t aperture_slots; /* 0: no apertures (prototype) */
+    uint64_t sodimm_bytes;  /* own half of the SO-DIMM space */
+} dnet_geometry_t;
+
+typedef struct dnet_device dnet_device_t;
+
+typedef struct {
+    /** The host has stored to (or, for Controller Reset, loaded from) register `offset` of a page. */
+    void (*kick)(dnet_device_t *dev, uint32_t offset, bool system_page);
+    /** Let the NIC go on with requests that wait for room elsewhere. */
+    void (*run)(dnet_device_t *dev);
+    /**
+     * Sleep until something may have arrived for this WID, or timeout_us have passed.
+     * still_idle(arg) is called once after the NIC has been told to wake the process; the sleep is
+     * skipped when it returns false.
+     */
+    void (*sleep)(dnet_device_t *dev, uint32_t timeout_us, bool (*still_idle)(void *), void *arg);
+    void (*close)(dnet_device_t *dev);
+} dnet_device_ops_t;
+
+struct dnet_device {
+    const dnet_device_ops_t *ops;
+    uint8_t *ww;                    /* Write Windows, store only */
+    const uint8_t *pw;              /* Prefetch Windows, load only */
+    uint8_t *llcm;                  /* load and store, any size */
+    const dnet_lh_entry_t *lh;      /* LH Buffer, load only */
+    uint8_t *ureg_store;            /* User Register page */
+    const uint8_t *ureg_load;
+    uint8_t *sreg_store;            /* System Register page; NULL: not privileged */
+    const uint8_t *sreg_load;
+    const dnet_flow_entry_t *flow;  /* flow ring; NULL in the prototype profile */
+    uint8_t *sodimm;                /* own SO-DIMM area mapped into the host (extension); else NULL */
+    dnet_geometry_t geometry;
+    unsigned wid;                   /* 0 or 1 */
+};
+
+/** Values of the Flow Mode register (extension; docs/protocol.md section 6). */
+typedef enum {
+    DNET_FLOW_MODE_STALL = 0, /* full rings stall reception, as the data sheet says */
+    DNET_FLOW_MODE_STOP = 1,  /* full rings stop exactly the sender that hit the limit */
+    DNET_FLOW_MODE_PAUSED = 2, /* not ready: every sender is stopped */
+} dnet_flow_mode_t;
+
+/** Result field of the Stop Report register: what became of the last request of this WID. */
+typedef enum {
+    DNET_REPORT_DELIVERED = 0,
+    DNET_REPORT_STOPPED = 1,     /* [63:32] = bytes of the primitive that were delivered before */
+    DNET_REPORT_UNREACHABLE = 2, /* no NIC has that LID, or its process is gone */
+} dnet_report_t;
+
+static inline void dnet_reg_store_quiet(dnet_device_t *dev, uint32_t offset, uint64_t value)
+{
+    /* Release: what the host did before (freeing ring entries) is done before the NIC sees it.
+     * Pairs with the acquire loads of registers in the NIC. */
+    atomic_store_explicit((_Atomic uint64_t *) (void *) (dev->ureg_store + offset), value,
+                          memory_order_release);
+}
+
+/** Store to a user register; `offset` is a DNET_UREG_ constant. */
+static inline void dnet_reg_store(dnet_device_t *dev, uint32_t offset, uint64_t value)
+{
+    dnet_reg_store_quiet(dev, offset, value);
+    dev->ops->kick(dev, offset, false);
+}
+
+static inline uint64_t dnet_reg_load(const dnet_device_t *dev, uint32_t offset)
+{
+    return atomic_load_explicit((const _Atomic uint64_t *) (const void *) (dev->ureg_load + offset),
+                                memory_order_acquire);
+}
+
+#endif

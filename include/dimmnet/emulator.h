@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Making and joining emulated NICs.  An emulated NIC is one shared-memory segment; its Core Logic runs
+ * inside the processes that use it.
+ */
+#ifndef DIMMNET_EMULATOR_H
+#define DIMMNET_EMULATOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "dimmnet/device.h"
+#include "dimmnet/status.h"
+
+typedef enum {
+    DNET_PROFILE_PROTOTYPE, /* exactly the data sheet's sizes and rules */
+    DNET_PROFILE_EXTENDED,  /* same formats and rules; larger rings, apertures, flow ring */
+} dnet_profile_t;
+
+typedef struct dnet_emu_nic dnet_emu_nic_t;
+
+typedef struct {
+    dnet_profile_t profile;
+    uint16_t lid;         /* what the Subnet Manager assigned; shown in SMA LID */
+    bool no_pgid_check;   /* receivers accept every PGID (OP-13) */
+    bool strict_swid;     /* BOTF images get their SWID from the register page used (OP-14) */
+    bool rc_skip_errors;  /* RC goes on at the next first line after an error (OP-42) */
+} dnet_emu_config_t;
+
+/** Where a NIC's segment can be found: enough for another process of the same user to attach. */
+typedef struct {
+    int32_t pid;      /* owner */
+    int32_t fd;       /* the owner's descriptor of the segment */
+    uint64_t id;      /* random; a segment with another id is not the one meant */
+    uint16_t lid;
+} dnet_emu_locator_t;
+
+/**
+ * Make a NIC: a sealed memfd segment of this process, mode 0600, every page the NIC will touch at
+ * once reserved.
+ *
+ * @return DNET_OK; DNET_ERR_NO_MEMORY (logged with bytes needed and available); DNET_ERR_SYSTEM
+ */
+dnet_status_t dnet_emu_create(const dnet_emu_config_t *config, dnet_emu_nic_t **nic_p);
+
+/** Locator of a NIC, to be sent to other processes. */
+void dnet_emu_locate(const dnet_emu_nic_t *nic, dnet_emu_locator_t *locator_p);
+
+/**
+ * Join a NIC made by another process of the same user.
+ *
+ * @return DNET_OK; DNET_ERR_PEER_DEAD (owner has ended); DNET_ERR_FORMAT (not a NIC segment, wrong
+ *         version or id); DNET_ERR_SYSTEM (permission), each logged
+ */
+dnet_status_t dnet_emu_attach(const dnet_emu_locator_t *locator, dnet_emu_nic_t **nic_p);
+
+/** Leave a NIC; the segment goes when its last process has left. */
+void dnet_emu_detach(dnet_emu_nic_t *nic);
+
+/**
+ * The areas of one WID as a device.
+ *
+ * @param wid         0 or 1
+ * @param privileged  also map the System Register page (the process that brings the NIC up)
+ * @return DNET_OK; DNET_ERR_STATE (another process has this WID open); DNET_ERR_NO_MEMORY
+ */
+dnet_status_t dnet_emu_open(dnet_emu_nic_t *nic, unsigned wid, bool privileged, dnet_device_t **dev_p);
+
+/**
+ * Tell this process's switch interface where a LID lives.  Nothing is mapped before the first packet.
+ * The device's own LID is routed by itself (loopback).
+ */
+dnet_status_t dnet_emu_route(dnet_emu_nic_t *nic, const dnet_emu_locator_t *locator);
+
+/**
+ * Reserve memory for part of the own SO-DIMM area, so that a full machine says so now.
+ *
+ * @param offset,len  bytes in the area of `dev`
+ * @return DNET_OK; DNET_ERR_NO_MEMORY (logged with bytes needed and available)
+ */
+dnet_status_t dnet_emu_reserve(dnet_device_t *dev, uint64_t offset, uint64_t len);
+
+/** May this process copy straight into and out of that process's memory?  Tried with a real copy. */
+bool dnet_emu_can_copy_direct(const dnet_emu_nic_t *nic, uint16_t lid, unsigned wid);
+
+#endif

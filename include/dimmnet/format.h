@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Bit formats of the NIC: requests, packet headers, receive status, LH entries, flow-ring entries.
+ *
+ * All words are 64 bits, little endian.  Source: data sheet sections 5 (requests), 7 (packets),
+ * 8 (status), 9 (AMT) and 10 (LHS).  Every position stands once, in the tables below; the driver and
+ * the emulated NIC both use them and nothing else.
+ */
+#ifndef DIMMNET_FORMAT_H
+#define DIMMNET_FORMAT_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One field: lowest bit and width. */
+#define DNET_FIELD_MASK(shift, width) (((width) >= 64 ? ~0ull : ((1ull << (width)) - 1)) << (shift))
+#define DNET_GET_(word, shift, width) (((uint64_t) (word) >> (shift)) & DNET_FIELD_MASK(0, width))
+#define DNET_PUT_(value, shift, width) \
+    (((uint64_t) (value) & DNET_FIELD_MASK(0, width)) << (shift))
+/* DNET_GET(word, RQ_SIZE), DNET_PUT(value, RQ_SIZE): the field lists below supply shift and width. */
+#define DNET_GET(word, field) DNET_GET_(word, DNET_##field##_SHIFT, DNET_##field##_WIDTH)
+#define DNET_PUT(value, field) DNET_PUT_(value, DNET_##field##_SHIFT, DNET_##field##_WIDTH)
+#define DNET_MASK(field) DNET_FIELD_MASK(DNET_##field##_SHIFT, DNET_##field##_WIDTH)
+
+typedef enum {
+#define DNET_PRIMITIVE(name, code, family, access) DNET_PRIM_##name = (code),
+#include "dimmnet/primitives.def"
+#undef DNET_PRIMITIVE
+} dnet_prim_t;
+
+enum {
+/* Request, Lower half (5.1). */
+#define DNET_FORMAT_FIELD(name, shift, width) DNET_##name##_SHIFT = (shift), DNET_##name##_WIDTH = (width),
+#include "dimmnet/format.def"
+#undef DNET_FORMAT_FIELD
+    DNET_FORMAT_END_
+};
+
+/* Identifiers of a 66-bit line (7.1). */
+typedef enum { DNET_LINE_FIRST = 1, DNET_LINE_LAST = 2, DNET_LINE_MIDDLE = 3 } dnet_line_t;
+
+#define DNET_LINE_BYTES 8u
+#define DNET_WINDOW_BYTES 512u
+#define DNET_LH_ENTRY_BYTES 64u
+#define DNET_LH_DATA_BYTES 48u /* user data in an LH entry, behind envelope and pointer/size (10.2) */
+#define DNET_ENVELOPE_BYTES 8u
+#define DNET_STATUS_BYTES 16u
+#define DNET_PACKET_MAX_BYTES 4088u /* 12-bit Packet Size, whole lines (OP-10) */
+#define DNET_COPY_MARKER 0xffffffffu /* DSTOff of a copy's VL half, SRCOff of its VS half (6.8) */
+#define DNET_PROCESSES_PER_NIC 2u
+#define DNET_LID_UNICAST_LAST 0xBFFFu
+#define DNET_NODES_MAX 3071u /* CLIDs 0x001..0xBFF (OP-06) */
+
+/** CLID of a LID: drops LID[11:8] (section 2, OP-05). */
+static inline uint16_t dnet_lid_to_clid(uint16_t lid)
+{
+    return (uint16_t) (((lid >> 4) & 0xf00) | (lid & 0xff));
+}
+
+/** LID of a CLID; the broadcast CLID 0xfff gives 0xffff. */
+static inline uint16_t dnet_clid_to_lid(uint16_t clid)
+{
+    return (uint16_t) (((clid & 0xf00) << 4) | (clid == 0xfff ? 0x0f00 : 0) | (clid & 0xff));
+}
+
+/** The LID of node number `node` (1..3071): the n-th LID that survives the CLID round trip. */
+static inline uint16_t dnet_node_to_lid(uint16_t node)
+{
+    return dnet_clid_to_lid(node);
+}
+
+/** An entry of the LH Buffer (10.2). */
+typedef struct {
+    uint64_t envelope; /* +0x00 Context, Valid, Complete, Rank, Tag */
+    uint64_t where;    /* +0x08 Pointer [63:32], Size [31:0] */
+    uint8_t data[DNET_LH_DATA_BYTES]; /* +0x10 */
+} dnet_lh_entry_t;
+_Static_assert(sizeof(dnet_lh_entry_t) == DNET_LH_ENTRY_BYTES, "an LH entry is one cache line");
+
+/** An entry of the receive status ring (8): a request pair with changed meanings. */
+typedef struct {
+    uint64_t lower; /* +0x00 */
+    uint64_t upper; /* +0x08 */
+} dnet_status_entry_t;
+_Static_assert(sizeof(dnet_status_entry_t) == DNET_STATUS_BYTES, "status entry size");
+
+/** Kinds of flow-ring entries (docs/protocol.md section 6). */
+typedef enum {
+    DNET_FLOW_STOPPED = 1, /* receiver side: this NIC stopped that sender; it waits for RESEND */
+    DNET_FLOW_RESEND = 2,  /* sender side: that receiver grants `credits` packets */
+} dnet_flow_kind_t;
+
+/** An entry of the flow ring (extension).  `word` is written last; its VALID bit flips every lap. */
+typedef struct {
+    uint64_t word; /* +0x00 FLOW_* fields */
+    uint64_t arg;  /* +0x08 STOPPED: bytes the packet needed; RESEND: second word of the packet */
+} dnet_flow_entry_t;
+_Static_assert(sizeof(dnet_flow_entry_t) == 16, "flow entry size");
+
+#ifdef __cplusplus
+}
+#endif
+#endif
