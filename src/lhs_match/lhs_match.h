@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * MPI matching over LHS envelopes: receives that wait for a message (posted) and messages that wait for
+ * a receive (unexpected).  Pure logic: no NIC, no allocation, no locks; items are embedded in the
+ * caller's objects.
+ *
+ * An envelope is the 64-bit word at the start of an LH entry (data sheet 10.1): Context [63:48],
+ * Rank [45:32], Tag [31:0]; bits 47 and 46 (Valid, Complete) are not part of the match.  A wanted
+ * envelope has a mask: only bits set in the mask are compared.  Any-source clears the Rank bits, any-tag
+ * clears Tag bits; Context is always compared.
+ *
+ * Rules (MPI 4.0 section 3.5): of the posted receives a message matches, the one posted first takes it;
+ * of the unexpected messages a receive matches, the one that arrived first is taken.
+ *
+ * Threads: one caller at a time.
+ */
+#ifndef DNET_LHS_MATCH_H
+#define DNET_LHS_MATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dimmnet/format.h"
+
+#define DNET_MATCH_BITS (~(DNET_MASK(LH_VALID) | DNET_MASK(LH_COMPLETE)))
+#define DNET_MATCH_ANY_SOURCE (DNET_MATCH_BITS & ~DNET_MASK(LH_RANK))
+#define DNET_MATCH_ANY_TAG (DNET_MATCH_BITS & ~DNET_MASK(LH_TAG))
+
+/** A posted receive or an unexpected message; embedded in the caller's object. */
+typedef struct dnet_match_item {
+    struct dnet_match_item *next, *prev; /* private */
+    uint64_t envelope; /* the message's, or the wanted one */
+    uint64_t mask;     /* posted receives: bits to compare */
+    uint64_t order;    /* private: arrival or posting order */
+} dnet_match_item_t;
+
+typedef struct {
+    dnet_match_item_t *head, *tail;
+} dnet_match_list_t;
+
+#define DNET_MATCH_BINS 64u
+
+/** Both queues of one process.  Bins by (context, rank); receives from any source in a list of their own. */
+typedef struct {
+    dnet_match_list_t posted[DNET_MATCH_BINS];
+    dnet_match_list_t posted_any;
+    dnet_match_list_t unexpected[DNET_MATCH_BINS];
+    uint64_t order;
+    uint32_t posted_count;
+    uint32_t unexpected_count;
+} dnet_match_t;
+
+void dnet_match_init(dnet_match_t *m);
+
+/**
+ * A message has arrived: take the first posted receive it matches.
+ *
+ * @param envelope  the message's envelope word; bits 47 and 46 are ignored
+ * @return the receive, removed from the posted queue; NULL: none matches
+ */
+dnet_match_item_t *dnet_match_arrive(dnet_match_t *m, uint64_t envelope);
+
+/** Keep an unexpected message; item->envelope is set by the caller. */
+void dnet_match_keep(dnet_match_t *m, dnet_match_item_t *item);
+
+/**
+ * A receive is about to be posted: take the first unexpected message it matches.
+ *
+ * @return the message, removed from the unexpected queue; NULL: none matches
+ */
+dnet_match_item_t *dnet_match_take(dnet_match_t *m, uint64_t envelope, uint64_t mask);
+
+/** As dnet_match_take(), but the message stays where it is (probe). */
+dnet_match_item_t *dnet_match_peek(dnet_match_t *m, uint64_t envelope, uint64_t mask);
+
+/** Post a receive; item->envelope and item->mask are set by the caller. */
+void dnet_match_post(dnet_match_t *m, dnet_match_item_t *item);
+
+/** Withdraw a posted receive (cancel).  The item must be in the posted queue. */
+void dnet_match_withdraw(dnet_match_t *m, dnet_match_item_t *item);
+
+/** Call fn on every posted receive, then on every unexpected message, in bin order; for dumps. */
+void dnet_match_walk(const dnet_match_t *m,
+                     void (*fn)(void *arg, const dnet_match_item_t *item, bool posted), void *arg);
+
+#endif
