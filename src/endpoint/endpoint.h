@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Tagged messages between the processes of a job, over DIMMnet NICs.
+ *
+ * An endpoint is one process's end.  It knows peers (by rank in the job), envelopes (data sheet 10.1:
+ * context, rank, tag), byte ranges and completion callbacks, and nothing of MPI's objects.
+ *
+ * Life: dnet_ep_open(), dnet_ep_address(), exchange of all addresses by the caller's means,
+ * dnet_ep_connect(), traffic, dnet_ep_close().
+ *
+ * Threads: one caller at a time.  Callbacks run inside the endpoint's functions, in the caller's thread;
+ * they may start new operations.
+ *
+ * Wire formats: docs/protocol.md.
+ */
+#ifndef DNET_ENDPOINT_H
+#define DNET_ENDPOINT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "dimmnet/format.h"
+#include "dimmnet/status.h"
+#include "lhs_match/lhs_match.h"
+
+typedef struct dnet_ep dnet_ep_t;
+
+/** Largest header of an active message, bytes. */
+#define DNET_EP_AM_HEADER_MAX 1024u
+/** Tag bits an application may use; bit 31 of the envelope's Tag belongs to the endpoint. */
+#define DNET_EP_TAG_BITS 31u
+#define DNET_EP_RANK_MAX ((1u << DNET_LH_RANK_WIDTH) - 1)
+
+/** The envelope word of a message or a receive. */
+static inline uint64_t dnet_ep_envelope(uint16_t context, uint32_t rank, uint32_t tag)
+{
+    return DNET_PUT(context, LH_CONTEXT) | DNET_PUT(rank, LH_RANK) |
+           DNET_PUT(tag & 0x7fffffffu, LH_TAG);
+}
+
+static inline uint32_t dnet_ep_envelope_rank(uint64_t envelope)
+{
+    return (uint32_t) DNET_GET(envelope, LH_RANK);
+}
+
+static inline uint32_t dnet_ep_envelope_tag(uint64_t envelope)
+{
+    return (uint32_t) DNET_GET(envelope, LH_TAG) & 0x7fffffffu;
+}
+
+/** Where a process can be reached; a plain value that may be sent to others of the same host. */
+typedef struct {
+    uint32_t version;
+    int32_t pid;
+    int32_t nic_fd;   /* descriptor of the NIC segment in process pid; -1: made by rank nic_owner */
+    uint32_t rank;
+    uint32_t nic_owner;
+    uint16_t lid;
+    uint16_t wid;
+    uint64_t nic_id;
+    uint64_t host_id; /* equal on processes that share memory */
+} dnet_ep_address_t;
+_Static_assert(sizeof(dnet_ep_address_t) == 40, "address layout");
+
+typedef struct {
+    uint32_t rank;  /* in the job */
+    uint32_t size;  /* processes of the job */
+    uint64_t job;   /* same value in every process of the job; gives the PGID */
+} dnet_ep_config_t;
+
+typedef struct dnet_ep_request dnet_ep_request_t;
+
+/**
+ * A request is finished.
+ *
+ * @param status  DNET_OK; DNET_ERR_TRUNCATED (receive: the buffer was filled, the rest is lost);
+ *                DNET_ERR_PEER_DEAD
+ */
+typedef void (*dnet_ep_complete_fn)(dnet_ep_request_t *req, dnet_status_t status);
+
+/** One operation under way; embedded in the caller's object, which must live until `complete` runs. */
+struct dnet_ep_request {
+    dnet_match_item_t match; /* private; first member */
+    dnet_ep_complete_fn complete; /* set by the caller before the operation starts */
+    /* Results of a receive, valid when it is finished. */
+    uint64_t envelope;
+    size_t len_bytes; /* bytes put into the buffer */
+    size_t sent_bytes; /* bytes the sender sent */
+    /* Private. */
+    void *buf;
+    size_t cap_bytes;
+    void *op;
+};
+
+/** A message taken out of the unexpected queue by dnet_ep_mprobe(). */
+typedef struct dnet_ep_message dnet_ep_message_t;
+
+typedef struct {
+    uint64_t envelope;
+    size_t len_bytes;
+} dnet_ep_probe_t;
+
+/**
+ * An active message has arrived.
+ *
+ * @param header, data  valid during the call only; `data` is whole and contiguous
+ */
+typedef void (*dnet_ep_am_fn)(void *arg, uint32_t peer, uint16_t id, const void *header,
+                              size_t header_len, const void *data, size_t len);
+
+/**
+ * Make this process's end: on even ranks a NIC, on odd ranks nothing yet.
+ *
+ * Reads DIMMNET_* options (docs/options.md); a malformed value is logged with what is allowed.
+ *
+ * @return DNET_OK; DNET_ERR_LIMIT (more ranks than the NIC can address); DNET_ERR_NO_MEMORY;
+ *         DNET_ERR_FORMAT (option); DNET_ERR_SYSTEM; each logged
+ */
+dnet_status_t dnet_ep_open(const dnet_ep_config_t *config, dnet_ep_t **ep_p);
+
+void dnet_ep_address(const dnet_ep_t *ep, dnet_ep_address_t *address_p);
+
+/**
+ * Learn where the others are.  Nothing is mapped for a peer before its first message.
+ *
+ * @param addresses  config.size addresses in rank order; copied as far as needed
+ * @return DNET_OK; DNET_ERR_LIMIT (a rank on another host); DNET_ERR_PEER_DEAD; DNET_ERR_SYSTEM
+ */
+dnet_status_t dnet_ep_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses);
+
+/** True while something this process has sent is not yet in the hands of its receiver. */
+bool dnet_ep_busy(const dnet_ep_t *ep);
+
+/** Print statistics if asked to, leave the NIC, free everything. */
+void dnet_ep_close(dnet_ep_t *ep);
+
+/**
+ * Send a message.
+ *
+ * @param envelope  dnet_ep_envelope()
+ * @param sync      finish only when a receive has matched
+ * @param req       used only when DNET_IN_PROGRESS is returned; complete must be set
+ * @return DNET_OK          finished: buf may be reused, req was not touched
+ *         DNET_IN_PROGRESS req->complete will be called; buf must stay until then
+ *         DNET_ERR_NO_MEMORY
+ */
+dnet_status_t dnet_ep_send(dnet_ep_t *ep, uint32_t peer, uint64_t envelope, const void *buf,
+                           size_t len, bool sync, dnet_ep_request_t *req);
+
+/**
+ * Receive a message.
+ *
+ * @param envelope, mask  wanted envelope and bits to compare (DNET_MATCH_*)
+ * @return DNET_OK or DNET_ERR_TRUNCATED  finished at once; results in req, complete is not called
+ *         DNET_IN_PROGRESS               req->complete will be called
+ */
+dnet_status_t dnet_ep_recv(dnet_ep_t *ep, uint64_t envelope, uint64_t mask, void *buf, size_t len,
+                           dnet_ep_request_t *req);
+
+/** Withdraw a receive.  @return true: it is out of the queue and complete will not be called */
+bool dnet_ep_cancel_recv(dnet_ep_t *ep, dnet_ep_request_t *req);
+
+/** Look for a message without taking it.  @return DNET_OK, or DNET_NOT_FOUND */
+dnet_status_t dnet_ep_probe(dnet_ep_t *ep, uint64_t envelope, uint64_t mask, dnet_ep_probe_t *probe_p);
+
+/** Take a message out of the queue, to be received by dnet_ep_mrecv().  @return as dnet_ep_probe() */
+dnet_status_t dnet_ep_mprobe(dnet_ep_t *ep, uint64_t envelope, uint64_t mask,
+                             dnet_ep_probe_t *probe_p, dnet_ep_message_t **message_p);
+
+/** Receive a message taken by dnet_ep_mprobe(); the handle is used up.  @return as dnet_ep_recv() */
+dnet_status_t dnet_ep_mrecv(dnet_ep_t *ep, dnet_ep_message_t *message, void *buf, size_t len,
+                            dnet_ep_request_t *req);
+
+/** Set the function that gets active messages. */
+void dnet_ep_am_register(dnet_ep_t *ep, dnet_ep_am_fn fn, void *arg);
+
+/**
+ * Send an active message.  The header is copied; data must stay until the request is finished.
+ *
+ * @param header_len  0..DNET_EP_AM_HEADER_MAX
+ * @return as dnet_ep_send()
+ */
+dnet_status_t dnet_ep_am_send(dnet_ep_t *ep, uint32_t peer, uint16_t id, const void *header,
+                              size_t header_len, const void *data, size_t len,
+                              dnet_ep_request_t *req);
+
+/**
+ * Receive what has arrived, resend what was stopped, finish what can be finished.
+ *
+ * After many calls in quick succession that found nothing the caller's time slice is given away, and
+ * later the process sleeps for up to a millisecond or until something arrives.
+ *
+ * @param did_p  set to true when anything happened, else unchanged
+ * @return DNET_OK; DNET_ERR_PEER_DEAD (logged, once, with the rank)
+ */
+dnet_status_t dnet_ep_progress(dnet_ep_t *ep, bool *did_p);
+
+/** Counters of an endpoint; the list is counters.def. */
+typedef struct {
+#define DNET_EP_COUNTER(name, title) uint64_t name;
+#include "endpoint/counters.def"
+#undef DNET_EP_COUNTER
+} dnet_ep_counters_t;
+
+const dnet_ep_counters_t *dnet_ep_counters(const dnet_ep_t *ep);
+
+/** Who waits for whom: posted receives, unexpected messages, stopped peers, sends under way. */
+void dnet_ep_dump(dnet_ep_t *ep, FILE *out);
+
+#endif
