@@ -7,10 +7,15 @@
  * An envelope is the 64-bit word at the start of an LH entry (data sheet 10.1): Context [63:48],
  * Rank [45:32], Tag [31:0]; bits 47 and 46 (Valid, Complete) are not part of the match.  A wanted
  * envelope has a mask: only bits set in the mask are compared.  Any-source clears the Rank bits, any-tag
- * clears Tag bits; Context is always compared.
+ * clears Tag bits; Context is always compared, so a mask has all Context bits set.
  *
  * Rules (MPI 4.0 section 3.5): of the posted receives a message matches, the one posted first takes it;
  * of the unexpected messages a receive matches, the one that arrived first is taken.
+ *
+ *   posted[bin(context, rank)]   receives from one source, in posting order
+ *   posted_any                   receives from any source, in posting order; `order` merges the two
+ *   unexpected[bin(...)]         messages, in order of arrival: what a receive from one source looks at
+ *   arrivals[bin(context)]       the same messages: what a receive from any source looks at
  *
  * Threads: one caller at a time.
  */
@@ -26,30 +31,37 @@
 #define DNET_MATCH_ANY_SOURCE (DNET_MATCH_BITS & ~DNET_MASK(LH_RANK))
 #define DNET_MATCH_ANY_TAG (DNET_MATCH_BITS & ~DNET_MASK(LH_TAG))
 
+/** A place in a ring of items; an empty ring is a head that points at itself. */
+typedef struct dnet_match_link {
+    struct dnet_match_link *next, *prev;
+} dnet_match_link_t;
+
 /** A posted receive or an unexpected message; embedded in the caller's object. */
-typedef struct dnet_match_item {
-    struct dnet_match_item *next, *prev; /* private */
-    uint64_t envelope; /* the message's, or the wanted one */
-    uint64_t mask;     /* posted receives: bits to compare */
-    uint64_t order;    /* private: arrival or posting order */
+typedef struct {
+    dnet_match_link_t bin;     /* private: posted[], posted_any or unexpected[] */
+    dnet_match_link_t arrival; /* private: arrivals[]; unused while posted */
+    uint64_t envelope;         /* the message's, or the wanted one */
+    uint64_t mask;             /* posted receives: bits to compare */
+    uint64_t order;            /* private: number of the posting */
 } dnet_match_item_t;
 
-typedef struct {
-    dnet_match_item_t *head, *tail;
-} dnet_match_list_t;
+#define DNET_MATCH_BIN_BITS 6u
+#define DNET_MATCH_BINS (1u << DNET_MATCH_BIN_BITS)
+#define DNET_MATCH_CONTEXT_BIN_BITS 4u
+#define DNET_MATCH_CONTEXT_BINS (1u << DNET_MATCH_CONTEXT_BIN_BITS)
 
-#define DNET_MATCH_BINS 64u
-
-/** Both queues of one process.  Bins by (context, rank); receives from any source in a list of their own. */
+/** Both queues of one process.  Must not be moved: its rings point into it. */
 typedef struct {
-    dnet_match_list_t posted[DNET_MATCH_BINS];
-    dnet_match_list_t posted_any;
-    dnet_match_list_t unexpected[DNET_MATCH_BINS];
-    uint64_t order;
+    dnet_match_link_t posted[DNET_MATCH_BINS];
+    dnet_match_link_t posted_any;
+    dnet_match_link_t unexpected[DNET_MATCH_BINS];
+    dnet_match_link_t arrivals[DNET_MATCH_CONTEXT_BINS];
+    uint64_t order; /* number of postings so far */
     uint32_t posted_count;
     uint32_t unexpected_count;
 } dnet_match_t;
 
+/** Make both queues empty; the first call, before any other. */
 void dnet_match_init(dnet_match_t *m);
 
 /**
@@ -60,12 +72,14 @@ void dnet_match_init(dnet_match_t *m);
  */
 dnet_match_item_t *dnet_match_arrive(dnet_match_t *m, uint64_t envelope);
 
-/** Keep an unexpected message; item->envelope is set by the caller. */
+/** Keep an unexpected message; item->envelope is set by the caller, the memory stays the caller's. */
 void dnet_match_keep(dnet_match_t *m, dnet_match_item_t *item);
 
 /**
  * A receive is about to be posted: take the first unexpected message it matches.
  *
+ * @param envelope  the wanted envelope
+ * @param mask      bits to compare: DNET_MATCH_BITS, or with Rank or Tag bits cleared
  * @return the message, removed from the unexpected queue; NULL: none matches
  */
 dnet_match_item_t *dnet_match_take(dnet_match_t *m, uint64_t envelope, uint64_t mask);
@@ -73,7 +87,7 @@ dnet_match_item_t *dnet_match_take(dnet_match_t *m, uint64_t envelope, uint64_t 
 /** As dnet_match_take(), but the message stays where it is (probe). */
 dnet_match_item_t *dnet_match_peek(dnet_match_t *m, uint64_t envelope, uint64_t mask);
 
-/** Post a receive; item->envelope and item->mask are set by the caller. */
+/** Post a receive; item->envelope and item->mask are set by the caller, the memory stays the caller's. */
 void dnet_match_post(dnet_match_t *m, dnet_match_item_t *item);
 
 /** Withdraw a posted receive (cancel).  The item must be in the posted queue. */
