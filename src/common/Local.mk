@@ -5,4 +5,7 @@ libdnet_common_la_SOURCES = \
 	include/dimmnet/status.h \
 	src/common/log.c \
 	src/common/log.h \
+	src/common/options.c \
+	src/common/options.def \
+	src/common/options.h \
 	src/common/status.c

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "common/options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/log.h"
+
+extern char **environ;
+
+/* Variables that other parts read for themselves. */
+static const char *const other_variables[] = {"DIMMNET_LOG", "DIMMNET_PCAP", "DIMMNET_TRACE"};
+
+static dnet_status_t read_choice(const char *variable, unsigned preset, const char *const *choices,
+                                 unsigned *value_p)
+{
+    const char *text = getenv(variable);
+    if (!text) {
+        *value_p = preset;
+        return DNET_OK;
+    }
+    char allowed[128] = "";
+    for (unsigned i = 0; i < 3 && choices[i]; i++) {
+        if (strcmp(text, choices[i]) == 0) {
+            *value_p = i;
+            return DNET_OK;
+        }
+        strcat(strcat(allowed, i ? ", " : ""), choices[i]);
+    }
+    dnet_error("%s=%s is not one of: %s", variable, text, allowed);
+    return DNET_ERR_FORMAT;
+}
+
+static dnet_status_t read_number(const char *variable, uint64_t preset, uint64_t least,
+                                 uint64_t most, const char *unit, uint64_t *value_p)
+{
+    const char *text = getenv(variable);
+    if (!text) {
+        *value_p = preset;
+        return DNET_OK;
+    }
+    char *end;
+    errno = 0;
+    uint64_t value = strtoull(text, &end, 0);
+    bool good = isdigit((unsigned char) text[0]) && errno == 0;
+    unsigned shift = 0;
+    if (good && *end) {
+        const char *suffix = strchr("KMG", toupper((unsigned char) *end));
+        static const unsigned shifts[] = {10, 20, 30};
+        good = suffix && end[1] == '\0';
+        shift = good ? shifts[*suffix == 'K' ? 0 : *suffix == 'M' ? 1 : 2] : 0;
+    }
+    if (good && (value << shift) >> shift == value && (value << shift) >= least &&
+        (value << shift) <= most) {
+        *value_p = value << shift;
+        return DNET_OK;
+    }
+    dnet_error("%s=%s is not a number of %s from %" PRIu64 " to %" PRIu64, variable, text, unit,
+               least, most);
+    return DNET_ERR_FORMAT;
+}
+
+static bool known_variable(const char *name, size_t len)
+{
+    static const char *const names[] = {
+#define DNET_OPTION_CHOICE(field, variable, preset, title, a, b, c) variable,
+#define DNET_OPTION_NUMBER(field, variable, preset, least, most, unit, title) variable,
+#define DNET_OPTION_TEXT(field, variable, title) variable,
+#include "common/options.def"
+#undef DNET_OPTION_CHOICE
+#undef DNET_OPTION_NUMBER
+#undef DNET_OPTION_TEXT
+    };
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strlen(names[i]) == len && strncmp(names[i], name, len) == 0)
+            return true;
+    for (unsigned i = 0; i < sizeof(other_variables) / sizeof(other_variables[0]); i++)
+        if (strlen(other_variables[i]) == len && strncmp(other_variables[i], name, len) == 0)
+            return true;
+    return false;
+}
+
+static void warn_unknown_variables(void)
+{
+    for (char **e = environ; *e; e++) {
+        size_t len = strcspn(*e, "=");
+        if (strncmp(*e, "DIMMNET_", 8) == 0 && !known_variable(*e, len))
+            dnet_warn("%.*s is not an option; dnet-info lists the options", (int) len, *e);
+    }
+}
+
+dnet_status_t dnet_options_load(dnet_options_t *options_p)
+{
+    dnet_options_t o;
+    dnet_status_t status;
+#define DNET_OPTION_CHOICE(field, variable, preset, title, a, b, c)                       \
+    status = read_choice(variable, preset, (const char *const[]){a, b, c}, &o.field);     \
+    if (status != DNET_OK)                                                                \
+        return status;
+#define DNET_OPTION_NUMBER(field, variable, preset, least, most, unit, title)             \
+    status = read_number(variable, preset, least, most, unit, &o.field);                  \
+    if (status != DNET_OK)                                                                \
+        return status;
+#define DNET_OPTION_TEXT(field, variable, title) o.field = getenv(variable);
+#include "common/options.def"
+#undef DNET_OPTION_CHOICE
+#undef DNET_OPTION_NUMBER
+#undef DNET_OPTION_TEXT
+    if (o.ring_bytes & (o.ring_bytes - 1)) {
+        dnet_error("DIMMNET_RING_BYTES=%" PRIu64 " is not a power of two", o.ring_bytes);
+        return DNET_ERR_FORMAT;
+    }
+    if (o.chunk_bytes % 4096) {
+        dnet_error("DIMMNET_CHUNK_BYTES=%" PRIu64 " is not a multiple of 4096", o.chunk_bytes);
+        return DNET_ERR_FORMAT;
+    }
+    warn_unknown_variables();
+    *options_p = o;
+    return DNET_OK;
+}
+
+void dnet_options_print(const dnet_options_t *o, FILE *out)
+{
+#define DNET_OPTION_CHOICE(field, variable, preset, title, a, b, c) \
+    fprintf(out, "  %-22s %-12s %s\n", variable, ((const char *const[]){a, b, c})[o->field], title);
+#define DNET_OPTION_NUMBER(field, variable, preset, least, most, unit, title) \
+    fprintf(out, "  %-22s %-12" PRIu64 " %s (%s)\n", variable, o->field, title, unit);
+#define DNET_OPTION_TEXT(field, variable, title) \
+    fprintf(out, "  %-22s %-12s %s\n", variable, o->field ? o->field : "-", title);
+#include "common/options.def"
+#undef DNET_OPTION_CHOICE
+#undef DNET_OPTION_NUMBER
+#undef DNET_OPTION_TEXT
+}
