@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# `make check` and its parts; tests/README.md says how to add to them.
+EXTRA_DIST += tests/README.md tests/run-tests tests/mpich/exclude.txt tests/mpich/slow.txt tests/mpich/run
+
+DNET_TEST_ENV = \
+	DNET_SRC='$(abs_top_srcdir)' DNET_BUILD='$(abs_top_builddir)' DNET_BIN='$(bindir)' \
+	DNET_UNIT_TESTS='$(DNET_UNIT_TESTS)' DNET_DEVICE_TESTS='$(DNET_DEVICE_TESTS)' MAKE='$(MAKE)'
+
+# The MPI tests use the installed mpicc and mpirun.  A prefix inside the build tree is ours to refresh.
+check-install: all
+	+@case '$(prefix)' in \
+	'$(abs_top_builddir)'/*) $(MAKE) $(AM_MAKEFLAGS) --no-print-directory install >install.log 2>&1 || \
+		{ tail -n 20 install.log >&2; echo "make install failed; log: $(abs_top_builddir)/install.log" >&2; exit 1; } ;; \
+	*) test -x '$(bindir)/mpicc' || \
+		{ echo "$(bindir)/mpicc: not found; run make install before the MPI tests" >&2; exit 1; } ;; \
+	esac
+
+if BUILD_MPICH
+check-local: check-install
+	+@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests unit device mpi mpich-quick
+else
+check-local:
+	+@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests unit device
+endif
+
+check-unit: $(check_LTLIBRARIES) $(check_PROGRAMS)
+	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests unit
+check-device: $(check_LTLIBRARIES) $(check_PROGRAMS)
+	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests device
+check-mpi: check-install
+	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests mpi
+check-mpich: check-install
+	+@$(DNET_TEST_ENV) DIRS='$(DIRS)' $(SHELL) $(srcdir)/tests/mpich/run
+demo: check-install
+	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/demo/run.sh
+
+.PHONY: check-install check-unit check-device check-mpi check-mpich demo
