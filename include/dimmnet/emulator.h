@@ -81,6 +81,12 @@ dnet_status_t dnet_emu_route(dnet_emu_nic_t *nic, const dnet_emu_locator_t *loca
  */
 dnet_status_t dnet_emu_reserve(dnet_device_t *dev, uint64_t offset, uint64_t len);
 
+/**
+ * Has the process of that WID ended without closing its device?  Only NICs this process has exchanged
+ * packets with are known; for others the answer is false.
+ */
+bool dnet_emu_peer_lost(const dnet_emu_nic_t *nic, uint16_t lid, unsigned wid);
+
 /** May this process copy straight into and out of that process's memory?  Tried with a real copy. */
 bool dnet_emu_can_copy_direct(const dnet_emu_nic_t *nic, uint16_t lid, unsigned wid);
 
