@@ -268,6 +268,9 @@ dnet_status_t dnet_emu_create(const dnet_emu_config_t *config, dnet_emu_nic_t **
     }
     reset_page(nic, true, 0);
     controller_reset(nic);
+    if (config->start_paused && nic->extended)
+        for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++)
+            dnet_emu_publish(nic->area[w].ureg_store + DNET_UREG_FLOW_MODE, DNET_FLOW_MODE_PAUSED);
     sma_start(nic);
     set_options(nic);
     *nic_p = nic;

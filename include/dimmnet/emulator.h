@@ -23,6 +23,7 @@ typedef struct dnet_emu_nic dnet_emu_nic_t;
 typedef struct {
     dnet_profile_t profile;
     uint16_t lid;         /* what the Subnet Manager assigned; shown in SMA LID */
+    bool start_paused;    /* extended: both WIDs stop their senders until their process sets Flow Mode */
     bool no_pgid_check;   /* receivers accept every PGID (OP-13) */
     bool strict_swid;     /* BOTF images get their SWID from the register page used (OP-14) */
     bool rc_skip_errors;  /* RC goes on at the next first line after an error (OP-42) */
