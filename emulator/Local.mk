@@ -15,3 +15,7 @@ libdnet_emulator_la_SOURCES = \
 	emulator/swif/swif.h \
 	emulator/window_controller.c \
 	emulator/write_unit.c
+
+noinst_PROGRAMS += benchmarks/nic_pingpong
+benchmarks_nic_pingpong_SOURCES = benchmarks/nic_pingpong.c
+benchmarks_nic_pingpong_LDADD = libdnet_emulator.la libdnet_common.la
