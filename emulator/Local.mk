@@ -4,16 +4,20 @@ libdnet_emulator_la_SOURCES = \
 	emulator/amt_table.c \
 	emulator/aperture.c \
 	emulator/charge.h \
+	emulator/executor.c \
 	emulator/lh_buffer.c \
 	emulator/nic.c \
 	emulator/nic.h \
+	emulator/packets.c \
 	emulator/prefetch_unit.c \
 	emulator/receive_controller.c \
 	emulator/segment.c \
+	emulator/states.def \
 	emulator/status_write_unit.c \
 	emulator/swif/shm.c \
 	emulator/swif/swif.h \
 	emulator/window_controller.c \
+	emulator/window_controller.h \
 	emulator/write_unit.c
 
 noinst_PROGRAMS += benchmarks/nic_pingpong

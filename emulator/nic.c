@@ -103,6 +103,7 @@ static void controller_reset(dnet_emu_nic_t *nic)
 
     for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++)
         reset_wid(nic, w, ready);
+    atomic_store_explicit(&nic->state->stalled_by, 0, memory_order_release);
 }
 
 /* [nic 4.6] The Subnet Manager Agent: in an emulated subnet it answers at once. */
@@ -391,7 +392,8 @@ dnet_status_t dnet_emu_open(dnet_emu_nic_t *nic, unsigned wid, bool privileged, 
     a = &nic->area[wid];
     d->nic = nic;
     d->area = a;
-    d->executor = &a->state->executor;
+    if (nic->extended)
+        dnet_emu_wc_reset(nic, wid); /* what a process before has left half done */
     d->dev = (dnet_device_t){
         .ops = &device_ops,
         .ww = a->ww,

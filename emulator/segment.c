@@ -228,6 +228,7 @@ static void set_areas(dnet_emu_nic_t *nic, const profile_t *p, const layout_t *l
         dnet_emu_areas_t *a = &nic->area[w];
 
         a->state = &nic->state->wid[w];
+        a->wc = &nic->state->wid[p == &profiles[DNET_PROFILE_PROTOTYPE] ? 0 : w].wc;
         a->ureg_store = base + l->wid[w].ureg_store;
         a->ureg_load = base + l->wid[w].ureg_load;
         a->ww = base + l->wid[w].ww;
