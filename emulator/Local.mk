@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 noinst_LTLIBRARIES += libdnet_emulator.la
 libdnet_emulator_la_SOURCES = \
+	include/dimmnet/events.def \
 	emulator/amt_table.c \
 	emulator/aperture.c \
 	emulator/charge.h \
@@ -14,6 +15,7 @@ libdnet_emulator_la_SOURCES = \
 	emulator/segment.c \
 	emulator/states.def \
 	emulator/status_write_unit.c \
+	emulator/swif/lines.c \
 	emulator/swif/shm.c \
 	emulator/swif/swif.h \
 	emulator/window_controller.c \

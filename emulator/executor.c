@@ -439,8 +439,8 @@ static dnet_emu_executor_state_t step(const dnet_emu_context_t *c, work_t *w)
             c->area->state->copying = 0;
             copy(c);
         } else {
-            dnet_emu_event(c->nic, DNET_EMU_DROP_COPY);
-            return discard(c, w, "second half of a copy without the first");
+            dnet_emu_event(c->nic, DNET_EMU_DROP_COPY); /* OP-52 */
+            w->counts = false;
         }
         return DNET_STATE_VS_END;
     case DNET_STATE_VS_END:

@@ -115,20 +115,6 @@ typedef struct {
 } dnet_emu_request_t;
 _Static_assert(sizeof(dnet_emu_request_t) == 32, "request size");
 
-/* Events that no register of the data sheet shows; for tools and tests. */
-typedef enum {
-    DNET_EMU_DROP_PGID,      /* packet of another process group (OP-13) */
-    DNET_EMU_DROP_STATE,     /* malformed packet, or RC halted */
-    DNET_EMU_DROP_RING,      /* IPUSH without a usable ring */
-    DNET_EMU_DROP_FLOW,      /* flow ring full */
-    DNET_EMU_DROP_REQUEST,   /* request discarded: unknown code, malformed, SO-DIMM not ready */
-    DNET_EMU_DROP_PENDING,   /* request overwritten while pending (OP-33) */
-    DNET_EMU_DROP_MULTICAST, /* OP-15 */
-    DNET_EMU_DROP_COPY,      /* half of a copy without the other half (OP-52) */
-    DNET_EMU_STOPS,          /* packets answered with stop */
-    DNET_EMU_EVENT_COUNT,
-} dnet_emu_event_t;
-
 /* States of the executor (states.def) and of the acceptor (11.1). */
 typedef enum {
 #define DNET_STATE(name, shown) DNET_STATE_##name,
@@ -384,6 +370,7 @@ void dnet_emu_wc_reset(dnet_emu_nic_t *nic, unsigned wid);
 bool dnet_emu_wc_from_rc(dnet_emu_nic_t *nic, const dnet_emu_request_t *r);
 
 /* receive_controller.c */
+void dnet_emu_rc_cut_off(const dnet_emu_nic_t *nic);
 dnet_emu_result_t dnet_emu_rc_receive(dnet_emu_nic_t *nic, dnet_emu_packet_t *packet);
 void dnet_emu_acquire_slow(_Atomic uint32_t *holder, int32_t pid);
 dnet_emu_result_t dnet_emu_rc_no_room(const dnet_emu_nic_t *nic, unsigned wid,

@@ -77,6 +77,12 @@ DNET_EMU_COLD static dnet_emu_result_t malformed(const dnet_emu_nic_t *nic, unsi
     return DNET_EMU_DELIVERED;
 }
 
+/* [nic 4.2, 7.1] A first line has come before the last one of the packet before. */
+void dnet_emu_rc_cut_off(const dnet_emu_nic_t *nic)
+{
+    (void) malformed(nic, RC_FIRST_LINE);
+}
+
 /* [nic 4.4, OP-13] A packet of another process group. */
 DNET_EMU_COLD static dnet_emu_result_t foreign(const dnet_emu_nic_t *nic)
 {

@@ -48,6 +48,7 @@ typedef struct {
 static const profile_t profiles[] = {
     [DNET_PROFILE_PROTOTYPE] = { 2048, 32768, 64, 0, 0 },
     [DNET_PROFILE_EXTENDED] = { 2048, 32768, 1024, 16384, DNET_EMU_APERTURES },
+    [DNET_PROFILE_PROTOTYPE_FLOW] = { 2048, 32768, 64, 16384, 0 },
 };
 
 static uint64_t take(uint64_t *at, uint64_t bytes, uint64_t align)
@@ -228,7 +229,7 @@ static void set_areas(dnet_emu_nic_t *nic, const profile_t *p, const layout_t *l
         dnet_emu_areas_t *a = &nic->area[w];
 
         a->state = &nic->state->wid[w];
-        a->wc = &nic->state->wid[p == &profiles[DNET_PROFILE_PROTOTYPE] ? 0 : w].wc;
+        a->wc = &nic->state->wid[p == &profiles[DNET_PROFILE_EXTENDED] ? w : 0].wc;
         a->ureg_store = base + l->wid[w].ureg_store;
         a->ureg_load = base + l->wid[w].ureg_load;
         a->ww = base + l->wid[w].ww;
@@ -326,7 +327,7 @@ static dnet_status_t check_segment(int fd, const dnet_emu_locator_t *at, dnet_em
         dnet_error("NIC of process %d: descriptor %d is not that NIC", at->pid, at->fd);
         return DNET_ERR_FORMAT;
     }
-    if (header->version != DNET_EMU_VERSION || header->profile > DNET_PROFILE_EXTENDED) {
+    if (header->version != DNET_EMU_VERSION || header->profile > DNET_PROFILE_PROTOTYPE_FLOW) {
         dnet_error("NIC of process %d: version %u, this library has version %u", at->pid,
                    header->version, DNET_EMU_VERSION);
         return DNET_ERR_FORMAT;

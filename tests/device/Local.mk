@@ -2,7 +2,17 @@
 check_LTLIBRARIES += libdnet_board.la
 libdnet_board_la_SOURCES = tests/device/board.c tests/device/board.h
 
-check_PROGRAMS += tests/device/smoke
-DNET_DEVICE_TESTS += tests/device/smoke
+dnet_device_programs = \
+	tests/device/smoke \
+	tests/device/test_primitives \
+	tests/device/test_registers
+check_PROGRAMS += $(dnet_device_programs)
+DNET_DEVICE_TESTS += $(dnet_device_programs)
+
+dnet_device_libraries = libdnet_board.la libdnet_emulator.la libdnet_common.la
 tests_device_smoke_SOURCES = tests/device/smoke.c
-tests_device_smoke_LDADD = libdnet_board.la libdnet_emulator.la libdnet_common.la
+tests_device_smoke_LDADD = $(dnet_device_libraries)
+tests_device_test_primitives_SOURCES = tests/device/test_primitives.c
+tests_device_test_primitives_LDADD = $(dnet_device_libraries)
+tests_device_test_registers_SOURCES = tests/device/test_registers.c
+tests_device_test_registers_LDADD = $(dnet_device_libraries)
