@@ -80,9 +80,7 @@ void dnet_ep_dump(dnet_ep_t *ep, FILE *out)
             ep->queued_peers, ep->receiver.stopped.count);
     for (uint32_t r = 0; ep->queued_peers && r < ep->size; r++)
         if (ep->peers[r].queue)
-            fprintf(out, "  queue for rank %" PRIu32 ": %s\n", r,
-                    !dnet_fc_sender_may_send(&ep->peers[r].queue->sender) ? "stopped, waits for its resend request"
-                                                : "held by the own NIC");
+            fprintf(out, "  stopped by rank %" PRIu32 ", wait for its resend request\n", r);
     dnet_match_walk(&ep->match, print_item, out);
     for (uint32_t i = 0; i < ep->ops_cap; i++)
         if (ep->ops[i]->state != DNET_OP_FREE)

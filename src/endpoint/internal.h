@@ -21,6 +21,7 @@
 #define DNET_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define DNET_COLD __attribute__((cold, noinline))
 
+
 /* Bit 31 of the Tag: a dnet_ep_head_t stands before the data (docs/protocol.md 3). */
 #define DNET_EP_HEADED (1ull << 31)
 
@@ -47,6 +48,8 @@ typedef struct {
     uint64_t length;  /* +16 bytes of the whole message; ANSWER: bytes to send */
 } dnet_ep_head_t;
 _Static_assert(sizeof(dnet_ep_head_t) == 24, "head layout");
+_Static_assert(sizeof(dnet_ep_head_t) + DNET_EP_AM_HEADER_MAX <= DNET_NIC_BOTF_DATA_MAX,
+               "a head and an active message's header fit one window");
 
 #define DNET_ANSWER_STAGED 1u /* data go through SO-DIMM in chunks; else straight to an aperture */
 
@@ -86,14 +89,13 @@ struct dnet_op {
     uint32_t place;   /* address at the receiver */
     uint32_t word;    /* LLCM word in which the receiver counts chunks it has taken */
     uint64_t put;     /* chunks sent */
-    bool count_due;   /* the receiver has not been told of the last one */
 };
 
-/* A peer that was stopped or has messages waiting. */
+/* A peer that has stopped this process, and what waits for it. */
 typedef struct dnet_queue dnet_queue_t;
 struct dnet_queue {
     dnet_op_t *head, *tail;
-    dnet_queue_t *next; /* free list, or list of queues to try again (no stop, NIC behind) */
+    dnet_queue_t *next; /* free list */
     uint32_t peer;
     dnet_fc_sender_t sender;
 };
@@ -159,7 +161,6 @@ struct dnet_landing {
     uint32_t place;  /* aperture slot, or index of the staging area */
     uint64_t taken;  /* chunks copied out */
     uint32_t credit_word; /* sender's LLCM word for taken chunks; known from the first count */
-    bool credit_due; /* the last count of taken chunks is not sent yet */
 };
 
 #define DNET_STAGING_AREAS 4u
@@ -182,7 +183,6 @@ struct dnet_ep {
     uint32_t ops_active;
     dnet_op_t *staged;     /* sends whose chunks are under way, oldest first */
     dnet_queue_t *queues_free;
-    dnet_queue_t *retry;   /* queues held up by the own NIC, not by the peer */
     uint32_t queued_peers;
     uint64_t words_used[DNET_NIC_WORDS / 64];
     /* Receiving. */
@@ -232,7 +232,6 @@ dnet_status_t dnet_send_head(dnet_ep_t *ep, uint32_t peer, const dnet_ep_head_t 
                              const dnet_ep_staging_t *staging);
 /** The peer grants: send what waits for it, the stopped packet first. */
 void dnet_queue_resume(dnet_ep_t *ep, uint32_t peer);
-bool dnet_queues_retry(dnet_ep_t *ep);
 
 /* receive.c */
 bool dnet_receive_round(dnet_ep_t *ep);

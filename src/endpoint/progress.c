@@ -30,8 +30,6 @@ static bool round_once(dnet_ep_t *ep)
         did |= dnet_flow_round(ep);
     if (ep->staged || ep->landings_staged || dnet_nic_status_waiting(&ep->nic))
         did |= dnet_rendezvous_round(ep);
-    if (DNET_UNLIKELY(ep->retry != NULL))
-        did |= dnet_queues_retry(ep);
     return did;
 }
 
@@ -39,7 +37,7 @@ static bool still_idle(void *arg)
 {
     dnet_ep_t *ep = arg;
     return !dnet_nic_lh_next(&ep->nic) && !dnet_nic_flow_waiting(&ep->nic) &&
-           !dnet_rendezvous_waiting(ep) && !ep->retry;
+           !dnet_rendezvous_waiting(ep);
 }
 
 /* Has a peer that we have dealt with ended without leaving?  A few peers are looked at each time. */

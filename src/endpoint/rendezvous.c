@@ -194,9 +194,8 @@ static void give_credit(dnet_ep_t *ep, dnet_landing_t *l)
     uint64_t total = (l->len + ep->chunk_bytes - 1) / ep->chunk_bytes;
     if (total <= ep->chunks || l->taken > total - ep->chunks)
         return;
-    l->credit_due = dnet_nic_put_word(&ep->nic, ep->peers[l->rank].target,
-                                      dnet_nic_word_offset(l->credit_word),
-                                      l->taken) == DNET_NO_RESOURCE;
+    (void) dnet_nic_put_word(&ep->nic, ep->peers[l->rank].target,
+                             dnet_nic_word_offset(l->credit_word), l->taken);
 }
 
 static void take_chunks(dnet_ep_t *ep, dnet_landing_t *l, uint64_t sent)
@@ -222,8 +221,6 @@ static bool take_counted(dnet_ep_t *ep)
         dnet_landing_t *l = ep->landing_area[area];
         if (!l)
             continue;
-        if (l->credit_due)
-            give_credit(ep, l);
         uint64_t word = dnet_nic_word(&ep->nic, area);
         uint64_t sent = word & ((1ull << COUNT_WORD_SHIFT) - 1);
         if (sent > l->taken) {
@@ -302,17 +299,15 @@ static dnet_status_t put_chunk(dnet_ep_t *ep, dnet_op_t *op, uint32_t n, bool la
 
 static dnet_status_t put_count(dnet_ep_t *ep, dnet_op_t *op)
 {
-    dnet_status_t status = dnet_nic_put_word(&ep->nic, ep->peers[op->peer].target,
-                                             dnet_nic_word_offset(op->head.id),
-                                             op->put | (uint64_t) op->word << COUNT_WORD_SHIFT);
-    op->count_due = status == DNET_NO_RESOURCE;
-    return status;
+    return dnet_nic_put_word(&ep->nic, ep->peers[op->peer].target,
+                             dnet_nic_word_offset(op->head.id),
+                             op->put | (uint64_t) op->word << COUNT_WORD_SHIFT);
 }
 
 /* Send as many chunks as there is room for.  @return DNET_OK: all are out */
 static dnet_status_t put_chunks(dnet_ep_t *ep, dnet_op_t *op, bool *did_p)
 {
-    dnet_status_t status = op->count_due ? put_count(ep, op) : DNET_OK;
+    dnet_status_t status = DNET_OK;
     while (status == DNET_OK && op->off < op->len) {
         if (op->put - dnet_nic_word(&ep->nic, op->word) >= op->staging.chunks)
             return DNET_IN_PROGRESS;
@@ -327,7 +322,7 @@ static dnet_status_t put_chunks(dnet_ep_t *ep, dnet_op_t *op, bool *did_p)
         if (op->off < op->len)
             status = put_count(ep, op);
     }
-    return status == DNET_STOPPED || status == DNET_NO_RESOURCE ? DNET_IN_PROGRESS : status;
+    return status == DNET_STOPPED ? DNET_IN_PROGRESS : status;
 }
 
 static dnet_status_t put_direct(dnet_ep_t *ep, dnet_op_t *op)
