@@ -203,7 +203,10 @@ struct dnet_ep {
     /* Progress. */
     bool in_progress;
     uint32_t idle;
-    uint64_t idle_since_ns, last_poll_ns, last_check_ns;
+    uint32_t yields;
+    uint64_t looked_ns;     /* last look at the clock while idle; 0: not idle */
+    uint64_t idle_since_ns;
+    uint64_t checked_ns;    /* last look at the peers */
     bool oversubscribed;
     bool impatient; /* the caller does its own waiting */
     uint32_t check_next;
