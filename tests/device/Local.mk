@@ -4,7 +4,10 @@ libdnet_board_la_SOURCES = tests/device/board.c tests/device/board.h
 
 dnet_device_programs = \
 	tests/device/smoke \
+	tests/device/test_extensions \
 	tests/device/test_primitives \
+	tests/device/test_processes \
+	tests/device/test_reception \
 	tests/device/test_registers
 check_PROGRAMS += $(dnet_device_programs)
 DNET_DEVICE_TESTS += $(dnet_device_programs)
@@ -12,7 +15,13 @@ DNET_DEVICE_TESTS += $(dnet_device_programs)
 dnet_device_libraries = libdnet_board.la libdnet_emulator.la libdnet_common.la
 tests_device_smoke_SOURCES = tests/device/smoke.c
 tests_device_smoke_LDADD = $(dnet_device_libraries)
+tests_device_test_extensions_SOURCES = tests/device/test_extensions.c
+tests_device_test_extensions_LDADD = $(dnet_device_libraries)
 tests_device_test_primitives_SOURCES = tests/device/test_primitives.c
 tests_device_test_primitives_LDADD = $(dnet_device_libraries)
+tests_device_test_processes_SOURCES = tests/device/test_processes.c
+tests_device_test_processes_LDADD = $(dnet_device_libraries)
+tests_device_test_reception_SOURCES = tests/device/test_reception.c
+tests_device_test_reception_LDADD = $(dnet_device_libraries)
 tests_device_test_registers_SOURCES = tests/device/test_registers.c
 tests_device_test_registers_LDADD = $(dnet_device_libraries)
