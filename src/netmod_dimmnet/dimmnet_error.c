@@ -4,6 +4,8 @@
  */
 #include "dimmnet_impl.h"
 
+#include <unistd.h>
+
 /* The class stands in each call: MPICH's extracterrmsgs reads the source. */
 int MPIDI_DIMMNET_error(dnet_status_t status, const char *doing)
 {
@@ -28,7 +30,9 @@ int MPIDI_DIMMNET_error_no_memory(size_t bytes)
                                 (long long) bytes);
 }
 
-int MPIDI_DIMMNET_abort(dnet_status_t status)
+/* MPID_Abort() asks the process manager to end the job and comes back.  The manager may be gone as well. */
+void MPIDI_DIMMNET_abort(dnet_status_t status)
 {
-    return MPID_Abort(MPIR_Process.comm_world, MPI_SUCCESS, 1, dnet_status_text(status));
+    MPID_Abort(MPIR_Process.comm_world, MPI_SUCCESS, 1, dnet_status_text(status));
+    _exit(1);
 }
