@@ -22,6 +22,11 @@ libdnet_emulator_la_SOURCES = \
 	emulator/window_controller.h \
 	emulator/write_unit.c
 
+# The same NIC with its clocks counted.
+check_LTLIBRARIES += libdnet_emulator_timing.la
+libdnet_emulator_timing_la_SOURCES = $(libdnet_emulator_la_SOURCES)
+libdnet_emulator_timing_la_CPPFLAGS = $(AM_CPPFLAGS) -DDNET_TIMING
+
 noinst_PROGRAMS += benchmarks/nic_pingpong
 benchmarks_nic_pingpong_SOURCES = benchmarks/nic_pingpong.c
 benchmarks_nic_pingpong_LDADD = libdnet_emulator.la libdnet_common.la

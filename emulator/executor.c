@@ -45,7 +45,7 @@ static void flags_or(const dnet_emu_areas_t *a, unsigned window, uint64_t bits)
     dnet_emu_publish(at, dnet_emu_peek(at) | bits << (4 * window));
 }
 
-/* [nic 4.4] The kick makes a window's nibble 0. */
+/* [nic 4.4, OP-35] The kick makes a window's nibble 0. */
 void dnet_emu_flags_begin(const dnet_emu_areas_t *a, unsigned window)
 {
     uint8_t *at = a->ureg_load + DNET_UREG_PREFETCH_WINDOW_FLAG;
@@ -465,7 +465,7 @@ static dnet_emu_executor_state_t step(const dnet_emu_context_t *c, work_t *w)
         complete(c, w, DNET_COUNTER_RVL);
         return DNET_STATE_IDLE;
 
-    case DNET_STATE_RVSS1: /* [nic 11.6] one packet, or as many whole elements as fit */
+    case DNET_STATE_RVSS1: /* [nic 11.6, OP-49] one packet, or as many whole elements as fit */
         charge(c->nic, EXECUTOR, 1);
         return w->stream.total - c->x->done > w->stream.limit ? DNET_STATE_RVSS2 : DNET_STATE_RVS1;
     case DNET_STATE_RVSS2:

@@ -20,6 +20,10 @@
 
 #define SLEEP_WITHOUT_BARRIER_US 200
 
+#ifdef DNET_TIMING
+_Thread_local uint64_t dnet_emu_busy[DNET_UNIT_COUNT];
+#endif
+
 /* ---- processes -------------------------------------------------------------------------------- */
 
 /* Has that process ended?  True also when only its exit status is left. */

@@ -249,9 +249,6 @@ struct dnet_emu_nic {
     uint16_t lid;
     const dnet_emu_swif_ops_t *swif;
     dnet_emu_route_t *route; /* DNET_EMU_PEERS of them, by CLID; NULL in a NIC only delivered to */
-#ifdef DNET_TIMING
-    dnet_emu_clocks_t clocks;
-#endif
 };
 
 /* The device handed to the host, and what the emulator keeps beside it. */

@@ -70,7 +70,7 @@ static void address_lines(const dnet_emu_nic_t *nic, const dnet_emu_stream_t *s,
     h[3] = 0;
 }
 
-/* [nic 7.4] Build and send the next packet of a stream; the executor's `done` follows. */
+/* [nic 7.2, 7.4, OP-20, OP-25] Build and send the next packet of a stream; the executor's `done` follows. */
 dnet_emu_result_t dnet_emu_stream_packet(const dnet_emu_context_t *c, dnet_emu_stream_t *s,
                                          dnet_emu_packet_t *p)
 {
@@ -101,7 +101,7 @@ dnet_emu_result_t dnet_emu_stream_packet(const dnet_emu_context_t *c, dnet_emu_s
     return result;
 }
 
-/* [nic 5.3, 6.0] LHSv2: the Write Window part goes first and stays inside its window. */
+/* [nic 5.3, 6.0, OP-48] LHSv2: the Write Window part goes first and stays inside its window. */
 static void set_window_part(const dnet_emu_context_t *c, dnet_emu_stream_t *s)
 {
     uint64_t upper = c->x->request.upper;
@@ -115,7 +115,7 @@ static void set_window_part(const dnet_emu_context_t *c, dnet_emu_stream_t *s)
     s->source.window_bytes = n < s->total ? n : (uint32_t) s->total;
 }
 
-/* [nic 6.3, 6.5, 6.9] What a request of the RVS or IPUSH family sends.  False: not a valid request. */
+/* [nic 5.5, 6.3, 6.5, 6.9, 10.4] What a request of the RVS or IPUSH family sends.  False: not a valid request. */
 bool dnet_emu_stream_send(const dnet_emu_context_t *c, dnet_emu_stream_t *s)
 {
     const dnet_emu_request_t *r = &c->x->request;

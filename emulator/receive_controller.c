@@ -180,7 +180,7 @@ static inline bool must_refuse(const dnet_emu_nic_t *nic, unsigned wid)
 
 /* ---- the packet types ----------------------------------------------------------------------- */
 
-/* [nic 9.3] IPUSH without LHS: append to the sender's ring. */
+/* [nic 6.5, 9.3] IPUSH without LHS: append to the sender's ring. */
 static dnet_emu_result_t receive_ring(const dnet_emu_nic_t *nic, unsigned wid,
                                       const dnet_emu_packet_t *packet, uint32_t *address_p)
 {
@@ -238,7 +238,7 @@ static inline dnet_emu_result_t receive_ipush(const dnet_emu_nic_t *nic, unsigne
     return result;
 }
 
-/* [nic 6.7] RVS family.  Data are placed before the receive side is taken: two senders may write at the
+/* [nic 6.7, 7.3] RVS family.  Data are placed before the receive side is taken: two senders may write at the
  * same time; only counting and the receive status, the last step (section 8), are one at a time. */
 static dnet_emu_result_t receive_rvs(const dnet_emu_nic_t *nic, unsigned wid,
                                      const dnet_emu_packet_t *packet)
@@ -306,8 +306,9 @@ static dnet_emu_result_t receive_rvl(dnet_emu_nic_t *nic, unsigned wid, dnet_emu
     return result;
 }
 
-/* [nic 6.7, 7.4] One packet.  header_lines > 2 must agree with hflag; RVL has 3 or 4 lines and no data;
- * strided, list and aperture placement need the third line. */
+/* [nic 6.7, 7.3, 7.4, 10.4, OP-23, OP-31, OP-39] One packet; lflag, not TYPE, decides about LHS and LLCM.
+ * header_lines > 2 must agree with hflag; RVL has 3 or 4 lines and no data; strided, list and aperture
+ * placement need the third line. */
 static inline dnet_emu_result_t receive(dnet_emu_nic_t *nic, dnet_emu_packet_t *packet)
 {
     uint64_t h = packet->header[0];
@@ -315,8 +316,9 @@ static inline dnet_emu_result_t receive(dnet_emu_nic_t *nic, dnet_emu_packet_t *
     unsigned type = (unsigned) DNET_GET(h, PK_TYPE);
     bool hflag = DNET_GET(h, PK_HFLAG);
 
+    charge(nic, RC, (2u + packet->header_lines) * packet->packets); /* [nic 11.8] */
     if (DNET_EMU_UNLIKELY(DNET_GET(h, PK_PGID) != dnet_emu_pgid(nic, wid) && nic->pgid_check))
-        return foreign(nic);
+        return foreign(nic); /* [nic 2] */
     if (DNET_EMU_UNLIKELY(hflag != (packet->header_lines > 2)))
         return malformed(nic, RC_HEADER_LINES);
     switch (type >> 2) {

@@ -27,7 +27,7 @@
 
 #define AREA_ALIGN (2u * 1024 * 1024)
 
-/* Offsets of the areas in the file; a function of the profile alone. */
+/* [nic 3, OP-51] [X.4] Offsets of the areas in the file; a function of the profile alone. */
 typedef struct {
     uint64_t state, sreg_store, sreg_load;
     struct {
@@ -202,7 +202,7 @@ dnet_status_t dnet_emu_reserve(dnet_device_t *dev, uint64_t offset, uint64_t len
     return status;
 }
 
-/* Bytes of SO-DIMM each WID owns (6.0): one module's capacity.  Bit 31 names apertures when there are
+/* [nic 6.0, OP-27] Bytes of SO-DIMM each WID owns: one module's capacity.  Bit 31 names apertures when there are
  * any, so an area then ends at 2 GB. */
 uint64_t dnet_emu_sodimm_area(const dnet_emu_nic_t *nic)
 {

@@ -219,7 +219,7 @@ static void work(dnet_emu_nic_t *nic, dnet_emu_nic_t *via, unsigned wid, bool ho
     }
 }
 
-/* [nic 5.6] A request through the FIFO. */
+/* [nic 5.1, 5.5, 5.6] A request through the FIFO; Command1 means Prefetch Window instead of SO-DIMM. */
 static __attribute__((noinline)) void queue_request(dnet_emu_device_t *d, uint64_t lower, bool to_pw)
 {
     dnet_emu_nic_t *nic = d->nic;
@@ -278,7 +278,7 @@ DNET_EMU_COLD static void window_not_delivered(dnet_emu_device_t *d, uint64_t lo
     work(d->nic, d->nic, d->dev.wid, true);
 }
 
-/* [nic 5.6] Command Lower has been stored. */
+/* [nic 5.2, 5.6] Command Lower has been stored; BOTF needs no Upper. */
 void dnet_emu_wc_request(dnet_emu_device_t *d, uint64_t lower, bool to_pw)
 {
     dnet_emu_wc_t *wc = d->area->wc;
@@ -291,7 +291,8 @@ void dnet_emu_wc_request(dnet_emu_device_t *d, uint64_t lower, bool to_pw)
         queue_request(d, lower, to_pw);
         return;
     }
-    charge(d->nic, EXECUTOR, (DNET_GET(lower, RQ_BOTF_SIZE) + 7) / 8 + 4);
+    charge(d->nic, ACCEPTOR, 3);
+    charge(d->nic, EXECUTOR, (DNET_GET(lower, RQ_BOTF_SIZE) + 7) / 8 + 4); /* OP-45 */
     result = dnet_emu_send_window(d->nic, d->nic, d->dev.ww, d->dev.wid, lower, &p);
     if (DNET_EMU_LIKELY(result <= DNET_EMU_DROPPED)) {
         dnet_emu_count(d->area, DNET_COUNTER_BOTF);

@@ -45,7 +45,7 @@ static inline void dnet_emu_report(const dnet_emu_nic_t *nic, const dnet_emu_are
         dnet_emu_publish(a->ureg_load + DNET_UREG_STOP_REPORT, (uint64_t) outcome | done << 32);
 }
 
-/* [nic 5.4] */
+/* [nic 5.4, OP-29] */
 static inline uint32_t dnet_emu_element(uint64_t half)
 {
     return 1u << DNET_GET(half, RQ_DTYPE);
@@ -73,7 +73,8 @@ static inline dnet_emu_source_t dnet_emu_source(const dnet_emu_nic_t *nic, unsig
     };
 }
 
-/* [nic 6.6] A Write Window's content is the packet, but for PGID and Packet Size.  size >= 16. */
+/* [nic 2, 6.6, 7.1, 7.2] A Write Window's content is the packet, but for PGID and Packet Size, which the NIC
+ * stamps (4.4, 4.6).  size >= 16.  The source LID goes beside the packet (OP-12). */
 static inline dnet_emu_result_t dnet_emu_send_window(dnet_emu_nic_t *nic, dnet_emu_nic_t *via,
                                                      const uint8_t *windows, unsigned wid,
                                                      uint64_t lower, dnet_emu_packet_t *p)

@@ -55,7 +55,7 @@ static void nic_6_0_nothing_to_move(cluster_t *c)
     CHECK_EQUAL(user_load(c->dev[1][0], DNET_UREG_PACKET_COUNTER), 0);
 }
 
-/* [nic 6.0, OP-11] Unknown codes start nothing and count nothing. */
+/* [nic 6, 6.0, OP-11] Unknown codes start nothing and count nothing. */
 static void nic_6_unknown_codes(cluster_t *c)
 {
     static const unsigned code[] = { 2, 3, 7, 0xb, 0xc, 0xd, 0xf, 0x13, 0x17, 0x1b, 0x1d, 0x1f };
@@ -259,7 +259,7 @@ static void nic_6_4_remote_load(cluster_t *c)
     CHECK_EQUAL(counter(d, 3), 3);
 }
 
-/* [nic 6.6, OP-45, OP-46, OP-47] BOTF sizes: below a header discarded, odd sizes exact, clamped to 512. */
+/* [nic 5.2, 6.6, OP-45, OP-46, OP-47] BOTF sizes: below a header discarded, odd sizes exact, clamped to 512. */
 static void nic_6_6_botf_sizes(cluster_t *c)
 {
     dnet_device_t *d = c->dev[0][0], *to = c->dev[1][0];
@@ -470,7 +470,7 @@ static void nic_6_9_command_ex(cluster_t *c)
 static void nic_7_4_packets_of_a_primitive(cluster_t *c)
 {
     dnet_device_t *d = c->dev[0][0], *to = c->dev[1][0];
-    /* MTU 2048: one packet up to 2032 bytes, 2024 a packet beyond; the thesis: 9 KB are 5 packets */
+    /* MTU 2048: one packet up to 2032 bytes, 2024 a packet beyond; the data sheet: 9 KB are 5 packets */
     static const struct { unsigned bytes, packets; } row[] = {
         { 1, 1 }, { 2032, 1 }, { 2033, 2 }, { 2024 * 2, 2 }, { 2024 * 2 + 1, 3 }, { 9216, 5 },
     };

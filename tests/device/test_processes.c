@@ -130,7 +130,7 @@ static void processes_share_a_nic(cluster_t *c)
     CHECK(!dnet_emu_peer_lost(nic, 1, 1));
 }
 
-/* [nic 2] A segment's mode is 0600, it does not shrink, and descriptors do not pass through exec. */
+/* [nic 2] [X.4] A segment's mode is 0600, it does not shrink, and descriptors do not pass through exec. */
 static void segment_is_private_and_sealed(cluster_t *c)
 {
     dnet_emu_locator_t at;

@@ -135,7 +135,7 @@ static void nic_7_1_stray_lines(cluster_t *c)
 
 /* ---- receive status (8) ------------------------------------------------------------------------------ */
 
-/* [nic 8, OP-20, OP-21] The 128 bits of an entry. */
+/* [nic 8, OP-12, OP-20, OP-21] The 128 bits of an entry. */
 static void nic_8_entry(cluster_t *c)
 {
     dnet_device_t *d = c->dev[0][1], *to = c->dev[1][0];
@@ -378,6 +378,21 @@ static void nic_10_2_entry(cluster_t *c)
     }
 }
 
+/* [nic OP-53] Prefetch Window and LH Buffer are for the NIC to write: a host that stores there all the same
+ * harms nobody but itself, for the NIC never reads them. */
+static void nic_op_53_stores_to_load_only_areas(cluster_t *c)
+{
+    dnet_device_t *to = c->dev[1][0];
+
+    memset((void *) (uintptr_t) to->lh, 0xff, to->geometry.lh_entries * 64);
+    memset((void *) (uintptr_t) to->pw, 0xff, 2048);
+    lhs(c, 0, 0, 5, "abc", 3, false);
+    CHECK_EQUAL(to->lh[0].envelope, 5 | 3ull << 46);
+    CHECK_EQUAL(to->lh[0].where, 3);
+    issue(to, &(request_t){ .type = DNET_PRIM_VL, .size = 8 });
+    CHECK_EQUAL(user_load(to, DNET_UREG_PREFETCH_WINDOW_FLAG), 0xf);
+}
+
 /* [nic 10.3] A message shorter than its envelope is zero-extended. */
 static void nic_10_3_short_envelope(cluster_t *c)
 {
@@ -564,6 +579,7 @@ static const board_test_t tests[] = {
     TEST(nic_9_4_long_message, BOTH),
     TEST(nic_9_4_shared_ring, BOTH),
     TEST(nic_10_2_entry, BOTH),
+    TEST(nic_op_53_stores_to_load_only_areas, BOTH),
     TEST(nic_10_3_short_envelope, BOTH),
     TEST(nic_10_5_laps_and_full, BOTH),
     TEST(nic_10_4_lhsv1_long, BOTH),
