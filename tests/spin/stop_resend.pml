@@ -166,6 +166,10 @@ inline tx_control(s, type, seq, grant, credits)
     :: tx[s].state == DEAD -> skip
     :: tx[s].state != DEAD && type == RESET -> tx[s].state = DEAD
     :: tx[s].state != DEAD && type == ACK && tx[s].una <= seq + 1 && seq + 1 <= tx[s].next ->
+        if
+        :: tx[s].state == STOPPED && tx[s].una < seq + 1 && NAK_RESUMES -> tx[s].state = RUN
+        :: else
+        fi;
         acknowledge(s, seq + 1)
     :: tx[s].state == RUN && type == STOP && tx[s].una <= seq && seq < tx[s].next &&
        OBEY_STOP(grant, tx[s].last_grant) ->
@@ -373,12 +377,13 @@ end:
 }
 #endif
 
-/* Timers of the grants (T_grant). */
+/* Timers of the grants (T_grant).  Repeats are counted in reality; here they go on while the sender
+ * lives, and end at once when it does not. */
 proctype Grants(byte s)
 {
 end:
     do
-    :: atomic { rx[s].state == GRANTED && QUIET(s) && !MAY_TRANSMIT(s) ->
+    :: atomic { rx[s].state == GRANTED && tx[s].state != DEAD && QUIET(s) && !MAY_TRANSMIT(s) ->
         to_tx(s, RESEND, rx[s].exp) }
     :: atomic { rx[s].state == GRANTED && early > 0 && nfull(down[s]) ->
         early--;

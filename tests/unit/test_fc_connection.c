@@ -508,6 +508,19 @@ static void test_fc_tx_nak_goes_back_and_ends_a_stop(void **state)
     expect_sent(1, 2);
 }
 
+static void test_fc_tx_ack_of_the_stopped_packet_ends_a_stop(void **state)
+{
+    (void) state;
+    start(3);
+    to_tx(DNET_FC_CONTROL_STOP, 1, 0, 0);
+    sends = 0;
+    to_tx(DNET_FC_CONTROL_ACK, 0, 0, 0);
+    expect_tx("STOPPED");
+    to_tx(DNET_FC_CONTROL_ACK, 1, 0, 0);
+    expect_tx("RUN");
+    expect_sent(2, 1);
+}
+
 static void test_fc_tx_word_of_another_epoch_ignored(void **state)
 {
     (void) state;
@@ -625,6 +638,7 @@ int main(void)
         TEST(test_fc_tx_old_resend_ignored_in_both_states),
         TEST(test_fc_tx_credits_limit_until_the_first_ack),
         TEST(test_fc_tx_nak_goes_back_and_ends_a_stop),
+        TEST(test_fc_tx_ack_of_the_stopped_packet_ends_a_stop),
         TEST(test_fc_tx_word_of_another_epoch_ignored),
         TEST(test_fc_tx_reset_fails_everything_once),
         TEST(test_fc_tx_close_tells_the_receiver),
