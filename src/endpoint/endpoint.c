@@ -178,14 +178,9 @@ dnet_status_t dnet_ep_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses)
         status = dnet_nic_start(&ep->nic, ep->dev, (uint32_t) ep->options.ring_bytes);
     if (status == DNET_OK)
         status = dnet_flow_start(ep);
-    if (status != DNET_OK)
-        return status;
-    dnet_nic_target_t own = dnet_rank_target(ep->rank);
-    ep->direct_works = ep->dev->geometry.aperture_slots > 1 &&
-                       dnet_emu_can_copy_direct(ep->emu, dnet_nic_target_lid(own),
-                                                dnet_nic_target_wid(own) ^ 1u);
-    dnet_dump_arm();
-    return DNET_OK;
+    if (status == DNET_OK)
+        dnet_dump_arm();
+    return status;
 }
 
 bool dnet_ep_busy(const dnet_ep_t *ep)

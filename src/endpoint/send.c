@@ -63,6 +63,7 @@ dnet_op_t *dnet_op_find(dnet_ep_t *ep, uint32_t id)
 void dnet_op_finish(dnet_ep_t *ep, dnet_op_t *op, dnet_status_t status)
 {
     dnet_ep_request_t *req = op->req;
+    dnet_rendezvous_withdraw(ep, op);
     free(op->owned);
     op->owned = NULL;
     op->state = DNET_OP_FREE;
@@ -72,6 +73,14 @@ void dnet_op_finish(dnet_ep_t *ep, dnet_op_t *op, dnet_status_t status)
     ep->ops_active--;
     if (req)
         req->complete(req, status);
+}
+
+/* The receiver has matched a synchronous message, or fetched its half of a split one. */
+void dnet_op_acknowledged(dnet_ep_t *ep, dnet_op_t *op)
+{
+    op->rear_due = false;
+    if (op->state == DNET_OP_ACK_WAIT || op->state == DNET_OP_REAR_WAIT)
+        dnet_op_finish(ep, op, DNET_OK);
 }
 
 /* ------------------------------------------------------------------ packets */
@@ -277,6 +286,7 @@ static DNET_COLD dnet_status_t send_slow(dnet_ep_t *ep, uint32_t peer, uint64_t 
         op->head.type = DNET_HEAD_FIRST;
     } else {
         op->head.type = DNET_HEAD_REQUEST;
+        op->head.arg = dnet_rendezvous_offer(ep, op);
         ep->counters.rendezvous++;
     }
     return submit_for(ep, op, req);

@@ -165,6 +165,19 @@ dnet_status_t dnet_nic_rvs(dnet_nic_t *nic, dnet_nic_target_t target, const void
     return rvs(nic, target, dnet_nic_aperture_address(0), dst.address, len, status);
 }
 
+dnet_status_t dnet_nic_rvl(dnet_nic_t *nic, dnet_nic_target_t target, dnet_nic_place_t src, void *dst,
+                           uint32_t len)
+{
+    dnet_nic_aperture_set(nic, 0, dst, len);
+    dnet_reg_store_quiet(nic->dev, DNET_UREG_COMMAND0_UPPER,
+                         DNET_PUT(src.address, RQ_SRC) |
+                             DNET_PUT(dnet_nic_aperture_address(0), RQ_DST));
+    dnet_reg_store(nic->dev, DNET_UREG_COMMAND0_LOWER,
+                   request_lower(DNET_PRIM_RVL, target, len, false));
+    nic->counters.rvl++;
+    return dnet_nic_outcome(nic);
+}
+
 dnet_status_t dnet_nic_rvs_sodimm(dnet_nic_t *nic, dnet_nic_target_t target, uint32_t src,
                                   uint32_t dst, uint32_t len, bool status)
 {

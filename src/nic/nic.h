@@ -209,6 +209,10 @@ dnet_status_t dnet_nic_resend(dnet_nic_t *nic, dnet_nic_target_t target, uint8_t
 dnet_status_t dnet_nic_rvs(dnet_nic_t *nic, dnet_nic_target_t target, const void *src,
                            dnet_nic_place_t dst, uint32_t len, bool status);
 
+/** RDMA read from a place at the peer into host memory (extended); over when issued. */
+dnet_status_t dnet_nic_rvl(dnet_nic_t *nic, dnet_nic_target_t target, dnet_nic_place_t src, void *dst,
+                           uint32_t len);
+
 /** RDMA write from the own SO-DIMM area to the peer's (both profiles). */
 dnet_status_t dnet_nic_rvs_sodimm(dnet_nic_t *nic, dnet_nic_target_t target, uint32_t src,
                                   uint32_t dst, uint32_t len, bool status);
