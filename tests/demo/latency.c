@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BUDGET_S 0.03
+
 enum { WINDOW = 64, REPEATS = 5, MIB = 1 << 20 };
 
 typedef enum { TABLE, CSV, JSON } form_t;
@@ -62,10 +64,22 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double median(double (*measure)(int, int), int len, int rounds)
+/* Rounds for a repeat of BUDGET_S, from the time of a few; the same on both ranks. */
+static int calibrate(double (*measure)(int, int), int len)
+{
+    measure(len, 2); /* first touch */
+    double start = MPI_Wtime();
+    measure(len, 10);
+    int rounds = (int) (BUDGET_S * 10 / (MPI_Wtime() - start));
+    rounds = rounds < 4 ? 4 : rounds > 20000 ? 20000 : rounds;
+    MPI_Bcast(&rounds, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return rounds;
+}
+
+static double median(double (*measure)(int, int), int len)
 {
     double values[REPEATS];
-    measure(len, rounds / 10 + 1); /* warm */
+    int rounds = calibrate(measure, len);
     for (int i = 0; i < REPEATS; i++)
         values[i] = measure(len, rounds);
     qsort(values, REPEATS, sizeof(*values), ascending);
@@ -129,8 +143,8 @@ int main(int argc, char **argv)
     if (rank == 0)
         print_head(form);
     for (int len = 0; len <= most; len = len ? len * 2 : 1) {
-        double latency = median(latency_us, len, len <= 8192 ? 4000 : 64 * MIB / (len + 65536) + 4);
-        double bandwidth = median(bandwidth_mb_s, len, len <= 8192 ? 60 : 2 * MIB / (len + 32768) + 1);
+        double latency = median(latency_us, len);
+        double bandwidth = median(bandwidth_mb_s, len);
         if (rank == 0)
             print_line(form, len, latency, bandwidth);
     }

@@ -15,8 +15,9 @@ export PATH MPIR_CVAR_NETMOD
 
 title() { printf '\n== %s\n\n' "$*"; }
 
-mpicc -O2 "$src/latency.c" -o "$out/latency"
-mpicc -O2 "$src/heat.c" "$src/png.c" -o "$out/heat" -lm
+# gcc takes MPI_STATUSES_IGNORE of this MPICH's mpi.h for an array that is too small
+mpicc -O2 -Wno-stringop-overflow "$src/latency.c" -o "$out/latency"
+mpicc -O2 -Wno-stringop-overflow "$src/heat.c" "$src/png.c" -o "$out/heat" -lm
 
 title 'Latency and bandwidth between two ranks'
 mpirun -n 2 "$out/latency" | tee "$out/latency.txt"
