@@ -43,6 +43,20 @@ static dnet_profile_t profile_of(const dnet_ep_t *ep)
     return ep->options.profile == 0 ? DNET_PROFILE_PROTOTYPE_FLOW : DNET_PROFILE_EXTENDED;
 }
 
+/* Processors the job may use.  A launcher that binds each rank to one keeps the whole set itself. */
+static uint32_t processors(void)
+{
+    pid_t who[] = {0, getppid()};
+    uint32_t most = 1;
+    for (unsigned i = 0; i < 2; i++) {
+        cpu_set_t cpus;
+        if (sched_getaffinity(who[i], sizeof(cpus), &cpus) == 0 &&
+            (uint32_t) CPU_COUNT(&cpus) > most)
+            most = (uint32_t) CPU_COUNT(&cpus);
+    }
+    return most;
+}
+
 static void apply_limits(dnet_ep_t *ep)
 {
     ep->packet_data = profile_of(ep) == DNET_PROFILE_EXTENDED ? DNET_NIC_PACKET_DATA_MAX : DNET_NIC_BOTF_DATA_MAX;
@@ -50,10 +64,7 @@ static void apply_limits(dnet_ep_t *ep)
     ep->chunk_bytes = (uint32_t) ep->options.chunk_bytes;
     ep->chunks = (uint32_t) ep->options.chunks;
     ep->staging_base = ep->options.ring_bytes;
-    cpu_set_t cpus;
-    if (sched_getaffinity(0, sizeof(cpus), &cpus) != 0)
-        CPU_ZERO(&cpus);
-    ep->oversubscribed = ep->size > (uint32_t) CPU_COUNT(&cpus);
+    ep->oversubscribed = ep->size > processors();
 }
 
 /* Even ranks make the NIC that they share with the next rank. */
