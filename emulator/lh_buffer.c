@@ -79,8 +79,7 @@ dnet_emu_result_t dnet_emu_lh_receive(const dnet_emu_nic_t *nic, unsigned wid,
                                       const dnet_emu_packet_t *packet, uint32_t *pointer_p)
 {
     dnet_emu_wid_t *s = nic->area[wid].state;
-    dnet_lh_entry_t *entry =
-        (dnet_lh_entry_t *) (void *) ((uint8_t *) nic->area[wid].lh + s->lh_tail);
+    dnet_lh_entry_t *entry = dnet_emu_lh_next(nic, wid);
     const uint64_t flags = DNET_MASK(LH_VALID) | DNET_MASK(LH_COMPLETE);
     const uint8_t *lines = payload_lines(packet);
     uint32_t n = packet->data_bytes;

@@ -498,6 +498,24 @@ static inline void dnet_emu_module_state(const dnet_emu_nic_t *nic, unsigned wid
         continue;
 }
 
+/* The LH entry that will be filled next. */
+static inline dnet_lh_entry_t *dnet_emu_lh_next(const dnet_emu_nic_t *nic, unsigned wid)
+{
+    uint32_t at = nic->area[wid].state->lh_tail & nic->lh_mask;
+
+    return &nic->area[wid].lh[at / DNET_LH_ENTRY_BYTES];
+}
+
+/* Ask for a line that will be written soon, so that its journey overlaps with the work before. */
+static inline void dnet_emu_prefetch_for_write(const void *at)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("prefetchw %0" : : "m"(*(const char *) at));
+#else
+    __builtin_prefetch(at, 1);
+#endif
+}
+
 /* Wake the process of a WID if it sleeps.  The sleeper runs a barrier on every processor after it has set
  * `sleeping` and before it looks at its rings a last time, so a plain load is enough here. */
 static inline void dnet_emu_wake(dnet_emu_wid_t *state)

@@ -219,6 +219,7 @@ static inline dnet_emu_result_t receive_ipush(const dnet_emu_nic_t *nic, unsigne
     dnet_emu_result_t result;
     uint32_t address = 0;
 
+    dnet_emu_prefetch_for_write(dnet_emu_lh_next(nic, wid));
     dnet_emu_rc_acquire(nic, s);
     if (DNET_EMU_UNLIKELY(must_refuse(nic, wid)))
         result = refuse(nic, wid, packet);

@@ -21,7 +21,7 @@ bool dnet_emu_payload_copy(const dnet_emu_packet_t *packet, uint32_t from, uint8
         }
         n = span->bytes - from < bytes ? span->bytes - from : bytes;
         if (DNET_EMU_LIKELY(span->pid == 0))
-            memcpy(to, span->at + from, n);
+            memmove(to, span->at + from, n); /* a process may send to itself, over its own source */
         else if (!dnet_emu_remote_read(span->pid, (uintptr_t) span->at + from, to, n))
             return false;
         to += n;

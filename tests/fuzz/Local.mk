@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The kept corpus is replayed by `make check`; `make check-fuzz SECONDS=60` looks for more.
+EXTRA_DIST += tests/fuzz/run tests/fuzz/corpus
+
+dnet_fuzz_programs = tests/fuzz/replay_packets tests/fuzz/replay_registers
+check_PROGRAMS += $(dnet_fuzz_programs)
+DNET_DEVICE_TESTS += $(dnet_fuzz_programs)
+tests_fuzz_replay_packets_SOURCES = tests/fuzz/fuzz.h tests/fuzz/fuzz_packets.c tests/fuzz/replay.c
+tests_fuzz_replay_packets_CPPFLAGS = $(AM_CPPFLAGS) -DDNET_CORPUS='"packets"'
+tests_fuzz_replay_packets_LDADD = $(dnet_device_libraries)
+tests_fuzz_replay_registers_SOURCES = tests/fuzz/fuzz.h tests/fuzz/fuzz_registers.c tests/fuzz/replay.c
+tests_fuzz_replay_registers_CPPFLAGS = $(AM_CPPFLAGS) -DDNET_CORPUS='"registers"'
+tests_fuzz_replay_registers_LDADD = $(dnet_device_libraries)
+
+SECONDS = 60
+check-fuzz:
+	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/fuzz/run $(SECONDS)
+.PHONY: check-fuzz
