@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: BSD-3-Clause
+bin_PROGRAMS += tools/dnet-subnet
+tools_dnet_subnet_SOURCES = \
+	tools/dnet-subnet.c \
+	tools/subnet_route.c \
+	tools/subnet_tool.c \
+	tools/subnet_tool.h
+tools_dnet_subnet_LDADD = libdnet_subnet.la
