@@ -116,14 +116,16 @@ static void report_tables(const dnet_tables_t *tables, const dnet_verdict_t *v, 
     printf("  tables: throughput %.4f%s", v->throughput, between ? " inside" : "");
     if (between)
         printf(", %.4f between", v->throughput2);
-    printf("; hops mean %.3f, max %d; %ld destinations in dependency order, %ld on the tree, %ld "
-           "unrouted\n", v->mean_hops, v->max_hops, tables->second_order, tables->fallbacks,
+    printf("; hops mean %.3f, max %d; %ld destinations with pinned walks, %ld in dependency "
+           "order, %ld on the tree, %ld unrouted\n", v->mean_hops, v->max_hops, tables->pinned,
+           tables->second_order, tables->fallbacks,
            tables->unrouted);
     dnet_json_number(j, between ? "tables_inside" : "tables_uniform", v->throughput);
     if (between)
         dnet_json_number(j, "tables_between", v->throughput2);
     dnet_json_number(j, "mean_hops", v->mean_hops);
     dnet_json_int(j, "max_hops", v->max_hops);
+    dnet_json_int(j, "destinations_pinned", tables->pinned);
     dnet_json_int(j, "destinations_in_dependency_order", tables->second_order);
     dnet_json_int(j, "destinations_on_tree", tables->fallbacks);
     dnet_json_int(j, "destinations_unrouted", tables->unrouted);

@@ -266,7 +266,7 @@ static dnet_status_t suffices(const dnet_topo_t *t, const dnet_route_options_t *
     *enough = unreachable == 0;
     if (st || !*enough || opt->no_tables)
         return st;
-    st = dnet_tables_from_turns(t, opt, DNET_BALANCE_PATH, r);
+    st = dnet_tables_from_turns(t, opt, DNET_BALANCE_TREE, r);
     *enough = !st && r->tables->unrouted == 0;
     return st;
 }
@@ -299,7 +299,7 @@ static dnet_status_t turns(const dnet_topo_t *t, const dnet_route_options_t *opt
 static dnet_status_t tables(const dnet_topo_t *t, const dnet_route_options_t *opt,
                             dnet_routing_t *r)
 {
-    return r->tables ? DNET_OK : dnet_tables_from_turns(t, opt, DNET_BALANCE_PATH, r);
+    return r->tables ? DNET_OK : dnet_tables_from_turns(t, opt, DNET_BALANCE_TREE, r);
 }
 
 const dnet_engine_t dnet_engine_turnadd = {

@@ -164,7 +164,7 @@ static dnet_status_t turns(const dnet_topo_t *t, const dnet_route_options_t *opt
 static dnet_status_t tables(const dnet_topo_t *t, const dnet_route_options_t *opt,
                             dnet_routing_t *r)
 {
-    return dnet_tables_from_turns(t, opt, DNET_BALANCE_PATH, r);
+    return dnet_tables_from_turns(t, opt, DNET_BALANCE_TREE, r);
 }
 
 const dnet_engine_t dnet_engine_turnprohib = {

@@ -16,6 +16,7 @@ typedef struct dnet_tables {
     const dnet_topo_t *topo;
     int dests;
     uint16_t *port; /* [switch * dests + destination]; 0 = this switch itself, TABLE_NONE = drop */
+    long pinned;       /* destinations that needed pinned walks */
     long second_order; /* destinations routed in dependency order, not by hops */
     long fallbacks;    /* destinations routed on the spanning tree */
     long unrouted;     /* destinations that some switch with servers has no entry for */
@@ -35,6 +36,9 @@ typedef enum { DNET_TIES_AUTO, DNET_TIES_ROUNDS, DNET_TIES_PLAIN, DNET_TIES_RAND
 /* What a switch compares when several next hops are equally far. */
 typedef enum {
     DNET_BALANCE_PATH,  /* traffic assigned so far along the whole path */
+    DNET_BALANCE_TREE,  /* the same, but in a regular tree upward links count nothing unless a hint
+                         * says so: all sources then agree on the way down, which keeps down links
+                         * even, and up links are even because destinations rotate */
     DNET_BALANCE_PORT,  /* destinations assigned so far to the port, as OpenSM's minhop and updn do */
 } dnet_balance_t;
 

@@ -290,26 +290,30 @@ dnet_status_t dnet_verify_tables(const dnet_tables_t *tables, const uint8_t *lan
     return st;
 }
 
-/* Forward search on channels from one source; counts the switches reached. */
-static void reach_from(const depends_t *d, int src, int *stack, char *seen, char *reached)
+/* Forward search on channels from one source, marking the switches reached. */
+static void reach_from(const depends_t *d, int src, int *stack, uint64_t *fresh, char *reached)
 {
     const dnet_topo_t *t = d->t;
     int n = 0;
-    memset(seen, 0, (size_t) dnet_topo_channels(t));
+    /* One row of `fresh` per switch: output slots not taken yet, at the place of the rows in `bits`. */
+    memset(fresh, 0xff, d->start[dnet_topo_channels(t)] * sizeof(*fresh));
     memset(reached, 0, (size_t) t->n_switches);
     reached[src] = 1;
     for (int i = 0; i < dnet_topo_degree(t, src); i++) {
         stack[n++] = dnet_topo_channel(t, src, i);
-        seen[stack[n - 1]] = 1;
+        fresh[d->start[stack[0] ^ 1] + (size_t) (i >> 6)] &= ~((uint64_t) 1 << (i & 63));
     }
     while (n > 0) {
-        int c = stack[--n], slot = 0, next;
-        reached[dnet_topo_head(t, c)] = 1;
-        while ((next = follower_from(d, 0, c, &slot)) != DNET_TOPO_NONE)
-            if (!seen[next]) {
-                seen[next] = 1;
-                stack[n++] = next;
-            }
+        int c = stack[--n], u = dnet_topo_head(t, c);
+        const uint64_t *row = followers(d, 0, c);
+        uint64_t *open = fresh + d->start[dnet_topo_channel(t, u, 0) ^ 1];
+        reached[u] = 1;
+        for (int w = 0; w < (dnet_topo_degree(t, u) + 63) / 64; w++) {
+            uint64_t m = row[w] & open[w];
+            open[w] &= ~m;
+            for (; m; m &= m - 1)
+                stack[n++] = dnet_topo_channel(t, u, 64 * w + __builtin_ctzll(m));
+        }
     }
 }
 
@@ -329,9 +333,11 @@ dnet_status_t dnet_verify_turns(const dnet_turns_t *turns, dnet_verdict_t *v)
     depends_t d = {0};
     *v = (dnet_verdict_t) {.lanes = 1, .first_bad_switch = DNET_TOPO_NONE, .throughput = 1};
     int *stack = dnet_subnet_alloc((size_t) dnet_topo_channels(t), sizeof(int));
-    char *seen = dnet_subnet_alloc((size_t) dnet_topo_channels(t), 1);
     char *reached = dnet_subnet_alloc((size_t) t->n_switches, 1);
-    dnet_status_t st = stack && seen && reached ? depends_new(&d, t, 1) : DNET_ERR_NO_MEMORY;
+    dnet_status_t st = stack && reached ? depends_new(&d, t, 1) : DNET_ERR_NO_MEMORY;
+    uint64_t *fresh = st ? NULL : dnet_subnet_alloc(d.start[dnet_topo_channels(t)], sizeof(*fresh));
+    if (!fresh)
+        st = DNET_ERR_NO_MEMORY;
     if (!st) {
         copy_turns(turns, &d);
         st = judge_dependencies(&d, v);
@@ -341,7 +347,7 @@ dnet_status_t dnet_verify_turns(const dnet_turns_t *turns, dnet_verdict_t *v)
         dnet_progress(s);
         if (!t->sw[s].hosts || t->sw[s].down)
             continue;
-        reach_from(&d, s, stack, seen, reached);
+        reach_from(&d, s, stack, fresh, reached);
         for (int u = 0; u < t->n_switches; u++)
             if (u != s && t->sw[u].hosts && !t->sw[u].down) {
                 v->pairs++;
@@ -352,7 +358,7 @@ dnet_status_t dnet_verify_turns(const dnet_turns_t *turns, dnet_verdict_t *v)
     dnet_progress_end();
     depends_free(&d);
     free(stack);
-    free(seen);
+    free(fresh);
     free(reached);
     return st;
 }
