@@ -87,9 +87,10 @@ static dnet_status_t evaluate_pairs(const dnet_turns_t *turns, const dnet_traffi
 static void report_verdict(const char *key, const dnet_verdict_t *v, const dnet_topo_t *t,
                            dnet_json_t *j)
 {
-    printf("  %s: %s; %ld pairs, %ld missing, %ld astray, %ld loops, %d of %d lanes cyclic\n", key,
+    printf("  %s: %s; %ld pairs, %ld missing, %ld astray, %ld loops, %d of %d lanes cyclic; %ld ways "
+           "to switches missing\n", key,
            dnet_verdict_good(v) ? "good" : "BAD", v->pairs, v->missing, v->astray, v->loops,
-           v->cyclic_lanes, v->lanes);
+           v->cyclic_lanes, v->lanes, v->management);
     if (v->first_bad_switch != DNET_TOPO_NONE) {
         int d = (int) v->first_bad_dest;
         printf("    for example from %s to %s\n", t->sw[v->first_bad_switch].name,
@@ -102,6 +103,7 @@ static void report_verdict(const char *key, const dnet_verdict_t *v, const dnet_
     dnet_json_bool(j, "good", dnet_verdict_good(v));
     dnet_json_int(j, "pairs", v->pairs);
     dnet_json_int(j, "missing", v->missing);
+    dnet_json_int(j, "missing_to_switches", v->management);
     dnet_json_int(j, "astray", v->astray);
     dnet_json_int(j, "loops", v->loops);
     dnet_json_int(j, "lanes", v->lanes);

@@ -147,7 +147,7 @@ static void route_to(ftree_t *f, int d, dnet_tables_t *tables)
 
 static void count_unrouted(const dnet_topo_t *t, dnet_tables_t *tables)
 {
-    for (int d = 0; d < tables->dests; d++) {
+    for (int d = 0; d < t->n_hosts; d++) {
         bool missing = false;
         if (t->sw[dnet_topo_dest_switch(t, d)].down)
             continue;

@@ -19,7 +19,7 @@ typedef struct dnet_tables {
     long pinned;       /* destinations that needed pinned walks */
     long second_order; /* destinations routed in dependency order, not by hops */
     long fallbacks;    /* destinations routed on the spanning tree */
-    long unrouted;     /* destinations that some switch with servers has no entry for */
+    long unrouted;     /* servers that some switch with servers has no entry for */
 } dnet_tables_t;
 
 static inline uint16_t *dnet_tables_row(const dnet_tables_t *tables, int s)

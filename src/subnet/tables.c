@@ -258,7 +258,7 @@ static void label(build_t *b, int dest, dnet_tables_t *tables)
             return;
         }
     }
-    tables->unrouted++;
+    tables->unrouted += b->t->sw[dest].hosts > 0;
 }
 
 /* Adjacency place of the switch at the far end of s's output, where the channel's load is kept. */

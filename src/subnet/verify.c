@@ -183,7 +183,7 @@ static void walk(walker_t *w, int src, int d, dnet_verdict_t *v)
     if (hops > t->n_switches)
         bad(v, &v->loops, src, d);
     else if (w->out[s] == NOWHERE)
-        bad(v, &v->missing, src, d);
+        bad(v, d < t->n_hosts ? &v->missing : &v->management, src, d);
     else if (w->out[s] == ASTRAY)
         bad(v, &v->astray, src, d);
     else if (d < t->n_hosts) {
@@ -212,7 +212,7 @@ static void judge_destination(walker_t *w, int d, dnet_verdict_t *v)
     for (int s = 0; s < t->n_switches; s++) {
         if (!t->sw[s].hosts || t->sw[s].down)
             continue;
-        long before = v->missing + v->astray + v->loops;
+        long before = v->missing + v->astray + v->loops; /* switches carry no traffic of their own */
         v->pairs++;
         walk(w, s, d, v);
         if (d >= t->n_hosts || v->missing + v->astray + v->loops != before)

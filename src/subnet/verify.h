@@ -13,8 +13,9 @@
 #define DNET_VERIFY_CYCLE 64
 
 typedef struct dnet_verdict {
-    long pairs;        /* ordered pairs of a switch with servers and a server elsewhere */
+    long pairs;        /* ordered pairs of a switch with servers and a server or switch */
     long missing;      /* of these: a switch on the way has no entry, or one to nowhere */
+    long management;   /* missing ways to switches: no server's traffic, but an SM may mind */
     long astray;       /* delivered to somebody else */
     long loops;
     long first_bad_switch, first_bad_dest; /* an example of the three, or NONE */
