@@ -13,6 +13,10 @@ libdnet_subnet_la_SOURCES = \
 	src/subnet/engine_updn.c \
 	src/subnet/json_out.c \
 	src/subnet/json_out.h \
+	src/subnet/fdb.c \
+	src/subnet/lft_file.c \
+	src/subnet/lid.c \
+	src/subnet/lid.h \
 	src/subnet/paths.c \
 	src/subnet/paths.h \
 	src/subnet/paths_greedy.c \
@@ -35,3 +39,13 @@ libdnet_subnet_la_SOURCES = \
 	src/subnet/verify.c \
 	src/subnet/verify.h
 libdnet_subnet_la_LIBADD = libdnet_common.la -lm
+
+# The routing plug-in for OpenSM; OpenSM looks for lib<event_plugin_name>.so.
+if HAVE_OPENSM
+lib_LTLIBRARIES += libdimmnet_osm.la
+libdimmnet_osm_la_SOURCES = src/subnet/opensm_plugin.c
+libdimmnet_osm_la_CPPFLAGS = $(AM_CPPFLAGS) -isystem $(OPENSM_INCLUDE)
+libdimmnet_osm_la_CFLAGS = $(AM_CFLAGS) -Wno-strict-prototypes
+libdimmnet_osm_la_LIBADD = libdnet_subnet.la
+libdimmnet_osm_la_LDFLAGS = -module -avoid-version -shared -export-symbols-regex '^osm_event_plugin$$'
+endif
