@@ -13,6 +13,9 @@
 static const subnet_command_t commands[] = {
     {"gen", "make a topology and write it as ibsim net, Graphviz or SVG", subnet_gen},
     {"route", "route a topology; verify, evaluate, write forwarding tables", subnet_route},
+    {"verify", "judge forwarding tables dumped by a subnet manager", subnet_verify},
+    {"diff", "count entries and blocks that differ between two dumps", subnet_diff},
+    {"lid", "assign addresses; cost of a spine's failure", subnet_lid},
     {"path", "explain the route between two servers turn by turn", subnet_path},
 };
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };

@@ -3,6 +3,7 @@ bin_PROGRAMS += tools/dnet-subnet
 tools_dnet_subnet_SOURCES = \
 	tools/dnet-subnet.c \
 	tools/subnet_route.c \
+	tools/subnet_tables.c \
 	tools/subnet_tool.c \
 	tools/subnet_tool.h
 tools_dnet_subnet_LDADD = libdnet_subnet.la

@@ -84,7 +84,7 @@ static dnet_status_t evaluate_pairs(const dnet_turns_t *turns, const dnet_traffi
     return st;
 }
 
-static void report_verdict(const char *key, const dnet_verdict_t *v, const dnet_topo_t *t,
+void subnet_report_verdict(const char *key, const dnet_verdict_t *v, const dnet_topo_t *t,
                            dnet_json_t *j)
 {
     printf("  %s: %s; %ld pairs, %ld missing, %ld astray, %ld loops, %d of %d lanes cyclic; %ld ways "
@@ -112,25 +112,47 @@ static void report_verdict(const char *key, const dnet_verdict_t *v, const dnet_
     dnet_json_end_object(j);
 }
 
-static void report_tables(const dnet_tables_t *tables, const dnet_verdict_t *v, bool between,
+void subnet_report_tables(const dnet_tables_t *tables, const dnet_verdict_t *v, bool between,
                           dnet_json_t *j)
 {
     printf("  tables: throughput %.4f%s", v->throughput, between ? " inside" : "");
     if (between)
         printf(", %.4f between", v->throughput2);
-    printf("; hops mean %.3f, max %d; %ld destinations with pinned walks, %ld in dependency "
-           "order, %ld on the tree, %ld unrouted\n", v->mean_hops, v->max_hops, tables->pinned,
-           tables->second_order, tables->fallbacks,
-           tables->unrouted);
+    printf("; hops mean %.3f, max %d\n", v->mean_hops, v->max_hops);
     dnet_json_number(j, between ? "tables_inside" : "tables_uniform", v->throughput);
     if (between)
         dnet_json_number(j, "tables_between", v->throughput2);
     dnet_json_number(j, "mean_hops", v->mean_hops);
     dnet_json_int(j, "max_hops", v->max_hops);
+    if (!tables)
+        return;
+    printf("  destinations with pinned walks %ld, in dependency order %ld, on the tree %ld, "
+           "unrouted %ld\n", tables->pinned, tables->second_order, tables->fallbacks,
+           tables->unrouted);
     dnet_json_int(j, "destinations_pinned", tables->pinned);
     dnet_json_int(j, "destinations_in_dependency_order", tables->second_order);
     dnet_json_int(j, "destinations_on_tree", tables->fallbacks);
     dnet_json_int(j, "destinations_unrouted", tables->unrouted);
+}
+
+/* Tables for OpenSM's `file` engine and the addresses they assume. */
+static dnet_status_t write_files(const subnet_options_t *o, dnet_topo_t *t,
+                                 const dnet_tables_t *tables)
+{
+    if (!o->write_lfts && !o->guid2lid)
+        return DNET_OK;
+    dnet_status_t st = dnet_lid_assign(t, (dnet_lid_scheme_t) o->scheme);
+    for (int part = 0; part < 2 && !st; part++) {
+        const char *path = part ? o->guid2lid : o->write_lfts;
+        FILE *out = path ? subnet_output(path) : NULL;
+        if (!path)
+            continue;
+        st = !out ? DNET_ERR_SYSTEM
+                  : part ? dnet_lid_write_guid2lid(t, out) : dnet_lft_write(t, tables, out);
+        if (out && subnet_output_close(out, path))
+            st = DNET_ERR_SYSTEM;
+    }
+    return st;
 }
 
 /* Verify and evaluate; *good is the verdict. */
@@ -153,7 +175,7 @@ static dnet_status_t judge(const subnet_options_t *o, const dnet_topo_t *t,
         dnet_json_int(j, "turn_pairs_allowed", pairs - prohibited);
         st = dnet_verify_turns(r->turns, &v);
         if (!st) {
-            report_verdict("turns", &v, t, j);
+            subnet_report_verdict("turns", &v, t, j);
             *good &= dnet_verdict_good(&v);
             st = evaluate_pairs(r->turns, first, joined ? "inside" : "uniform", o, j);
         }
@@ -163,8 +185,8 @@ static dnet_status_t judge(const subnet_options_t *o, const dnet_topo_t *t,
     if (!st && r->tables) {
         st = dnet_verify_tables(r->tables, r->lane, r->lanes, first, joined ? &across : NULL, &v);
         if (!st) {
-            report_verdict("tables_verdict", &v, t, j);
-            report_tables(r->tables, &v, joined, j);
+            subnet_report_verdict("tables_verdict", &v, t, j);
+            subnet_report_tables(r->tables, &v, joined, j);
             *good &= dnet_verdict_good(&v);
         }
     }
@@ -219,6 +241,8 @@ int subnet_route(int argc, char **argv)
         report_work(t, &r, dnet_progress_seconds() - began, &j);
         if (o.verify)
             st = judge(&o, t, &r, &tr, &j, &good);
+        if (!st && r.tables)
+            st = write_files(&o, t, r.tables);
         struct rusage used;
         getrusage(RUSAGE_SELF, &used);
         dnet_json_number(&j, "total_seconds", dnet_progress_seconds() - began);

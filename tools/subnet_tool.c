@@ -31,6 +31,16 @@ static const struct option long_options[] = {
     {"bundles", required_argument, NULL, 'B'},
     {"ties", required_argument, NULL, 'i'},
     {"seed-tree", required_argument, NULL, 'R'},
+    {"against", required_argument, NULL, 1},
+    {"scheme", required_argument, NULL, 2},
+    {"guid2lid", required_argument, NULL, 3},
+    {"write-lfts", required_argument, NULL, 4},
+    {"fail", required_argument, NULL, 5},
+    {"window", required_argument, NULL, 6},
+    {"mad-us", required_argument, NULL, 7},
+    {"trials", required_argument, NULL, 8},
+    {"nodes", required_argument, NULL, 9},
+    {"data", required_argument, NULL, 10},
     {"verify", no_argument, NULL, 'v'},
     {"pairs-only", no_argument, NULL, 'p'},
     {"weightless", no_argument, NULL, 'w'},
@@ -40,16 +50,18 @@ static const struct option long_options[] = {
     {NULL, 0, NULL, 0},
 };
 
-/* A number in a range; 0 and a line naming the option otherwise. */
-static int parse_int(const char *option, const char *text, long low, long high, long *out)
+/* A number in a range; false and a line naming the option otherwise. */
+static bool parse_int(const char *option, const char *text, long low, long high, int *out)
 {
     char *end;
     errno = 0;
-    *out = strtol(text, &end, 0);
-    if (errno == 0 && end != text && *end == '\0' && *out >= low && *out <= high)
-        return 1;
+    long value = strtol(text, &end, 0);
+    if (errno == 0 && end != text && *end == '\0' && value >= low && value <= high) {
+        *out = (int) value;
+        return true;
+    }
     dnet_error("--%s %s: expected a number from %ld to %ld", option, text, low, high);
-    return 0;
+    return false;
 }
 
 /* Place of a word in a list; -1 and a line naming the words otherwise. */
@@ -65,58 +77,64 @@ static int parse_word(const char *option, const char *text, const char *const *w
     return -1;
 }
 
-static int parse_one(int c, subnet_options_t *o)
+static bool parse_rate(const char *option, const char *text, double *out)
+{
+    *out = strtod(text, NULL);
+    if (*out > 0)
+        return true;
+    dnet_error("--%s %s: expected a number above 0", option, text);
+    return false;
+}
+
+static bool parse_one(int c, subnet_options_t *o)
 {
     static const char *const ties[] = {"auto", "rounds", "plain", "random", NULL};
     static const char *const trees[] = {"auto", "off", "on", NULL};
-    long number = 0;
-    int word = 0;
+    int word;
     switch (c) {
-    case 't': o->topology = optarg; return 1;
-    case 'e': o->engine = optarg; return 1;
-    case 'j': o->json = optarg; return 1;
-    case 'o': o->output = optarg; return 1;
-    case 'f': o->format = optarg; return 1;
-    case 'T': o->traffic = optarg; return 1;
-    case 'M': o->matrix = optarg; return 1;
-    case 'H': o->hints = optarg; return 1;
-    case 'r': o->root = optarg; return 1;
-    case 'L': o->lfts = optarg; return 1;
-    case 'S': o->lanes_file = optarg; return 1;
-    case 'v': o->verify = true; return 1;
-    case 'p': o->pairs_only = true; return 1;
-    case 'w': o->weightless = true; return 1;
-    case 'W': o->static_weights = true; return 1;
-    case 'q': o->quiet = true; return 1;
-    case 'a': o->list = true; return 1;
-    case 'b':
-        o->between = strtod(optarg, NULL);
-        if (o->between > 0)
-            return 1;
-        dnet_error("--between %s: expected a rate above 0", optarg);
-        return 0;
+    case 't': o->topology = optarg; return true;
+    case 'e': o->engine = optarg; return true;
+    case 'j': o->json = optarg; return true;
+    case 'o': o->output = optarg; return true;
+    case 'f': o->format = optarg; return true;
+    case 'T': o->traffic = optarg; return true;
+    case 'M': o->matrix = optarg; return true;
+    case 'H': o->hints = optarg; return true;
+    case 'r': o->root = optarg; return true;
+    case 'L': o->lfts = optarg; return true;
+    case 'S': o->lanes_file = optarg; return true;
+    case 'v': o->verify = true; return true;
+    case 'p': o->pairs_only = true; return true;
+    case 'w': o->weightless = true; return true;
+    case 'W': o->static_weights = true; return true;
+    case 'q': o->quiet = true; return true;
+    case 'a': o->list = true; return true;
+    case 'b': return parse_rate("between", optarg, &o->between);
+    case 'n': return parse_int("seeds", optarg, 1, 1000, &o->seeds);
+    case 'l': return parse_int("lanes", optarg, 1, 15, &o->lanes);
+    case 'B': return parse_int("bundles", optarg, 0, 1000, &o->bundles);
+    case 1: o->against = optarg; return true;
+    case 3: o->guid2lid = optarg; return true;
+    case 4: o->write_lfts = optarg; return true;
+    case 5: return parse_int("fail", optarg, 1, 65535, &o->fail);
+    case 6: return parse_int("window", optarg, 1, 1000, &o->window);
+    case 7: return parse_rate("mad-us", optarg, &o->mad_us);
+    case 8: return parse_int("trials", optarg, 1, 100000, &o->trials);
+    case 9: return parse_int("nodes", optarg, 2, 65535, &o->nodes);
+    case 10: o->data = optarg; return true;
+    case 2:
+        o->scheme = parse_word("scheme", optarg, dnet_lid_schemes);
+        return o->scheme >= 0;
     case 'c':
         if (o->cuts < (int) (sizeof(o->cut) / sizeof(o->cut[0]))) {
             o->cut[o->cuts++] = optarg;
-            return 1;
+            return true;
         }
         dnet_error("--cut: at most %d times", o->cuts);
-        return 0;
+        return false;
     case 's':
         o->seed = strtoull(optarg, NULL, 0);
-        return 1;
-    case 'n':
-        word = parse_int("seeds", optarg, 1, 1000, &number);
-        o->seeds = (int) number;
-        return word;
-    case 'l':
-        word = parse_int("lanes", optarg, 1, 15, &number);
-        o->lanes = (int) number;
-        return word;
-    case 'B':
-        word = parse_int("bundles", optarg, 0, 1000, &number);
-        o->bundles = (int) number;
-        return word;
+        return true;
     case 'i':
         word = parse_word("ties", optarg, ties);
         o->ties = (dnet_ties_t) word;
@@ -126,7 +144,7 @@ static int parse_one(int c, subnet_options_t *o)
         o->seed_tree = (dnet_seed_tree_t) word;
         return word >= 0;
     default:
-        return 0; /* getopt has said what is wrong */
+        return false; /* getopt has said what is wrong */
     }
 }
 

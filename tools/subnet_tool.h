@@ -6,6 +6,7 @@
 #define DNET_TOOLS_SUBNET_TOOL_H
 
 #include "subnet/json_out.h"
+#include "subnet/lid.h"
 #include "subnet/routing.h"
 #include "subnet/verify.h"
 
@@ -23,8 +24,10 @@ enum {
 typedef struct subnet_options {
     const char *topology, *engine, *json, *output, *format;
     const char *traffic, *matrix, *hints, *root, *lfts, *lanes_file;
+    const char *against, *guid2lid, *write_lfts, *data;
     const char *cut[16];
-    int cuts;
+    int cuts, scheme, fail, window, trials, nodes;
+    double mad_us;
     uint64_t seed;
     double between;
     int lanes, bundles, seeds;
@@ -42,6 +45,11 @@ int subnet_gen(int argc, char **argv);
 int subnet_route(int argc, char **argv);
 int subnet_verify(int argc, char **argv);
 int subnet_path(int argc, char **argv);
+int subnet_diff(int argc, char **argv);
+int subnet_lid(int argc, char **argv);
+int subnet_rails(int argc, char **argv);
+int subnet_health(int argc, char **argv);
+int subnet_reproduce(int argc, char **argv);
 
 /** Parse common options; optind is left at the first argument.  @return 0, or an exit code. */
 int subnet_parse(int argc, char **argv, subnet_options_t *o);
@@ -57,6 +65,14 @@ dnet_status_t subnet_traffic(const subnet_options_t *o, const dnet_topo_t *t, dn
 
 /** Routing options from command line options. */
 dnet_route_options_t subnet_route_options(const subnet_options_t *o, const dnet_traffic_t *tr);
+
+/** Print a verdict and write it as a JSON object. */
+void subnet_report_verdict(const char *key, const dnet_verdict_t *v, const dnet_topo_t *t,
+                           dnet_json_t *j);
+
+/** Print throughput and hops; `between` adds the second traffic; tables may be NULL. */
+void subnet_report_tables(const dnet_tables_t *tables, const dnet_verdict_t *v, bool between,
+                          dnet_json_t *j);
 
 /** Open an output file, or stdout for NULL or "-". */
 FILE *subnet_output(const char *path);
