@@ -23,6 +23,7 @@ typedef struct dnet_emu_nic dnet_emu_nic_t;
 typedef struct {
     dnet_profile_t profile;
     uint16_t lid;         /* what the Subnet Manager assigned; shown in SMA LID */
+    bool start_paused;    /* extended: both WIDs stop their senders until their process sets Flow Mode */
     bool no_pgid_check;   /* receivers accept every PGID (OP-13) */
     bool strict_swid;     /* BOTF images get their SWID from the register page used (OP-14) */
     bool rc_skip_errors;  /* RC goes on at the next first line after an error (OP-42) */
@@ -80,6 +81,12 @@ dnet_status_t dnet_emu_route(dnet_emu_nic_t *nic, const dnet_emu_locator_t *loca
  * @return DNET_OK; DNET_ERR_NO_MEMORY (logged with bytes needed and available)
  */
 dnet_status_t dnet_emu_reserve(dnet_device_t *dev, uint64_t offset, uint64_t len);
+
+/**
+ * Has the process of that WID ended without closing its device?  Only NICs this process has exchanged
+ * packets with are known; for others the answer is false.
+ */
+bool dnet_emu_peer_lost(const dnet_emu_nic_t *nic, uint16_t lid, unsigned wid);
 
 /** May this process copy straight into and out of that process's memory?  Tried with a real copy. */
 bool dnet_emu_can_copy_direct(const dnet_emu_nic_t *nic, uint16_t lid, unsigned wid);

@@ -91,7 +91,7 @@ struct dnet_ep_request {
     /* Private. */
     void *buf;
     size_t cap_bytes;
-    void *op;
+    bool posted;
 };
 
 /** A message taken out of the unexpected queue by dnet_ep_mprobe(). */
@@ -196,6 +196,12 @@ dnet_status_t dnet_ep_am_send(dnet_ep_t *ep, uint32_t peer, uint16_t id, const v
  * @return DNET_OK; DNET_ERR_PEER_DEAD (logged, once, with the rank)
  */
 dnet_status_t dnet_ep_progress(dnet_ep_t *ep, bool *did_p);
+
+/**
+ * May dnet_ep_progress() give the processor away or sleep?  True at first.  A caller whose threads share
+ * a lock that is held during progress says false, and waits by its own means.
+ */
+void dnet_ep_set_patient(dnet_ep_t *ep, bool patient);
 
 /** Counters of an endpoint; the list is counters.def. */
 typedef struct {

@@ -164,11 +164,11 @@ dnet_status_t dnet_lft_read(dnet_topo_t *t, const char *path, dnet_tables_t **ou
     return st;
 }
 
-static int host_by_lid(const dnet_topo_t *t, long lid)
+static int dest_by_lid(const dnet_topo_t *t, long lid)
 {
-    for (int h = 0; h < t->n_hosts; h++)
-        if (t->host[h].lid == lid)
-            return h;
+    for (int d = 0; d < dnet_topo_dests(t); d++)
+        if (dnet_lid_of(t, d) == lid)
+            return d;
     return DNET_TOPO_NONE;
 }
 
@@ -198,9 +198,9 @@ dnet_status_t dnet_sl_read(const dnet_topo_t *t, const char *path, uint8_t **lan
     while (*lane && fgets(line, sizeof(line), in)) {
         if (field(line, "slid", &slid) || field(line, "dlid", &dlid) || !field(line, "sl", &sl))
             continue;
-        int a = host_by_lid(t, slid), b = host_by_lid(t, dlid);
+        int a = dest_by_lid(t, slid), b = dest_by_lid(t, dlid);
         records++;
-        if (a == DNET_TOPO_NONE || b == DNET_TOPO_NONE || sl < 0 || sl > 15)
+        if (a == DNET_TOPO_NONE || a >= t->n_hosts || b == DNET_TOPO_NONE || sl < 0 || sl > 15)
             continue;
         (*lane)[(size_t) t->host[a].sw * dests + (size_t) b] = (uint8_t) sl;
         if (sl >= *lanes)

@@ -16,7 +16,7 @@
 #include "lhs_reference.h"
 #include "seed.h"
 
-#define CALLS_DEFAULT 20000000u
+#define CALLS_DEFAULT 12000000u
 #define EPISODE 20000u /* calls between two changes of the mix */
 
 typedef struct {

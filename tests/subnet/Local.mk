@@ -10,3 +10,15 @@ tests_subnet_test_turns_SOURCES = tests/subnet/test_turns.c
 tests_subnet_test_turns_LDADD = libdnet_subnet.la -lcmocka
 tests_subnet_test_lid_SOURCES = tests/subnet/test_lid.c
 tests_subnet_test_lid_LDADD = libdnet_subnet.la -lcmocka
+
+DNET_SUBNET_SHELL_TESTS = \
+	opensm_controls \
+	opensm_files \
+	opensm_lid \
+	opensm_plugin
+EXTRA_DIST += tests/subnet/packages.txt tests/subnet/fabric.sh $(DNET_SUBNET_SHELL_TESTS:%=tests/subnet/%.sh)
+
+check-subnet: all $(DNET_SUBNET_TESTS)
+	@$(DNET_TEST_ENV) DNET_SUBNET_TESTS='$(DNET_SUBNET_TESTS)' \
+		DNET_SUBNET_SHELL_TESTS='$(DNET_SUBNET_SHELL_TESTS)' $(SHELL) $(srcdir)/tests/run-tests subnet
+.PHONY: check-subnet

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Apertures (extension, docs/protocol.md section 5; no clause of the data sheet): host memory of a
+ * process, opened slot by slot to the NIC, so that RVS and RVL move data between user buffers with one
+ * copy.  In the slot's own process that copy is memcpy, elsewhere process_vm_readv/process_vm_writev.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <sys/uio.h>
+
+#include "common/log.h"
+#include "emulator/nic.h"
+
+/* [X.5] A store to Aperture Length sets, replaces or (length 0) revokes a slot of the own WID. */
+void dnet_emu_aperture_set(const dnet_emu_nic_t *nic, unsigned wid)
+{
+    uint64_t word = dnet_emu_ureg(nic, wid, DNET_UREG_APERTURE_LENGTH);
+    uint64_t slot = DNET_GET(word, APL_SLOT);
+    dnet_emu_aperture_t *a;
+
+    if (slot >= nic->aperture_slots) {
+        dnet_emu_event(nic, DNET_EMU_DROP_REQUEST);
+        return;
+    }
+    a = &nic->area[wid].state->aperture[slot];
+    /* Closed while address and length do not belong together; pairs with dnet_emu_aperture_find(). */
+    atomic_store_explicit(&a->length, 0, memory_order_seq_cst);
+    atomic_store_explicit(&a->address, dnet_emu_ureg(nic, wid, DNET_UREG_APERTURE_ADDRESS),
+                          memory_order_seq_cst);
+    atomic_store_explicit(&a->length, DNET_GET(word, APL_LENGTH), memory_order_seq_cst);
+}
+
+/* What an aperture address names.  False: no such slot, or it is closed. */
+bool dnet_emu_aperture_find(const dnet_emu_nic_t *nic, unsigned wid, uint32_t address,
+                            uint64_t *base_p, uint64_t *length_p, int32_t *pid_p)
+{
+    uint64_t slot = DNET_GET(address, AP_SLOT);
+    const dnet_emu_aperture_t *a;
+    uint64_t base, length;
+
+    if (slot >= nic->aperture_slots)
+        return false;
+    a = &nic->area[wid].state->aperture[slot];
+    length = atomic_load_explicit(&a->length, memory_order_seq_cst);
+    base = atomic_load_explicit(&a->address, memory_order_seq_cst);
+    if (length == 0 || atomic_load_explicit(&a->length, memory_order_seq_cst) != length)
+        return false;
+    *base_p = base;
+    *length_p = length;
+    *pid_p = atomic_load_explicit(&nic->area[wid].state->owner, memory_order_relaxed);
+    return *pid_p != 0;
+}
+
+/* One word of another process, to learn whether it can be read at all. */
+bool dnet_emu_remote_probe(int32_t pid, uint64_t from, uint64_t *word_p)
+{
+    struct iovec local = { word_p, sizeof *word_p };
+    struct iovec remote = { (void *) (uintptr_t) from, sizeof *word_p };
+
+    return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t) sizeof *word_p;
+}
+
+/* Copy out of another process.  False, logged: it is gone, or does not let us. */
+bool dnet_emu_remote_read(int32_t pid, uint64_t from, void *to, uint64_t bytes)
+{
+    while (bytes > 0) {
+        struct iovec local = { to, bytes };
+        struct iovec remote = { (void *) (uintptr_t) from, bytes };
+        ssize_t n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+
+        if (n <= 0) {
+            dnet_error("cannot read %llu bytes of process %d: %m", (unsigned long long) bytes, pid);
+            return false;
+        }
+        from += (uint64_t) n;
+        to = (uint8_t *) to + n;
+        bytes -= (uint64_t) n;
+    }
+    return true;
+}
+
+static bool write_piece(int32_t pid, const uint8_t *from, uint64_t to, uint64_t bytes)
+{
+    while (bytes > 0) {
+        struct iovec local = { (void *) (uintptr_t) from, bytes };
+        struct iovec remote = { (void *) (uintptr_t) to, bytes };
+        ssize_t n = process_vm_writev(pid, &local, 1, &remote, 1, 0);
+
+        if (n <= 0) {
+            dnet_error("cannot write %llu bytes to process %d: %m", (unsigned long long) bytes, pid);
+            return false;
+        }
+        from += n;
+        to += (uint64_t) n;
+        bytes -= (uint64_t) n;
+    }
+    return true;
+}
+
+/* Copy the first `bytes` of a packet's data into another process.  Data that lie in a third process go
+ * through a buffer here. */
+bool dnet_emu_remote_write(int32_t pid, const dnet_emu_packet_t *packet, uint64_t to, uint64_t bytes)
+{
+    for (unsigned s = 0; s < packet->spans && bytes > 0; s++) {
+        const dnet_emu_span_t *span = &packet->span[s];
+        uint64_t n = span->bytes < bytes ? span->bytes : bytes;
+        uint64_t done = 0;
+
+        if (span->pid == 0) {
+            if (!write_piece(pid, span->at, to, n))
+                return false;
+        } else {
+            while (done < n) {
+                uint8_t bounce[16384];
+                uint64_t piece = n - done < sizeof bounce ? n - done : sizeof bounce;
+
+                if (!dnet_emu_remote_read(span->pid, (uintptr_t) span->at + done, bounce, piece) ||
+                    !write_piece(pid, bounce, to + done, piece))
+                    return false;
+                done += piece;
+            }
+        }
+        to += n;
+        bytes -= n;
+    }
+    return true;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * LH Buffer (data sheet section 10): a message's envelope, size, pointer and first 48 bytes into one
+ * 64-byte entry, the rest into the sender's IPUSH ring.
+ *
+ * Called with the receive side of the WID held.  When everything fits the entry, Valid and Complete flip
+ * in one store, written last: a polling host sees the line change hands once.
+ */
+#include "config.h"
+
+#include "emulator/nic.h"
+
+/* Payload of a packet as whole lines, when it lies in a Write Window behind the header. */
+static inline const uint8_t *payload_lines(const dnet_emu_packet_t *packet)
+{
+    return packet->whole_lines ? packet->span[0].at : NULL;
+}
+
+/* [nic 10.5] Is the ring full?  Head is looked at again only when it seems so. */
+static inline bool ring_full(const dnet_emu_nic_t *nic, unsigned wid)
+{
+    dnet_emu_wid_t *s = nic->area[wid].state;
+    uint32_t next = (s->lh_tail + DNET_LH_ENTRY_BYTES) & nic->lh_mask;
+
+    if (DNET_EMU_LIKELY(next != s->lh_head_seen))
+        return false;
+    s->lh_head_seen = (uint32_t) dnet_emu_ureg(nic, wid, DNET_UREG_LH_NEXT_READ) & nic->lh_mask &
+                      ~(DNET_LH_ENTRY_BYTES - 1);
+    return next == s->lh_head_seen;
+}
+
+/* [nic 10.5] The next entry, and Tail behind it; the flags' polarity changes every lap (10.3). */
+static inline void ring_advance(const dnet_emu_nic_t *nic, unsigned wid)
+{
+    dnet_emu_wid_t *s = nic->area[wid].state;
+
+    s->lh_tail = (s->lh_tail + DNET_LH_ENTRY_BYTES) & nic->lh_mask;
+    s->lh_flags ^= s->lh_tail == 0;
+    dnet_emu_publish(nic->area[wid].ureg_load + DNET_UREG_LH_NEXT_WRITE, s->lh_tail);
+}
+
+/* [nic 10.3] A message longer than an entry: the tail of its first packet goes to the IPUSH ring. */
+static dnet_emu_result_t receive_split(const dnet_emu_nic_t *nic, unsigned wid,
+                                       const dnet_emu_packet_t *packet, dnet_lh_entry_t *entry,
+                                       uint64_t envelope, uint32_t message, uint32_t *pointer_p)
+{
+    const uint64_t flags = DNET_MASK(LH_VALID) | DNET_MASK(LH_COMPLETE);
+    uint64_t now = nic->area[wid].state->lh_flags & 1 ? flags : 0;
+    uint32_t first = DNET_ENVELOPE_BYTES + DNET_LH_DATA_BYTES;
+    uint32_t in_entry = packet->data_bytes < first ? packet->data_bytes : first;
+    uint32_t rest = packet->data_bytes - in_entry;
+    dnet_emu_ring_t ring;
+
+    if (!dnet_emu_amt_ring(nic, wid, packet, &ring) || rest > ring.size - 8) {
+        dnet_emu_rc_overflow(nic, wid);
+        dnet_emu_event(nic, DNET_EMU_DROP_RING);
+        return DNET_EMU_DELIVERED;
+    }
+    if (dnet_emu_amt_free(&ring) < ((rest + 7) & ~7u))
+        return dnet_emu_rc_no_room(nic, wid, packet, rest);
+    *pointer_p = ring.tail;
+    dnet_emu_poke(&entry->where, DNET_PUT(ring.tail, LH_POINTER) | DNET_PUT(message, LH_SIZE));
+    dnet_emu_publish(&entry->envelope, envelope | (now & DNET_MASK(LH_VALID)) |
+                                           (~now & DNET_MASK(LH_COMPLETE)));
+    if (in_entry > DNET_ENVELOPE_BYTES)
+        (void) dnet_emu_payload_copy(packet, DNET_ENVELOPE_BYTES, entry->data,
+                                     in_entry - DNET_ENVELOPE_BYTES);
+    (void) dnet_emu_wu_append(nic, wid, &ring, packet, in_entry, rest);
+    dnet_emu_publish(&entry->envelope, envelope | now);
+    ring_advance(nic, wid);
+    return DNET_EMU_DELIVERED;
+}
+
+/* [nic 10.3] First packet of an LHS message (lflag = 1).  *pointer_p: what a receive status shows. */
+dnet_emu_result_t dnet_emu_lh_receive(const dnet_emu_nic_t *nic, unsigned wid,
+                                      const dnet_emu_packet_t *packet, uint32_t *pointer_p)
+{
+    dnet_emu_wid_t *s = nic->area[wid].state;
+    dnet_lh_entry_t *entry =
+        (dnet_lh_entry_t *) (void *) ((uint8_t *) nic->area[wid].lh + s->lh_tail);
+    const uint64_t flags = DNET_MASK(LH_VALID) | DNET_MASK(LH_COMPLETE);
+    const uint8_t *lines = payload_lines(packet);
+    uint32_t n = packet->data_bytes;
+    uint32_t message = packet->header_lines > 2 ? (uint32_t) DNET_GET(packet->header[2], PK_TOTAL) : n;
+    uint64_t envelope = 0;
+
+    charge(nic, RC, 8);
+    *pointer_p = 0;
+    if (DNET_EMU_UNLIKELY(ring_full(nic, wid)))
+        return dnet_emu_rc_no_room(nic, wid, packet, DNET_LH_ENTRY_BYTES);
+    if (DNET_EMU_LIKELY(lines && n >= 8))
+        memcpy(&envelope, lines, 8);
+    else if (!dnet_emu_payload_copy(packet, 0, (uint8_t *) &envelope, n < 8 ? n : 8))
+        return DNET_EMU_UNREACHABLE;
+    envelope &= ~flags;
+    message = message > DNET_ENVELOPE_BYTES ? message - DNET_ENVELOPE_BYTES : 0;
+    if (DNET_EMU_UNLIKELY(n > DNET_ENVELOPE_BYTES + DNET_LH_DATA_BYTES))
+        return receive_split(nic, wid, packet, entry, envelope, message, pointer_p);
+    if (n > DNET_ENVELOPE_BYTES) {
+        if (DNET_EMU_LIKELY(lines != NULL))
+            dnet_emu_copy_lines(entry->data, lines + DNET_ENVELOPE_BYTES, n - DNET_ENVELOPE_BYTES);
+        else if (!dnet_emu_payload_copy(packet, DNET_ENVELOPE_BYTES, entry->data,
+                                        n - DNET_ENVELOPE_BYTES))
+            return DNET_EMU_UNREACHABLE;
+    }
+    dnet_emu_poke(&entry->where, DNET_PUT(message, LH_SIZE));
+    dnet_emu_publish(&entry->envelope, envelope | (s->lh_flags & 1 ? flags : 0));
+    ring_advance(nic, wid);
+    return DNET_EMU_DELIVERED;
+}

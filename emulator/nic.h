@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the units of the emulated NIC share: the segment, its internal state, packets, requests.
+ *
+ * Segment (docs/protocol.md section 4): one memfd file.  All areas start on page boundaries; where they
+ * lie follows from the profile alone, never from numbers found in the file.
+ *
+ *   header            1 page, read-only after creation
+ *   state             NIC-internal state: AMT Address Table, request FIFOs, per-WID state
+ *   System Register   store page, load page
+ *   per WID           User Register store page, load page; WW; PW; LLCM; LH Buffer; flow ring
+ *   SO-DIMM           area of WID 0, area of WID 1; sparse
+ *
+ * Anything read from the segment may have been written by another process at any time: it is copied
+ * first, then checked, and every offset is bounded before use.
+ */
+#ifndef DNET_EMU_NIC_H
+#define DNET_EMU_NIC_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/types.h>
+
+#include "dimmnet/device.h"
+#include "dimmnet/emulator.h"
+#include "dimmnet/format.h"
+#include "dimmnet/status.h"
+#include "emulator/charge.h"
+
+#define DNET_EMU_MAGIC 0x314e4d4d49444e44ull /* "DNDIMMN1" */
+#define DNET_EMU_VERSION 1u
+#define DNET_EMU_PAGE 4096u
+#define DNET_EMU_LINE 128u /* two cache lines: the adjacent-line prefetcher pairs them */
+#define DNET_EMU_PEERS 4096u /* one place for each CLID */
+#define DNET_EMU_AMT_ENTRIES 8192u /* index {CLID, WID} (9.1) */
+#define DNET_EMU_APERTURES 128u
+#define DNET_EMU_GRANULE_SHIFT 16u /* SO-DIMM memory is committed in pieces of 64 KB */
+#define DNET_EMU_AREA_MAX (1ull << 32) /* a 32-bit offset reaches no further (OP-28) */
+#define DNET_EMU_GRANULES (DNET_EMU_AREA_MAX >> DNET_EMU_GRANULE_SHIFT)
+#define DNET_EMU_FIFO_DEPTH 16u /* OP-33 */
+#define DNET_EMU_FIFO_AFULL 12u
+#define DNET_EMU_BURST_BYTES (256u * 1024u)
+
+#define DNET_EMU_COLD __attribute__((cold, noinline))
+#define DNET_EMU_LIKELY(x) __builtin_expect(!!(x), 1)
+#define DNET_EMU_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/* ---- ordering ------------------------------------------------------------------------------- */
+
+/* Acquire load of a word another process stores: a register (pairs with dnet_reg_store_quiet() of the
+ * host) or a word of NIC state (pairs with dnet_emu_publish()). */
+static inline uint64_t dnet_emu_observe(const void *at)
+{
+    return atomic_load_explicit((const _Atomic uint64_t *) at, memory_order_acquire);
+}
+
+/* Release store of a word the host polls: everything the NIC wrote before is seen by whoever sees it.
+ * Pairs with dnet_reg_load() and with the host's acquire loads of ring entries. */
+static inline void dnet_emu_publish(void *at, uint64_t value)
+{
+    atomic_store_explicit((_Atomic uint64_t *) at, value, memory_order_release);
+}
+
+static inline void dnet_emu_publish32(void *at, uint32_t value)
+{
+    atomic_store_explicit((_Atomic uint32_t *) at, value, memory_order_release);
+}
+
+/* A word of shared memory whose order against others does not matter. */
+static inline uint64_t dnet_emu_peek(const void *at)
+{
+    return atomic_load_explicit((const _Atomic uint64_t *) at, memory_order_relaxed);
+}
+
+static inline void dnet_emu_poke(void *at, uint64_t value)
+{
+    atomic_store_explicit((_Atomic uint64_t *) at, value, memory_order_relaxed);
+}
+
+/* ---- segment -------------------------------------------------------------------------------- */
+
+enum { /* dnet_emu_header_t.options */
+    DNET_EMU_NO_PGID_CHECK = 1,
+    DNET_EMU_STRICT_SWID = 2,
+    DNET_EMU_RC_SKIP_ERRORS = 4,
+};
+
+typedef struct {
+    uint64_t magic;    /* +0x00 */
+    uint32_t version;  /* +0x08 */
+    uint32_t profile;  /* +0x0c dnet_profile_t */
+    uint64_t id;       /* +0x10 random */
+    uint64_t bytes;    /* +0x18 size of the segment */
+    int32_t owner;     /* +0x20 pid */
+    uint16_t lid;      /* +0x24 assigned by the Subnet Manager */
+    uint16_t options;  /* +0x26 */
+} dnet_emu_header_t;
+_Static_assert(sizeof(dnet_emu_header_t) == 40, "segment header size");
+_Static_assert(offsetof(dnet_emu_header_t, id) == 0x10, "segment header layout");
+_Static_assert(offsetof(dnet_emu_header_t, owner) == 0x20, "segment header layout");
+
+/* A request as it enters the Request FIFO (5.6): 130 bits and Command Ex beside it. */
+typedef struct {
+    uint64_t lower;
+    uint64_t upper;
+    uint64_t ex;
+    uint8_t to_pw;   /* bit 128: Command1 */
+    uint8_t wid;     /* bit 129 */
+    uint8_t ex_on;   /* Command Ex Flag at the kick */
+    uint8_t from_rc; /* an RVL received from the network, to be executed as RVS (6.4) */
+    uint32_t reserved;
+} dnet_emu_request_t;
+_Static_assert(sizeof(dnet_emu_request_t) == 32, "request size");
+
+/* Events that no register of the data sheet shows; for tools and tests. */
+typedef enum {
+    DNET_EMU_DROP_PGID,      /* packet of another process group (OP-13) */
+    DNET_EMU_DROP_STATE,     /* malformed packet, or RC halted */
+    DNET_EMU_DROP_RING,      /* IPUSH without a usable ring */
+    DNET_EMU_DROP_FLOW,      /* flow ring full */
+    DNET_EMU_DROP_REQUEST,   /* request discarded: unknown code, malformed, SO-DIMM not ready */
+    DNET_EMU_DROP_PENDING,   /* request overwritten while pending (OP-33) */
+    DNET_EMU_DROP_MULTICAST, /* OP-15 */
+    DNET_EMU_DROP_COPY,      /* half of a copy without the other half (OP-52) */
+    DNET_EMU_STOPS,          /* packets answered with stop */
+    DNET_EMU_EVENT_COUNT,
+} dnet_emu_event_t;
+
+/* One executor of the Window Controller: the request it works on and how far it is. */
+typedef struct {
+    uint32_t active;   /* a request is under way and waits for room elsewhere */
+    uint32_t serving;  /* the RVL packet has been delivered; the reply is under way */
+    dnet_emu_request_t request;
+    dnet_emu_request_t reply; /* serving: the request as the target's WC sees it */
+    uint64_t done;     /* bytes of the primitive delivered so far */
+    uint16_t reply_lid; /* serving: the target */
+    uint16_t copying;   /* the VL half of a copy has been executed, its VS half has not (6.8) */
+    uint32_t pending;   /* a kicked request waits to enter the FIFO */
+    dnet_emu_request_t copy;
+    dnet_emu_request_t pending_request;
+    /* Request FIFO (5.6): head and tail count requests. */
+    uint32_t fifo_head;
+    uint32_t fifo_tail;
+    dnet_emu_request_t fifo[DNET_EMU_FIFO_DEPTH];
+} dnet_emu_executor_t;
+
+/* An aperture slot: host memory of the process that has this WID open. */
+typedef struct {
+    _Atomic uint64_t address;
+    _Atomic uint64_t length; /* 0: not set */
+} dnet_emu_aperture_t;
+
+/* NIC-internal state of one WID.  Lines are shared by: senders; everyone (read); the owner. */
+typedef struct {
+    /* Written by whoever delivers, never read by the receiver while it polls. */
+    _Alignas(DNET_EMU_LINE) _Atomic uint32_t rc_holder; /* pid that delivers now; 0: free */
+    uint32_t lh_tail;      /* byte offset of the next entry */
+    uint32_t lh_head_seen; /* LH Next Read as last looked at */
+    uint32_t lh_flags;     /* 1: this lap's entries get Valid = Complete = 1 */
+    uint64_t packets;      /* Packet Counter */
+    uint32_t status_base;
+    uint32_t status_tail;
+    uint32_t flow_tail;    /* entries written so far */
+    uint32_t flow_ready;   /* entries whose memory is committed */
+    uint32_t rc_state;
+    /* Read by all who deliver; written when the process goes to sleep or wakes. */
+    _Alignas(DNET_EMU_LINE) _Atomic uint32_t sleeping; /* futex word: 1 while the process sleeps */
+    /* Read-mostly. */
+    _Alignas(DNET_EMU_LINE) _Atomic int32_t owner; /* pid that has this WID open; 0: none */
+    uint64_t probe;        /* virtual address, in the owner, of the header of this segment */
+    /* Only the owner. */
+    _Alignas(DNET_EMU_LINE) dnet_emu_executor_t executor;
+    _Alignas(DNET_EMU_LINE) dnet_emu_aperture_t aperture[DNET_EMU_APERTURES];
+    _Alignas(DNET_EMU_LINE) _Atomic uint64_t committed[DNET_EMU_GRANULES / 64];
+} dnet_emu_wid_t;
+
+typedef struct {
+    dnet_emu_wid_t wid[DNET_PROCESSES_PER_NIC];
+    _Alignas(DNET_EMU_LINE) _Atomic uint64_t event[DNET_EMU_EVENT_COUNT];
+    _Alignas(DNET_EMU_LINE) uint16_t amt_address[DNET_EMU_AMT_ENTRIES];
+} dnet_emu_state_t;
+
+/* ---- a NIC as a process sees it ------------------------------------------------------------- */
+
+typedef struct dnet_emu_swif_ops dnet_emu_swif_ops_t;
+
+/* Where a LID lives, as this process's switch interface knows it. */
+typedef struct {
+    struct dnet_emu_nic *nic; /* NULL: nothing mapped (yet) */
+    dnet_emu_locator_t at;    /* id 0: no route */
+    bool failed;              /* attaching failed and has been logged */
+} dnet_emu_route_t;
+
+/* The areas of one WID, as pointers into the segment. */
+typedef struct {
+    dnet_emu_wid_t *state;
+    uint8_t *ureg_store;
+    uint8_t *ureg_load;
+    uint8_t *ww;
+    uint8_t *pw;
+    uint8_t *llcm;
+    dnet_lh_entry_t *lh;
+    dnet_flow_entry_t *flow;
+    uint8_t *sodimm;
+} dnet_emu_areas_t;
+
+struct dnet_emu_nic {
+    dnet_emu_header_t *header;
+    dnet_emu_state_t *state;
+    uint8_t *sreg_store;
+    uint8_t *sreg_load;
+    dnet_emu_areas_t area[DNET_PROCESSES_PER_NIC];
+    uint32_t lh_mask;       /* LH Buffer bytes - 1 */
+    uint32_t flow_entries;  /* 0 in the prototype profile */
+    uint32_t llcm_bytes;
+    uint32_t aperture_slots;
+    bool extended;
+    bool pgid_check;
+    bool strict_swid;
+    bool privileged;        /* this process may store to the System Register page */
+    uint64_t bytes;
+    uint64_t id;
+    int fd;                 /* -1: a peer's NIC, whose descriptor is not kept */
+    int32_t pid;            /* this process */
+    uint16_t lid;
+    const dnet_emu_swif_ops_t *swif;
+    dnet_emu_route_t *route; /* DNET_EMU_PEERS of them, by CLID; NULL in a NIC only delivered to */
+#ifdef DNET_TIMING
+    dnet_emu_clocks_t clocks;
+#endif
+};
+
+/* The device handed to the host, and what the emulator keeps beside it. */
+typedef struct {
+    dnet_device_t dev; /* first: the host's pointer is this object's */
+    dnet_emu_nic_t *nic;
+    dnet_emu_areas_t *area;
+    dnet_emu_executor_t *executor;
+} dnet_emu_device_t;
+
+static inline void dnet_emu_event(const dnet_emu_nic_t *nic, dnet_emu_event_t event)
+{
+    atomic_fetch_add_explicit(&nic->state->event[event], 1, memory_order_relaxed);
+}
+
+static inline uint64_t dnet_emu_ureg(const dnet_emu_nic_t *nic, unsigned wid, uint32_t offset)
+{
+    return dnet_emu_observe(nic->area[wid].ureg_store + offset);
+}
+
+static inline uint64_t dnet_emu_sreg(const dnet_emu_nic_t *nic, uint32_t offset)
+{
+    return dnet_emu_observe(nic->sreg_store + offset);
+}
+
+static inline uint8_t dnet_emu_pgid(const dnet_emu_nic_t *nic, unsigned wid)
+{
+    return (uint8_t) dnet_emu_peek(nic->sreg_store + (wid ? DNET_SREG_PGID1 : DNET_SREG_PGID0));
+}
+
+static inline uint16_t dnet_emu_lid(const dnet_emu_nic_t *nic)
+{
+    return (uint16_t) dnet_emu_peek(nic->sreg_store + DNET_SREG_LID);
+}
+
+/* Controller Status bits of one WID (4.2); several processes may change different bits. */
+static inline void dnet_emu_status_set(const dnet_emu_nic_t *nic, unsigned wid, uint64_t bits)
+{
+    atomic_fetch_or_explicit(
+        (_Atomic uint64_t *) (void *) (nic->area[wid].ureg_load + DNET_UREG_CONTROLLER_STATUS), bits,
+        memory_order_release);
+}
+
+static inline void dnet_emu_status_clear(const dnet_emu_nic_t *nic, unsigned wid, uint64_t bits)
+{
+    atomic_fetch_and_explicit(
+        (_Atomic uint64_t *) (void *) (nic->area[wid].ureg_load + DNET_UREG_CONTROLLER_STATUS), ~bits,
+        memory_order_release);
+}
+
+static inline bool dnet_emu_sodimm_ready(const dnet_emu_nic_t *nic)
+{
+    return DNET_GET(dnet_emu_peek(nic->area[0].ureg_load + DNET_UREG_CONTROLLER_STATUS),
+                    CS_SDIMM_READY);
+}
+
+/* ---- packets -------------------------------------------------------------------------------- */
+
+/* A piece of a packet's data where it lies: in this process, or (pid != 0) in that process. */
+typedef struct {
+    const uint8_t *at;
+    uint32_t bytes;
+    int32_t pid;
+} dnet_emu_span_t;
+
+/*
+ * A packet on its way.  Core Logic hands it to the switch interface by reference; nothing is copied
+ * before the destination's Receive Controller puts the data where they go.
+ *
+ * `packets` > 1 stands for that many packets of one contiguous RVS, back to back: header[] is the first
+ * one's, with the eflag of the last.
+ */
+typedef struct {
+    uint64_t header[4];
+    uint32_t header_lines;
+    uint32_t data_bytes;
+    uint32_t packets;
+    uint16_t slid;          /* sideband of the switch interface (OP-12) */
+    bool reply;             /* answers an RVL that this process has issued */
+    bool whole_lines;       /* span[0] holds all data and is readable up to a multiple of 8 bytes */
+    uint8_t spans;
+    dnet_emu_span_t span[2];
+    /* Set by RC for an RVL: what the target's WC is to do, and where. */
+    struct dnet_emu_nic *service_nic;
+    dnet_emu_request_t service;
+} dnet_emu_packet_t;
+
+typedef enum {
+    DNET_EMU_DELIVERED,
+    DNET_EMU_DROPPED,     /* by the receiver: the sender never learns */
+    DNET_EMU_SERVE,       /* an RVL: the caller executes packet->service at packet->service_nic */
+    DNET_EMU_STALLED,     /* no room; the receiver stalls reception until there is */
+    DNET_EMU_STOPPED,     /* no room; dropped, and the receiver knows whom it stopped */
+    DNET_EMU_UNREACHABLE,
+} dnet_emu_result_t;
+
+/* ---- units ---------------------------------------------------------------------------------- */
+
+/* nic.c */
+void dnet_emu_kick(dnet_device_t *dev, uint32_t offset, bool system_page);
+bool dnet_emu_process_ended(int32_t pid);
+void dnet_emu_close_descriptor(dnet_emu_nic_t *nic);
+
+/* segment.c: the memfd file, its areas, its memory */
+dnet_status_t dnet_emu_segment_create(dnet_emu_nic_t *nic, const dnet_emu_config_t *config);
+dnet_status_t dnet_emu_segment_attach(dnet_emu_nic_t *nic, const dnet_emu_locator_t *locator);
+void dnet_emu_segment_protect(dnet_emu_nic_t *nic);
+void dnet_emu_segment_unmap(dnet_emu_nic_t *nic);
+uint64_t dnet_emu_sodimm_area(const dnet_emu_nic_t *nic);
+bool dnet_emu_sodimm_commit_slow(const dnet_emu_nic_t *nic, unsigned wid, uint64_t offset, uint64_t len);
+bool dnet_emu_flow_commit(const dnet_emu_nic_t *nic, unsigned wid, uint32_t index);
+
+/* window_controller.c */
+void dnet_emu_wc_request(dnet_emu_device_t *d, uint64_t lower, bool to_pw);
+void dnet_emu_wc_run(dnet_device_t *dev);
+void dnet_emu_wc_reset(dnet_emu_nic_t *nic, unsigned wid);
+
+/* receive_controller.c */
+dnet_emu_result_t dnet_emu_rc_receive(dnet_emu_nic_t *nic, dnet_emu_packet_t *packet);
+void dnet_emu_rc_acquire(const dnet_emu_nic_t *nic, dnet_emu_wid_t *state);
+void dnet_emu_rc_release(dnet_emu_wid_t *state);
+dnet_emu_result_t dnet_emu_rc_no_room(const dnet_emu_nic_t *nic, unsigned wid,
+                                      const dnet_emu_packet_t *packet, uint32_t bytes);
+void dnet_emu_rc_overflow(const dnet_emu_nic_t *nic, unsigned wid);
+void dnet_emu_wake_slow(dnet_emu_wid_t *state);
+
+/* lh_buffer.c */
+dnet_emu_result_t dnet_emu_lh_receive(const dnet_emu_nic_t *nic, unsigned wid,
+                                      const dnet_emu_packet_t *packet, uint32_t *pointer_p);
+
+/* amt_table.c: where an IPUSH packet goes. */
+typedef struct {
+    uint32_t word;  /* index of the AMT entry in LLCM */
+    uint32_t start; /* of the ring in the SO-DIMM area */
+    uint32_t size;
+    uint32_t head;
+    uint32_t tail;
+} dnet_emu_ring_t;
+bool dnet_emu_amt_ring(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_packet_t *packet,
+                       dnet_emu_ring_t *ring_p);
+uint32_t dnet_emu_amt_free(const dnet_emu_ring_t *ring);
+void dnet_emu_amt_set(dnet_emu_nic_t *nic, uint64_t value);
+
+/* write_unit.c */
+bool dnet_emu_wu_append(const dnet_emu_nic_t *nic, unsigned wid, dnet_emu_ring_t *ring,
+                        const dnet_emu_packet_t *packet, uint32_t from, uint32_t bytes);
+dnet_emu_result_t dnet_emu_wu_place(const dnet_emu_nic_t *nic, unsigned wid,
+                                    const dnet_emu_packet_t *packet);
+bool dnet_emu_wu_scatter(const dnet_emu_nic_t *nic, unsigned wid, unsigned access, uint32_t offset,
+                         uint32_t stride_or_list, uint32_t element, uint32_t bytes,
+                         const dnet_emu_packet_t *data, bool *failed_p);
+bool dnet_emu_payload_copy(const dnet_emu_packet_t *packet, uint32_t from, uint8_t *to, uint32_t bytes);
+
+/* prefetch_unit.c: a stream of data read from SO-DIMM or host memory. */
+typedef struct {
+    const dnet_emu_nic_t *nic;
+    unsigned wid;
+    unsigned access;         /* dnet_emu_access_t */
+    uint32_t offset;
+    uint32_t stride_or_list;
+    uint32_t element;        /* bytes */
+    const uint8_t *window;   /* LHSv2: bytes sent before the SO-DIMM data */
+    uint32_t window_bytes;
+} dnet_emu_source_t;
+typedef enum { DNET_ACCESS_CONTIGUOUS, DNET_ACCESS_STRIDE, DNET_ACCESS_LIST } dnet_emu_access_t;
+#define DNET_EMU_BOUNCE_BYTES 4096u
+bool dnet_emu_pu_spans(const dnet_emu_source_t *source, uint64_t from, uint32_t bytes,
+                       dnet_emu_packet_t *packet, uint8_t *bounce);
+void dnet_emu_pu_read(const dnet_emu_source_t *source, uint64_t from, uint8_t *to, uint32_t bytes);
+uint64_t dnet_emu_pu_clamp(const dnet_emu_source_t *source, uint64_t bytes);
+
+/* status_write_unit.c */
+bool dnet_emu_swu_full(const dnet_emu_nic_t *nic, unsigned wid);
+void dnet_emu_swu_write(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_packet_t *packet,
+                        uint32_t address);
+void dnet_emu_swu_restart(const dnet_emu_nic_t *nic, unsigned wid);
+void dnet_emu_swu_show(const dnet_emu_nic_t *nic, unsigned wid);
+
+/* aperture.c */
+void dnet_emu_aperture_set(const dnet_emu_nic_t *nic, unsigned wid);
+bool dnet_emu_aperture_find(const dnet_emu_nic_t *nic, unsigned wid, uint32_t address,
+                            uint64_t *base_p, uint64_t *length_p, int32_t *pid_p);
+bool dnet_emu_remote_probe(int32_t pid, uint64_t from, uint64_t *word_p);
+bool dnet_emu_remote_read(int32_t pid, uint64_t from, void *to, uint64_t bytes);
+bool dnet_emu_remote_write(int32_t pid, const dnet_emu_packet_t *packet, uint64_t to, uint64_t bytes);
+
+/* ---- small helpers used by several units ----------------------------------------------------- */
+
+static inline bool dnet_emu_is_aperture(const dnet_emu_nic_t *nic, uint32_t address)
+{
+    return nic->extended && DNET_GET(address, AP_FLAG);
+}
+
+/* Is the memory behind [offset, offset+len) of an area there?  len > 0, range checked by the caller. */
+static inline bool dnet_emu_sodimm_commit(const dnet_emu_nic_t *nic, unsigned wid, uint64_t offset,
+                                          uint64_t len)
+{
+    uint64_t first = offset >> DNET_EMU_GRANULE_SHIFT;
+    uint64_t last = (offset + len - 1) >> DNET_EMU_GRANULE_SHIFT;
+
+    if (DNET_EMU_LIKELY(first == last &&
+                        (atomic_load_explicit(&nic->area[wid].state->committed[first / 64],
+                                              memory_order_relaxed) >>
+                             (first % 64) &
+                         1)))
+        return true;
+    return dnet_emu_sodimm_commit_slow(nic, wid, offset, len);
+}
+
+/* Wake the process of a WID if it sleeps.  The sleeper runs a barrier on every processor after it has set
+ * `sleeping` and before it looks at its rings a last time, so a plain load is enough here. */
+static inline void dnet_emu_wake(dnet_emu_wid_t *state)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    if (DNET_EMU_UNLIKELY(atomic_load_explicit(&state->sleeping, memory_order_relaxed)))
+        dnet_emu_wake_slow(state);
+}
+
+/* Copy whole and partial lines by 64-bit loads, which forward from 64-bit and wider stores.  `from` is
+ * readable up to the next multiple of 8. */
+static inline void dnet_emu_copy_lines(uint8_t *to, const uint8_t *from, uint32_t bytes)
+{
+    uint64_t word;
+
+    for (; bytes >= 8; bytes -= 8, to += 8, from += 8) {
+        memcpy(&word, from, 8);
+        memcpy(to, &word, 8);
+    }
+    if (bytes == 0)
+        return;
+    memcpy(&word, from, 8);
+    if (bytes & 4) {
+        uint32_t half = (uint32_t) word;
+        memcpy(to, &half, 4);
+        to += 4;
+        word >>= 32;
+    }
+    if (bytes & 2) {
+        uint16_t pair = (uint16_t) word;
+        memcpy(to, &pair, 2);
+        to += 2;
+        word >>= 16;
+    }
+    if (bytes & 1)
+        *to = (uint8_t) word;
+}
+
+#endif

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Receive Controller (data sheet 4.2.2, 6.7, checks of section 7, 9.3, 11.8), with the answers of the
+ * stop/resend extension when something has no room (docs/protocol.md section 6).
+ *
+ * Runs in the sender's context.  The receive side of a WID is held by one process at a time; what it
+ * changes is ordered so that a holder that dies leaves nothing half visible: ring entries count only
+ * once Valid, Tail or a flow entry's flag is stored, and those stores come last.
+ */
+#include "config.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "emulator/nic.h"
+
+enum { /* RC_STATE (4.2) */
+    RC_NORMAL = 0,
+    RC_FIRST_LINE = 1,
+    RC_HEADER_LINES = 2,
+    RC_RVL_SHAPE = 3,
+};
+
+#define SPINS_BEFORE_YIELD 200
+#define YIELDS_BEFORE_CHECK 64
+
+/* ---- arbitration ---------------------------------------------------------------------------- */
+
+/* Somebody else delivers to this WID.  A holder that has died is succeeded. */
+DNET_EMU_COLD static void acquire_slow(const dnet_emu_nic_t *nic, dnet_emu_wid_t *s)
+{
+    for (unsigned round = 1;; round++) {
+        uint32_t holder = atomic_load_explicit(&s->rc_holder, memory_order_relaxed);
+
+        if (holder == 0 || (round % (SPINS_BEFORE_YIELD + YIELDS_BEFORE_CHECK) == 0 &&
+                            dnet_emu_process_ended((int32_t) holder))) {
+            if (atomic_compare_exchange_strong_explicit(&s->rc_holder, &holder, (uint32_t) nic->pid,
+                                                        memory_order_acquire, memory_order_relaxed))
+                return;
+        } else if (round % (SPINS_BEFORE_YIELD + YIELDS_BEFORE_CHECK) < SPINS_BEFORE_YIELD) {
+            __builtin_ia32_pause();
+        } else {
+            sched_yield();
+        }
+    }
+}
+
+/* Take the receive side of a WID.  Pairs with dnet_emu_rc_release() of the holder before. */
+inline void dnet_emu_rc_acquire(const dnet_emu_nic_t *nic, dnet_emu_wid_t *s)
+{
+    uint32_t free = 0;
+
+    if (DNET_EMU_UNLIKELY(!atomic_compare_exchange_strong_explicit(
+            &s->rc_holder, &free, (uint32_t) nic->pid, memory_order_acquire, memory_order_relaxed)))
+        acquire_slow(nic, s);
+}
+
+inline void dnet_emu_rc_release(dnet_emu_wid_t *s)
+{
+    atomic_store_explicit(&s->rc_holder, 0, memory_order_release);
+}
+
+DNET_EMU_COLD void dnet_emu_wake_slow(dnet_emu_wid_t *s)
+{
+    if (atomic_exchange_explicit(&s->sleeping, 0, memory_order_acq_rel) != 0)
+        syscall(SYS_futex, &s->sleeping, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* ---- what goes wrong ------------------------------------------------------------------------ */
+
+/* [nic 4.2] RC_OVF: received data passed the end of its target. */
+DNET_EMU_COLD void dnet_emu_rc_overflow(const dnet_emu_nic_t *nic, unsigned wid)
+{
+    dnet_emu_status_set(nic, wid, DNET_MASK(CS_RC_OVF));
+}
+
+/* [nic 4.2, OP-42] A malformed packet: RC_STATE says why; RC halts unless told to go on. */
+DNET_EMU_COLD static dnet_emu_result_t malformed(const dnet_emu_nic_t *nic, unsigned state)
+{
+    dnet_emu_event(nic, DNET_EMU_DROP_STATE);
+    for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++) {
+        if ((dnet_emu_peek(nic->area[w].ureg_load + DNET_UREG_CONTROLLER_STATUS) &
+             DNET_MASK(CS_RC_STATE)) == 0)
+            dnet_emu_status_set(nic, w, DNET_PUT(state, CS_RC_STATE));
+        if (!(nic->header->options & DNET_EMU_RC_SKIP_ERRORS))
+            nic->area[w].state->rc_state = state;
+    }
+    return DNET_EMU_DELIVERED;
+}
+
+/* [nic 4.4, OP-13] A packet of another process group. */
+DNET_EMU_COLD static dnet_emu_result_t foreign(const dnet_emu_nic_t *nic)
+{
+    dnet_emu_event(nic, DNET_EMU_DROP_PGID);
+    return DNET_EMU_DELIVERED;
+}
+
+/* ---- flow ring ------------------------------------------------------------------------------ */
+
+/* [X.6] Append to the flow ring of a WID; the receive side is held.  False: full, or no memory. */
+static bool flow_append(const dnet_emu_nic_t *nic, unsigned wid, dnet_flow_kind_t kind,
+                        const dnet_emu_packet_t *packet, unsigned credits, uint64_t arg)
+{
+    dnet_emu_wid_t *s = nic->area[wid].state;
+    uint32_t read = (uint32_t) dnet_emu_ureg(nic, wid, DNET_UREG_FLOW_NEXT_READ);
+    uint32_t count = s->flow_tail;
+    uint32_t index = count & (nic->flow_entries - 1);
+    bool lap = !((count / nic->flow_entries) & 1);
+    dnet_flow_entry_t *entry = &nic->area[wid].flow[index];
+
+    if (count - read >= nic->flow_entries) {
+        dnet_emu_event(nic, DNET_EMU_DROP_FLOW);
+        return false;
+    }
+    if (count < nic->flow_entries && count >= s->flow_ready) {
+        if (!dnet_emu_flow_commit(nic, wid, index))
+            return false;
+        s->flow_ready = (index | (DNET_EMU_PAGE / sizeof *entry - 1)) + 1;
+    }
+    dnet_emu_poke(&entry->arg, arg);
+    dnet_emu_publish(&entry->word,
+                     DNET_PUT(packet->slid, FLOW_LID) |
+                         DNET_PUT(DNET_GET(packet->header[0], PK_SWID), FLOW_WID) |
+                         DNET_PUT(kind, FLOW_KIND) | DNET_PUT(credits, FLOW_CREDITS) |
+                         DNET_PUT(count, FLOW_SEQ) | DNET_PUT(lap, FLOW_VALID));
+    s->flow_tail = count + 1;
+    return true;
+}
+
+/*
+ * Something the packet needs has no room.  The receive side is held and stays so.
+ *
+ * [nic 8, 9.3, 10.5] Stall mode: reception waits.  [X.6] Stop mode: exactly this sender is told to stop,
+ * and the receiving process learns whom it owes a resend.  The NIC's own replies are repeated by the
+ * process that asked for them, which needs no entry for itself.
+ */
+DNET_EMU_COLD dnet_emu_result_t dnet_emu_rc_no_room(const dnet_emu_nic_t *nic, unsigned wid,
+                                                    const dnet_emu_packet_t *packet, uint32_t bytes)
+{
+    if (nic->flow_entries == 0 ||
+        dnet_emu_ureg(nic, wid, DNET_UREG_FLOW_MODE) == DNET_FLOW_MODE_STALL)
+        return DNET_EMU_STALLED;
+    dnet_emu_event(nic, DNET_EMU_STOPS);
+    if (!packet->reply)
+        (void) flow_append(nic, wid, DNET_FLOW_STOPPED, packet, 0, bytes);
+    return DNET_EMU_STOPPED;
+}
+
+/* [X.6] A grant: it needs no other room and is never stopped. */
+DNET_EMU_COLD static dnet_emu_result_t receive_resend(const dnet_emu_nic_t *nic, unsigned wid,
+                                                      const dnet_emu_packet_t *packet)
+{
+    dnet_emu_wid_t *s = nic->area[wid].state;
+
+    if (nic->flow_entries == 0) {
+        dnet_emu_event(nic, DNET_EMU_DROP_STATE);
+        return DNET_EMU_DELIVERED;
+    }
+    dnet_emu_rc_acquire(nic, s);
+    if (flow_append(nic, wid, DNET_FLOW_RESEND, packet, packet->header[1] & 0xff, packet->header[1]))
+        dnet_emu_publish(nic->area[wid].ureg_load + DNET_UREG_PACKET_COUNTER, ++s->packets);
+    dnet_emu_rc_release(s);
+    dnet_emu_wake(s);
+    return DNET_EMU_DELIVERED;
+}
+
+/* RC has halted, or the process is not ready: the answer to every packet.  The side is held. */
+DNET_EMU_COLD static dnet_emu_result_t refuse(const dnet_emu_nic_t *nic, unsigned wid,
+                                              const dnet_emu_packet_t *packet)
+{
+    if (nic->area[wid].state->rc_state == RC_NORMAL)
+        return dnet_emu_rc_no_room(nic, wid, packet, packet->data_bytes);
+    if (nic->flow_entries == 0 ||
+        dnet_emu_ureg(nic, wid, DNET_UREG_FLOW_MODE) == DNET_FLOW_MODE_STALL)
+        return DNET_EMU_STALLED;
+    return DNET_EMU_UNREACHABLE;
+}
+
+static inline bool must_refuse(const dnet_emu_nic_t *nic, unsigned wid)
+{
+    return nic->area[wid].state->rc_state != RC_NORMAL ||
+           (nic->flow_entries != 0 &&
+            dnet_emu_ureg(nic, wid, DNET_UREG_FLOW_MODE) == DNET_FLOW_MODE_PAUSED);
+}
+
+/* ---- the packet types ----------------------------------------------------------------------- */
+
+/* [nic 9.3] IPUSH without LHS: append to the sender's ring. */
+static dnet_emu_result_t receive_ring(const dnet_emu_nic_t *nic, unsigned wid,
+                                      const dnet_emu_packet_t *packet, uint32_t *address_p)
+{
+    uint32_t total = packet->header_lines > 2 ? (uint32_t) DNET_GET(packet->header[2], PK_TOTAL)
+                                              : packet->data_bytes;
+    uint32_t before, back;
+    dnet_emu_ring_t ring;
+
+    if (!dnet_emu_sodimm_ready(nic)) {
+        dnet_emu_event(nic, DNET_EMU_DROP_REQUEST); /* OP-58 */
+        return DNET_EMU_DROPPED;
+    }
+    if (!dnet_emu_amt_ring(nic, wid, packet, &ring) || packet->data_bytes > ring.size - 8) {
+        dnet_emu_rc_overflow(nic, wid); /* [nic 9.2] can never be stored */
+        dnet_emu_event(nic, DNET_EMU_DROP_RING);
+        return DNET_EMU_DROPPED;
+    }
+    if (dnet_emu_amt_free(&ring) < ((packet->data_bytes + 7) & ~7u))
+        return dnet_emu_rc_no_room(nic, wid, packet, packet->data_bytes);
+    /* [nic 9.4] Where the message began, when its packets lie in a row. */
+    before = ring.tail - ring.start;
+    back = total > packet->data_bytes ? total - packet->data_bytes : 0;
+    if (back > before && back <= ring.size)
+        before += ring.size;
+    *address_p = ring.start + (back <= before ? before - back : 0);
+    if (!dnet_emu_wu_append(nic, wid, &ring, packet, 0, packet->data_bytes))
+        return DNET_EMU_UNREACHABLE;
+    return DNET_EMU_DELIVERED;
+}
+
+static inline dnet_emu_result_t receive_ipush(const dnet_emu_nic_t *nic, unsigned wid,
+                                              const dnet_emu_packet_t *packet)
+{
+    dnet_emu_wid_t *s = nic->area[wid].state;
+    bool eflag = DNET_GET(packet->header[0], PK_EFLAG);
+    dnet_emu_result_t result;
+    uint32_t address = 0;
+
+    dnet_emu_rc_acquire(nic, s);
+    if (DNET_EMU_UNLIKELY(must_refuse(nic, wid)))
+        result = refuse(nic, wid, packet);
+    else if (DNET_EMU_UNLIKELY(eflag && dnet_emu_swu_full(nic, wid)))
+        result = dnet_emu_rc_no_room(nic, wid, packet, DNET_STATUS_BYTES);
+    else if (DNET_EMU_LIKELY(DNET_GET(packet->header[0], PK_LFLAG)))
+        result = dnet_emu_lh_receive(nic, wid, packet, &address);
+    else
+        result = receive_ring(nic, wid, packet, &address);
+    if (DNET_EMU_LIKELY(result <= DNET_EMU_DROPPED)) {
+        dnet_emu_publish(nic->area[wid].ureg_load + DNET_UREG_PACKET_COUNTER, ++s->packets);
+        if (DNET_EMU_UNLIKELY(eflag && result == DNET_EMU_DELIVERED))
+            dnet_emu_swu_write(nic, wid, packet, address);
+    }
+    dnet_emu_rc_release(s);
+    dnet_emu_wake(s);
+    return result;
+}
+
+/* [nic 6.7] RVS family.  Data are placed before the receive side is taken: two senders may write at the
+ * same time; only counting and the receive status, the last step (section 8), are one at a time. */
+static dnet_emu_result_t receive_rvs(const dnet_emu_nic_t *nic, unsigned wid,
+                                     const dnet_emu_packet_t *packet)
+{
+    dnet_emu_wid_t *s = nic->area[wid].state;
+    bool eflag = DNET_GET(packet->header[0], PK_EFLAG);
+    bool refused = must_refuse(nic, wid) || (eflag && dnet_emu_swu_full(nic, wid));
+    dnet_emu_result_t result = DNET_EMU_DELIVERED;
+
+    if (!refused)
+        result = dnet_emu_wu_place(nic, wid, packet);
+    if (result == DNET_EMU_UNREACHABLE)
+        return result;
+    dnet_emu_rc_acquire(nic, s);
+    if (must_refuse(nic, wid)) {
+        result = refuse(nic, wid, packet);
+    } else if (refused || (eflag && dnet_emu_swu_full(nic, wid))) {
+        result = dnet_emu_rc_no_room(nic, wid, packet, DNET_STATUS_BYTES);
+    } else {
+        s->packets += packet->packets;
+        dnet_emu_publish(nic->area[wid].ureg_load + DNET_UREG_PACKET_COUNTER, s->packets);
+        if (eflag)
+            dnet_emu_swu_write(nic, wid, packet, (uint32_t) DNET_GET(packet->header[1], PK_SRC));
+    }
+    dnet_emu_rc_release(s);
+    dnet_emu_wake(s);
+    return result;
+}
+
+/* [nic 6.4] RVL family: a request for this NIC's Window Controller. */
+static dnet_emu_result_t receive_rvl(dnet_emu_nic_t *nic, unsigned wid, dnet_emu_packet_t *packet)
+{
+    dnet_emu_wid_t *s = nic->area[wid].state;
+    const uint64_t *h = packet->header;
+    bool contiguous = (DNET_GET(h[0], PK_TYPE) & 3) == DNET_ACCESS_CONTIGUOUS;
+    dnet_emu_result_t result = DNET_EMU_SERVE;
+
+    dnet_emu_rc_acquire(nic, s);
+    if (must_refuse(nic, wid)) {
+        result = refuse(nic, wid, packet);
+    } else {
+        dnet_emu_publish(nic->area[wid].ureg_load + DNET_UREG_PACKET_COUNTER, ++s->packets);
+        packet->service_nic = nic;
+        packet->service = (dnet_emu_request_t){
+            .lower = DNET_PUT(DNET_GET(h[0], PK_TYPE), RQ_OTYPE) |
+                     DNET_PUT(DNET_GET(h[0], PK_DTYPE), RQ_DTYPE) |
+                     DNET_PUT(DNET_GET(h[0], PK_ITERATION), RQ_ITERATION) |
+                     DNET_PUT(DNET_GET(h[0], PK_SWID), RQ_DWID) |
+                     DNET_PUT(dnet_lid_to_clid(packet->slid), RQ_DCLID) |
+                     DNET_PUT(DNET_GET(h[0], PK_EFLAG), RQ_EFLAG) |
+                     DNET_PUT(contiguous ? DNET_GET(h[2], PK_TOTAL) : DNET_GET(h[2], PK_LIST),
+                              RQ_SIZE),
+            .upper = DNET_PUT(DNET_GET(h[1], PK_SRC), RQ_SRC) |
+                     DNET_PUT(DNET_GET(h[1], PK_DST), RQ_DST),
+            .ex = packet->header_lines > 3 ? h[3] : 0,
+            .to_pw = (uint8_t) DNET_GET(h[0], PK_RFLAG),
+            .wid = (uint8_t) wid,
+            .from_rc = 1,
+        };
+    }
+    dnet_emu_rc_release(s);
+    return result;
+}
+
+/* [nic 6.7, 7.4] One packet.  header_lines > 2 must agree with hflag; RVL has 3 or 4 lines and no data;
+ * strided, list and aperture placement need the third line. */
+dnet_emu_result_t dnet_emu_rc_receive(dnet_emu_nic_t *nic, dnet_emu_packet_t *packet)
+{
+    uint64_t h = packet->header[0];
+    unsigned wid = (unsigned) DNET_GET(h, PK_DWID);
+    unsigned type = (unsigned) DNET_GET(h, PK_TYPE);
+    bool hflag = DNET_GET(h, PK_HFLAG);
+
+    if (DNET_EMU_UNLIKELY(DNET_GET(h, PK_PGID) != dnet_emu_pgid(nic, wid) && nic->pgid_check))
+        return foreign(nic);
+    if (DNET_EMU_UNLIKELY(hflag != (packet->header_lines > 2)))
+        return malformed(nic, RC_HEADER_LINES);
+    switch (type >> 2) {
+    case DNET_PRIM_IPUSH >> 2:
+        return receive_ipush(nic, wid, packet);
+    case DNET_PRIM_RVS >> 2:
+        if (!hflag && ((type & 3) != DNET_ACCESS_CONTIGUOUS ||
+                       (!DNET_GET(h, PK_LFLAG) && !DNET_GET(h, PK_RFLAG) &&
+                        dnet_emu_is_aperture(nic, (uint32_t) DNET_GET(packet->header[1], PK_DST)))))
+            return malformed(nic, RC_HEADER_LINES);
+        return receive_rvs(nic, wid, packet);
+    case DNET_PRIM_RVL >> 2:
+        if (!hflag)
+            return malformed(nic, RC_HEADER_LINES);
+        if (packet->data_bytes > 0)
+            return malformed(nic, RC_RVL_SHAPE);
+        return receive_rvl(nic, wid, packet);
+    case DNET_PRIM_RESEND >> 2:
+        return receive_resend(nic, wid, packet);
+    }
+    dnet_emu_event(nic, DNET_EMU_DROP_STATE);
+    return DNET_EMU_DELIVERED;
+}

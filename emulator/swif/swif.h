@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The plug between Core Logic and the network (architecture: Core Logic | SWIF).  A switch interface
+ * carries packets in order per pair and without loss, with the source LID beside the packet.
+ */
+#ifndef DNET_EMU_SWIF_H
+#define DNET_EMU_SWIF_H
+
+#include "emulator/nic.h"
+
+struct dnet_emu_swif_ops {
+    const char *name;
+    /** Carry one packet to the NIC with LID dlid and say what became of it. */
+    dnet_emu_result_t (*send)(dnet_emu_nic_t *via, uint16_t dlid, dnet_emu_packet_t *packet);
+};
+
+extern const dnet_emu_swif_ops_t dnet_emu_swif_shm;
+
+#endif

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Write Unit (data sheet 4.2.2, 6.2, 6.7, 9.2): stores into SO-DIMM contiguous, strided or by list, and
+ * IPUSH ring arithmetic.  The same placement rules serve RVS into Prefetch Window and LLCM.
+ */
+#include "config.h"
+
+#include "emulator/nic.h"
+
+/* Copy `bytes` of a packet's data, from byte `from` on, to memory of this process.  False: a span lies in
+ * another process and cannot be read. */
+bool dnet_emu_payload_copy(const dnet_emu_packet_t *packet, uint32_t from, uint8_t *to, uint32_t bytes)
+{
+    for (unsigned s = 0; s < packet->spans && bytes > 0; s++) {
+        const dnet_emu_span_t *span = &packet->span[s];
+        uint32_t n;
+
+        if (from >= span->bytes) {
+            from -= span->bytes;
+            continue;
+        }
+        n = span->bytes - from < bytes ? span->bytes - from : bytes;
+        if (DNET_EMU_LIKELY(span->pid == 0))
+            memcpy(to, span->at + from, n);
+        else if (!dnet_emu_remote_read(span->pid, (uintptr_t) span->at + from, to, n))
+            return false;
+        to += n;
+        bytes -= n;
+        from = 0;
+    }
+    return true;
+}
+
+/* [nic 9.2, 9.3] Append `bytes` of a packet's data at the ring's Tail and move the Tail.  The caller has
+ * tested the free space. */
+bool dnet_emu_wu_append(const dnet_emu_nic_t *nic, unsigned wid, dnet_emu_ring_t *ring,
+                        const dnet_emu_packet_t *packet, uint32_t from, uint32_t bytes)
+{
+    uint8_t *base = nic->area[wid].sodimm + ring->start;
+    uint32_t at = ring->tail - ring->start;
+    uint32_t n8 = (bytes + 7) & ~7u;
+    uint32_t n1 = ring->size - at < bytes ? ring->size - at : bytes;
+    bool ok = true;
+
+    charge(nic, WU, 11 + n8 / 8); /* 11.8: ring, address, right, write */
+    if (n1 > 0) {
+        if (!dnet_emu_sodimm_commit(nic, wid, (uint64_t) ring->start + at, n1))
+            return false;
+        ok = dnet_emu_payload_copy(packet, from, base + at, n1);
+    }
+    if (bytes > n1) {
+        if (!dnet_emu_sodimm_commit(nic, wid, ring->start, bytes - n1))
+            return false;
+        ok = ok && dnet_emu_payload_copy(packet, from + n1, base, bytes - n1);
+    }
+    at += n8;
+    if (at >= ring->size)
+        at -= ring->size;
+    ring->tail = ring->start + at;
+    /* The Tail half only: the host stores the Head half (OP-18). */
+    dnet_emu_publish32(nic->area[wid].llcm + ring->word * 8ul + 4, ring->tail);
+    return ok;
+}
+
+/* ---- placement ------------------------------------------------------------------------------ */
+
+typedef enum { TARGET_SODIMM, TARGET_PW, TARGET_LLCM } target_t;
+
+typedef struct {
+    const dnet_emu_nic_t *nic;
+    unsigned wid;
+    target_t kind;
+    uint8_t *base;
+    uint64_t limit;
+    bool failed; /* data could not be read, or memory could not be had */
+} place_t;
+
+static place_t place_in(const dnet_emu_nic_t *nic, unsigned wid, target_t kind)
+{
+    const dnet_emu_areas_t *a = &nic->area[wid];
+    place_t p = { .nic = nic, .wid = wid, .kind = kind };
+
+    switch (kind) {
+    case TARGET_SODIMM:
+        p.base = a->sodimm;
+        p.limit = dnet_emu_sodimm_area(nic);
+        break;
+    case TARGET_PW:
+        p.base = a->pw;
+        p.limit = DNET_WINDOW_BYTES * 4;
+        break;
+    case TARGET_LLCM:
+        p.base = a->llcm;
+        p.limit = nic->llcm_bytes;
+        break;
+    }
+    return p;
+}
+
+/* LLCM takes 64-bit words (6.7), each of which the host sees whole. */
+static void put_words(uint8_t *to, const uint8_t *from, uint32_t bytes)
+{
+    uint64_t word;
+
+    for (; bytes >= 8; bytes -= 8, to += 8, from += 8) {
+        memcpy(&word, from, 8);
+        dnet_emu_publish(to, word);
+    }
+    memcpy(to, from, bytes);
+}
+
+/* Put `bytes` at `offset`; what passes the end of the target is dropped.  False: something was. */
+static bool put(place_t *p, uint64_t offset, const dnet_emu_packet_t *data, uint32_t from,
+                uint32_t bytes)
+{
+    uint64_t room = offset < p->limit ? p->limit - offset : 0;
+    uint32_t n = bytes < room ? bytes : (uint32_t) room;
+
+    if (n == 0)
+        return bytes == 0;
+    switch (p->kind) {
+    case TARGET_SODIMM:
+        if (!dnet_emu_sodimm_commit(p->nic, p->wid, offset, n) ||
+            !dnet_emu_payload_copy(data, from, p->base + offset, n))
+            p->failed = true;
+        break;
+    case TARGET_PW:
+        if (!dnet_emu_payload_copy(data, from, p->base + offset, n))
+            p->failed = true;
+        break;
+    case TARGET_LLCM:
+        while (n > 0) {
+            uint8_t piece[512];
+            uint32_t m = n < sizeof piece ? n : (uint32_t) sizeof piece;
+
+            if (!dnet_emu_payload_copy(data, from, piece, m)) {
+                p->failed = true;
+                break;
+            }
+            if (offset % 8 == 0)
+                put_words(p->base + offset, piece, m);
+            else
+                memcpy(p->base + offset, piece, m);
+            offset += m;
+            from += m;
+            n -= m;
+            bytes -= m;
+            room -= m;
+        }
+        break;
+    }
+    return bytes <= room;
+}
+
+/* [nic 6.0] A 32-bit list entry of the own SO-DIMM area; entries outside it read as an offset past the
+ * end, so that their element goes nowhere. */
+static uint64_t list_entry(const dnet_emu_nic_t *nic, unsigned wid, uint32_t list, uint32_t i)
+{
+    uint64_t at = (uint64_t) list + 4ull * i;
+    uint32_t entry;
+
+    if (at + 4 > dnet_emu_sodimm_area(nic) || !dnet_emu_sodimm_commit(nic, wid, at, 4))
+        return UINT64_MAX;
+    memcpy(&entry, nic->area[wid].sodimm + at, 4);
+    return entry;
+}
+
+/* [nic 6.2, 6.3] Place data by access mode.  False: some of it passed the end of the target. */
+static bool scatter(place_t *p, unsigned access, uint32_t offset, uint32_t stride_or_list,
+                    uint32_t element, uint32_t bytes, const dnet_emu_packet_t *data)
+{
+    bool fits = true;
+    uint32_t i = 0;
+
+    if (access == DNET_ACCESS_CONTIGUOUS)
+        return put(p, offset, data, 0, bytes);
+    for (uint32_t from = 0; from < bytes; from += element, i++) {
+        uint32_t n = bytes - from < element ? bytes - from : element;
+        uint64_t at = (uint32_t) (offset + i * stride_or_list);
+
+        if (access == DNET_ACCESS_LIST) {
+            at = list_entry(p->nic, p->wid, stride_or_list, i);
+            if (at != UINT64_MAX)
+                at = (uint32_t) (offset + (uint32_t) at);
+        }
+        fits = put(p, at, data, from, n) && fits;
+    }
+    return fits;
+}
+
+bool dnet_emu_wu_scatter(const dnet_emu_nic_t *nic, unsigned wid, unsigned access, uint32_t offset,
+                         uint32_t stride_or_list, uint32_t element, uint32_t bytes,
+                         const dnet_emu_packet_t *data, bool *failed_p)
+{
+    place_t p = place_in(nic, wid, TARGET_SODIMM);
+    bool fits = scatter(&p, access, offset, stride_or_list, element, bytes, data);
+
+    charge(nic, WU, 10 + bytes / 8);
+    *failed_p = p.failed;
+    return fits;
+}
+
+/* [X.5] RVS into an aperture of the destination process. */
+static dnet_emu_result_t place_aperture(const dnet_emu_nic_t *nic, unsigned wid,
+                                        const dnet_emu_packet_t *packet)
+{
+    uint32_t address = (uint32_t) DNET_GET(packet->header[1], PK_DST);
+    uint64_t offset = DNET_GET(packet->header[2], PK_LIST) << 16 | DNET_GET(address, AP_OFFSET_LOW);
+    uint64_t base, length, room, n;
+    int32_t pid;
+    bool ok;
+
+    if (!dnet_emu_aperture_find(nic, wid, address, &base, &length, &pid)) {
+        dnet_emu_rc_overflow(nic, wid);
+        return DNET_EMU_UNREACHABLE;
+    }
+    room = offset < length ? length - offset : 0;
+    n = packet->data_bytes;
+    if (n > room) {
+        dnet_emu_rc_overflow(nic, wid);
+        n = room;
+    }
+    if (n == 0)
+        return DNET_EMU_DELIVERED;
+    if (pid == nic->pid)
+        ok = dnet_emu_payload_copy(packet, 0, (uint8_t *) (uintptr_t) (base + offset), (uint32_t) n);
+    else
+        ok = dnet_emu_remote_write(pid, packet, base + offset, n);
+    return ok ? DNET_EMU_DELIVERED : DNET_EMU_UNREACHABLE;
+}
+
+/* [nic 6.7] RVS, RVSS, RVSI: the data of one packet go where its header says. */
+dnet_emu_result_t dnet_emu_wu_place(const dnet_emu_nic_t *nic, unsigned wid,
+                                    const dnet_emu_packet_t *packet)
+{
+    uint64_t h = packet->header[0];
+    uint32_t offset = (uint32_t) DNET_GET(packet->header[1], PK_DST);
+    uint32_t list = packet->header_lines > 2 ? (uint32_t) DNET_GET(packet->header[2], PK_LIST) : 0;
+    target_t kind = DNET_GET(h, PK_LFLAG) ? TARGET_LLCM
+                    : DNET_GET(h, PK_RFLAG) ? TARGET_PW
+                                            : TARGET_SODIMM;
+    place_t p;
+
+    charge(nic, WU, 10 + packet->data_bytes / 8);
+    if (kind == TARGET_SODIMM && dnet_emu_is_aperture(nic, offset))
+        return place_aperture(nic, wid, packet);
+    if (kind == TARGET_SODIMM && !dnet_emu_sodimm_ready(nic)) {
+        dnet_emu_event(nic, DNET_EMU_DROP_REQUEST); /* OP-58 */
+        return DNET_EMU_DELIVERED;
+    }
+    p = place_in(nic, wid, kind);
+    if (!scatter(&p, DNET_GET(h, PK_TYPE) & 3, offset, list, 1u << DNET_GET(h, PK_DTYPE),
+                 packet->data_bytes, packet))
+        dnet_emu_rc_overflow(nic, wid);
+    return p.failed ? DNET_EMU_UNREACHABLE : DNET_EMU_DELIVERED;
+}

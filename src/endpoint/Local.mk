@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: BSD-3-Clause
+noinst_LTLIBRARIES += libdnet_endpoint.la
+libdnet_endpoint_la_SOURCES = \
+	src/endpoint/counters.def \
+	src/endpoint/dump.c \
+	src/endpoint/endpoint.c \
+	src/endpoint/endpoint.h \
+	src/endpoint/flow.c \
+	src/endpoint/internal.h \
+	src/endpoint/progress.c \
+	src/endpoint/receive.c \
+	src/endpoint/rendezvous.c \
+	src/endpoint/send.c

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Who waits for whom: the state of an endpoint as text, on request (SIGUSR2) or by call.
+ */
+#include "endpoint/internal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+static atomic_bool dump_wanted; /* lock-free: written by a signal handler */
+
+static void on_signal(int number)
+{
+    (void) number;
+    atomic_store_explicit(&dump_wanted, true, memory_order_relaxed);
+}
+
+bool dnet_dump_wanted(void)
+{
+    return atomic_load_explicit(&dump_wanted, memory_order_relaxed);
+}
+
+void dnet_dump_arm(void)
+{
+    struct sigaction old;
+    if (sigaction(SIGUSR2, NULL, &old) != 0 || old.sa_handler != SIG_DFL)
+        return; /* the application has plans of its own */
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigaction(SIGUSR2, &action, NULL);
+}
+
+static void print_envelope(FILE *out, uint64_t envelope, uint64_t mask)
+{
+    fprintf(out, "context %" PRIu64, (uint64_t) DNET_GET(envelope, LH_CONTEXT));
+    if (mask & DNET_MASK(LH_RANK))
+        fprintf(out, " from %" PRIu32, dnet_ep_envelope_rank(envelope));
+    else
+        fprintf(out, " from any");
+    if (mask & 0xffff)
+        fprintf(out, " tag %" PRIu32, dnet_ep_envelope_tag(envelope));
+    else
+        fprintf(out, " any tag");
+}
+
+static void print_item(void *arg, const dnet_match_item_t *item, bool posted)
+{
+    FILE *out = arg;
+    fprintf(out, "  %s: ", posted ? "receive waits for" : "unexpected message");
+    print_envelope(out, item->envelope, posted ? item->mask : DNET_MATCH_BITS);
+    if (posted)
+        fprintf(out, ", room for %zu bytes\n", ((const dnet_ep_request_t *) item)->cap_bytes);
+    else
+        fprintf(out, ", %zu bytes\n", ((const dnet_ep_message_t *) item)->len);
+}
+
+static void print_op(FILE *out, const dnet_op_t *op)
+{
+    static const char *const states[] = {
+        [DNET_OP_FREE] = "free",
+        [DNET_OP_PACKETS] = "waits in the queue",
+        [DNET_OP_ACK_WAIT] = "waits for the receive to be posted (synchronous)",
+        [DNET_OP_ANSWER_WAIT] = "waits for the receive to be posted (rendezvous)",
+        [DNET_OP_DIRECT] = "rendezvous, waits for room in the status ring",
+        [DNET_OP_STAGED] = "rendezvous, chunks under way",
+    };
+    fprintf(out, "  send to rank %" PRIu32 ": ", op->peer);
+    print_envelope(out, op->envelope, DNET_MATCH_BITS);
+    fprintf(out, ", %zu of %zu bytes sent, %s\n", op->off, op->len, states[op->state]);
+}
+
+void dnet_ep_dump(dnet_ep_t *ep, FILE *out)
+{
+    fprintf(out, "dimmnet[rank %" PRIu32 "] state: %" PRIu32 " receives posted, %" PRIu32
+                 " messages unexpected, %" PRIu32 " sends under way, %" PRIu32
+                 " peers with a queue, %" PRIu32 " senders stopped here\n",
+            ep->rank, ep->match.posted_count, ep->match.unexpected_count, ep->ops_active,
+            ep->queued_peers, ep->receiver.stopped.count);
+    for (uint32_t r = 0; ep->queued_peers && r < ep->size; r++)
+        if (ep->peers[r].queue)
+            fprintf(out, "  queue for rank %" PRIu32 ": %s\n", r,
+                    !dnet_fc_sender_may_send(&ep->peers[r].queue->sender) ? "stopped, waits for its resend request"
+                                                : "held by the own NIC");
+    dnet_match_walk(&ep->match, print_item, out);
+    for (uint32_t i = 0; i < ep->ops_cap; i++)
+        if (ep->ops[i]->state != DNET_OP_FREE)
+            print_op(out, ep->ops[i]);
+    fflush(out);
+}
+
+void dnet_dump_now(dnet_ep_t *ep)
+{
+    atomic_store_explicit(&dump_wanted, false, memory_order_relaxed);
+    FILE *out = ep->options.dump_file ? fopen(ep->options.dump_file, "a") : NULL;
+    if (ep->options.dump_file && !out)
+        dnet_error("DIMMNET_DUMP: cannot open %s: %m", ep->options.dump_file);
+    dnet_ep_dump(ep, out ? out : stderr);
+    if (out)
+        fclose(out);
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Objects of an endpoint, shared by its files only.
+ *
+ *   send.c        messages on their way out: eager packets, fragments, queue of a stopped peer
+ *   receive.c     packets on their way in: matching, unexpected messages, fragments
+ *   rendezvous.c  large messages: request, answer, RVS, completion by receive status
+ *   flow.c        being stopped, stopping, granting
+ *   progress.c    the round over all of them, waiting
+ */
+#ifndef DNET_ENDPOINT_INTERNAL_H
+#define DNET_ENDPOINT_INTERNAL_H
+
+#include "common/log.h"
+#include "common/options.h"
+#include "endpoint/endpoint.h"
+#include "nic/nic.h"
+#include "srq_flowctl/srq_flowctl.h"
+
+#define DNET_LIKELY(x) __builtin_expect(!!(x), 1)
+#define DNET_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define DNET_COLD __attribute__((cold, noinline))
+
+/* Bit 31 of the Tag: a dnet_ep_head_t stands before the data (docs/protocol.md 3). */
+#define DNET_EP_HEADED (1ull << 31)
+
+/* Packets with a head (docs/protocol.md 3.1). */
+typedef enum {
+    DNET_HEAD_SYNC = 1,   /* whole message; the sender waits for ACK */
+    DNET_HEAD_FIRST = 2,  /* first piece of a message in several packets */
+    DNET_HEAD_MORE = 3,   /* a further piece */
+    DNET_HEAD_REQUEST = 4, /* rendezvous: envelope only */
+    DNET_HEAD_ANSWER = 5, /* rendezvous: where to put the data */
+    DNET_HEAD_ACK = 6,    /* SYNC message has been matched */
+    DNET_HEAD_AM = 7,     /* active message, whole */
+    DNET_HEAD_AM_REQUEST = 8, /* active message: header only, data by rendezvous */
+} dnet_head_type_t;
+
+/* Little endian, 24 bytes, at the start of the message's data. */
+typedef struct {
+    uint8_t type;     /* +0  dnet_head_type_t */
+    uint8_t flags;    /* +1  DNET_ANSWER_* */
+    uint16_t id;      /* +2  active message id */
+    uint32_t rank;    /* +4  sender's rank in the job */
+    uint32_t op;      /* +8  operation the packet belongs to, named by the process that started it */
+    uint32_t arg;     /* +12 ANSWER: address; AM: header bytes; FIRST, MORE: 0 */
+    uint64_t length;  /* +16 bytes of the whole message; ANSWER: bytes to send */
+} dnet_ep_head_t;
+_Static_assert(sizeof(dnet_ep_head_t) == 24, "head layout");
+
+#define DNET_ANSWER_STAGED 1u /* data go through SO-DIMM in chunks; else straight to an aperture */
+
+/* Follows the head of a staged ANSWER. */
+typedef struct {
+    uint32_t chunk_bytes;
+    uint32_t chunks;
+} dnet_ep_staging_t;
+
+/* ------------------------------------------------------------------ sending */
+
+typedef enum {
+    DNET_OP_FREE,
+    DNET_OP_PACKETS,  /* packets left to send (perhaps waiting in the peer's queue) */
+    DNET_OP_ACK_WAIT, /* sent; waits for ACK */
+    DNET_OP_ANSWER_WAIT, /* REQUEST sent; waits for ANSWER */
+    DNET_OP_DIRECT,   /* answered: one RVS to an aperture */
+    DNET_OP_STAGED,   /* answered: chunks by RVS into SO-DIMM */
+} dnet_op_state_t;
+
+typedef struct dnet_op dnet_op_t;
+struct dnet_op {
+    dnet_op_t *next;  /* queue of the peer, list of staged sends, or free list */
+    dnet_op_state_t state;
+    uint32_t id;      /* index [19:0], generation [31:20] */
+    uint32_t peer;
+    bool headed;
+    dnet_ep_head_t head;
+    dnet_ep_staging_t staging;   /* ANSWER: behind the head; STAGED: the receiver's */
+    dnet_ep_request_t *req;      /* completed at the end; may be NULL */
+    uint64_t envelope;
+    const uint8_t *buf;
+    size_t len, off;
+    uint8_t *owned;   /* freed at the end: a copy of data or of an active message's header */
+    uint32_t header_len;         /* active messages: bytes of `owned` before the data */
+    /* Rendezvous. */
+    uint32_t place;   /* address at the receiver */
+    uint32_t word;    /* LLCM word in which the receiver counts chunks it has taken */
+    uint64_t put;     /* chunks sent */
+    bool count_due;   /* the receiver has not been told of the last one */
+};
+
+/* A peer that was stopped or has messages waiting. */
+typedef struct dnet_queue dnet_queue_t;
+struct dnet_queue {
+    dnet_op_t *head, *tail;
+    dnet_queue_t *next; /* free list, or list of queues to try again (no stop, NIC behind) */
+    uint32_t peer;
+    dnet_fc_sender_t sender;
+};
+
+typedef struct {
+    dnet_nic_target_t target;
+    dnet_queue_t *queue; /* NULL: nothing waits, send at once */
+} dnet_peer_t;
+
+/* ------------------------------------------------------------------ receiving */
+
+typedef enum {
+    DNET_MESSAGE_WHOLE,    /* data are here */
+    DNET_MESSAGE_PARTIAL,  /* pieces still arrive */
+    DNET_MESSAGE_REQUEST,  /* rendezvous, not answered yet */
+} dnet_message_kind_t;
+
+/* A message that came before its receive. */
+struct dnet_ep_message {
+    dnet_match_item_t match; /* first member */
+    dnet_ep_message_t *next_free;
+    dnet_message_kind_t kind;
+    bool sync;
+    uint32_t rank; /* sender's rank in the job */
+    uint32_t op;   /* sender's operation */
+    size_t len;
+    size_t got;
+    dnet_ep_request_t *req; /* PARTIAL: the receive that has claimed it */
+    size_t room;            /* bytes of data[] */
+    uint8_t data[];
+};
+
+/* A message in several packets whose pieces are arriving. */
+typedef struct dnet_assembly dnet_assembly_t;
+struct dnet_assembly {
+    dnet_assembly_t *next;
+    uint32_t rank;
+    size_t len, got;
+    uint8_t *buf;
+    size_t cap;
+    dnet_ep_request_t *req;      /* the receive, or */
+    dnet_ep_message_t *message;  /* the unexpected message */
+    uint64_t envelope;
+};
+
+/* The receiving side of a rendezvous. */
+typedef struct dnet_landing dnet_landing_t;
+struct dnet_landing {
+    dnet_landing_t *next; /* waiting for room to land */
+    uint32_t rank, op;    /* sender's */
+    uint8_t *buf;
+    size_t len;           /* bytes that will come */
+    size_t got;
+    size_t sent_bytes;    /* as the sender has them */
+    uint64_t envelope;
+    dnet_ep_request_t *req; /* NULL: an active message */
+    /* Active message: header, then data, in one block. */
+    uint8_t *am_block;
+    uint32_t am_header_len;
+    uint16_t am_id;
+    /* Where it lands. */
+    bool staged;
+    uint32_t place;  /* aperture slot, or index of the staging area */
+    uint64_t taken;  /* chunks copied out */
+    uint32_t credit_word; /* sender's LLCM word for taken chunks; known from the first count */
+    bool credit_due; /* the last count of taken chunks is not sent yet */
+};
+
+#define DNET_STAGING_AREAS 4u
+#define DNET_APERTURES_MAX 128u
+
+struct dnet_ep {
+    dnet_nic_t nic;
+    dnet_match_t match;
+    dnet_peer_t *peers;
+    uint32_t rank, size;
+    /* Limits that follow from profile and options. */
+    uint32_t packet_data;  /* data bytes of one packet */
+    uint32_t eager_limit;
+    uint32_t chunk_bytes, chunks;
+    bool direct_works;
+    /* Sending. */
+    dnet_op_t **ops;       /* by index */
+    uint32_t ops_cap;
+    dnet_op_t *ops_free;
+    uint32_t ops_active;
+    dnet_op_t *staged;     /* sends whose chunks are under way, oldest first */
+    dnet_queue_t *queues_free;
+    dnet_queue_t *retry;   /* queues held up by the own NIC, not by the peer */
+    uint32_t queued_peers;
+    uint64_t words_used[DNET_NIC_WORDS / 64];
+    /* Receiving. */
+    dnet_assembly_t *assemblies;
+    dnet_assembly_t *assemblies_free;
+    dnet_ep_message_t *messages_free; /* blocks of DNET_MESSAGE_SMALL bytes */
+    uint64_t unexpected_bytes;
+    dnet_landing_t *landing_slot[DNET_APERTURES_MAX]; /* by aperture slot */
+    dnet_landing_t *landing_area[DNET_STAGING_AREAS];
+    dnet_landing_t *landing_wait, **landing_wait_tail;
+    uint32_t landings_staged;
+    uint64_t staging_base;
+    bool staging_reserved;
+    dnet_ep_am_fn am_fn;
+    void *am_arg;
+    uint8_t *scratch; /* one packet, made contiguous */
+    dnet_fc_receiver_t receiver; /* senders this process has stopped */
+    /* Progress. */
+    bool in_progress;
+    uint32_t idle;
+    uint64_t idle_since_ns, last_poll_ns, last_check_ns;
+    bool oversubscribed;
+    bool impatient; /* the caller does its own waiting */
+    uint32_t check_next;
+    /* The rest. */
+    dnet_options_t options;
+    dnet_ep_counters_t counters;
+    dnet_emu_nic_t *emu;
+    dnet_device_t *dev;
+    uint64_t job;
+    int32_t *pids;
+    bool dead_reported;
+};
+
+/* send.c */
+dnet_status_t dnet_op_new(dnet_ep_t *ep, uint32_t peer, dnet_op_t **op_p);
+dnet_op_t *dnet_op_find(dnet_ep_t *ep, uint32_t id);
+void dnet_op_finish(dnet_ep_t *ep, dnet_op_t *op, dnet_status_t status);
+/**
+ * Send what the op has to send, or queue it behind what waits for the peer.
+ *
+ * @return DNET_IN_PROGRESS: the op lives on; else it is finished with that status
+ */
+dnet_status_t dnet_op_submit(dnet_ep_t *ep, dnet_op_t *op);
+/** Send a head (with `tail_len` bytes behind it) that waits for nothing. */
+dnet_status_t dnet_send_head(dnet_ep_t *ep, uint32_t peer, const dnet_ep_head_t *head,
+                             const dnet_ep_staging_t *staging);
+/** The peer grants: send what waits for it, the stopped packet first. */
+void dnet_queue_resume(dnet_ep_t *ep, uint32_t peer);
+bool dnet_queues_retry(dnet_ep_t *ep);
+
+/* receive.c */
+bool dnet_receive_round(dnet_ep_t *ep);
+void dnet_count_received(dnet_ep_t *ep, size_t len);
+/** Fill in the results of a receive that has been matched by a message of `sent` bytes. */
+void dnet_request_result(dnet_ep_request_t *req, uint64_t envelope, size_t sent);
+
+static inline dnet_status_t dnet_request_status(const dnet_ep_request_t *req)
+{
+    return req->sent_bytes > req->cap_bytes ? DNET_ERR_TRUNCATED : DNET_OK;
+}
+
+/* rendezvous.c */
+void dnet_rendezvous_request(dnet_ep_t *ep, const dnet_ep_head_t *head, uint64_t envelope,
+                             dnet_ep_request_t *req);
+void dnet_rendezvous_am(dnet_ep_t *ep, const dnet_ep_head_t *head, const uint8_t *header);
+void dnet_rendezvous_answered(dnet_ep_t *ep, const dnet_ep_head_t *head,
+                              const dnet_ep_staging_t *staging);
+bool dnet_rendezvous_round(dnet_ep_t *ep);
+bool dnet_rendezvous_waiting(const dnet_ep_t *ep);
+
+/* progress.c */
+uint64_t dnet_clock_ns(void);
+
+/* dump.c */
+/** Let SIGUSR2 ask for a dump, unless the application handles it. */
+void dnet_dump_arm(void);
+bool dnet_dump_wanted(void);
+void dnet_dump_now(dnet_ep_t *ep);
+
+/* flow.c */
+dnet_status_t dnet_flow_start(dnet_ep_t *ep);
+bool dnet_flow_round(dnet_ep_t *ep);
+
+/** LID and WID of a rank: two ranks a NIC, NICs numbered from 1. */
+static inline dnet_nic_target_t dnet_rank_target(uint32_t rank)
+{
+    return dnet_nic_target(dnet_node_to_lid((uint16_t) (rank / DNET_PROCESSES_PER_NIC + 1)),
+                           rank % DNET_PROCESSES_PER_NIC);
+}
+
+static inline uint32_t dnet_target_rank(uint16_t lid, unsigned wid)
+{
+    return (dnet_lid_to_clid(lid) - 1u) * DNET_PROCESSES_PER_NIC + wid;
+}
+
+#endif

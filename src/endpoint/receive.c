@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Packets on their way in (docs/protocol.md 3): every LH entry is handled in the order of arrival and
+ * given back at once, so that no message keeps others out.
+ *
+ * A message that finds its receive is copied from the entry (and the IPUSH ring) straight into the
+ * receive buffer; one that does not is copied into the store for unexpected messages.
+ */
+#include "endpoint/internal.h"
+
+#include <stdlib.h>
+
+/* Blocks of this size hold most unexpected messages and are kept for reuse. */
+#define MESSAGE_SMALL_BYTES 1024u
+
+void dnet_request_result(dnet_ep_request_t *req, uint64_t envelope, size_t sent)
+{
+    req->posted = false;
+    req->envelope = envelope & ~DNET_EP_HEADED;
+    req->sent_bytes = sent;
+    req->len_bytes = sent < req->cap_bytes ? sent : req->cap_bytes;
+}
+
+/* Copy message bytes [from, from + len) of an entry; `from` counts behind the envelope. */
+static inline void copy_out(dnet_ep_t *ep, const dnet_lh_entry_t *entry, uint32_t from, void *dst,
+                            size_t len)
+{
+    uint8_t *to = dst;
+    if (from < DNET_LH_DATA_BYTES) {
+        size_t n = DNET_LH_DATA_BYTES - from;
+        if (n > len)
+            n = len;
+        memcpy(to, entry->data + from, n);
+        to += n;
+        from += (uint32_t) n;
+        len -= n;
+    }
+    if (len)
+        dnet_nic_ring_read(&ep->nic, entry, from - DNET_LH_DATA_BYTES, to, (uint32_t) len);
+}
+
+/* ------------------------------------------------------------------ unexpected messages */
+
+static dnet_ep_message_t *message_new(dnet_ep_t *ep, size_t room)
+{
+    dnet_ep_message_t *m;
+    if (room <= MESSAGE_SMALL_BYTES - sizeof(*m) && ep->messages_free) {
+        m = ep->messages_free;
+        ep->messages_free = m->next_free;
+    } else {
+        size_t bytes = sizeof(*m) + room;
+        m = malloc(bytes < MESSAGE_SMALL_BYTES ? MESSAGE_SMALL_BYTES : bytes);
+        if (!m) {
+            dnet_error("no memory for an unexpected message of %zu bytes; %llu bytes are kept already",
+                       room, (unsigned long long) ep->unexpected_bytes);
+            return NULL;
+        }
+    }
+    *m = (dnet_ep_message_t){.room = room};
+    ep->counters.unexpected++;
+    ep->unexpected_bytes += room;
+    if (ep->unexpected_bytes > ep->counters.unexpected_bytes_max)
+        ep->counters.unexpected_bytes_max = ep->unexpected_bytes;
+    return m;
+}
+
+static void message_free(dnet_ep_t *ep, dnet_ep_message_t *m)
+{
+    ep->unexpected_bytes -= m->room;
+    if (m->room <= MESSAGE_SMALL_BYTES - sizeof(*m)) {
+        m->next_free = ep->messages_free;
+        ep->messages_free = m;
+    } else {
+        free(m);
+    }
+}
+
+static void send_ack(dnet_ep_t *ep, uint32_t rank, uint32_t op)
+{
+    dnet_ep_head_t ack = {.type = DNET_HEAD_ACK, .rank = ep->rank, .op = op};
+    if (dnet_send_head(ep, rank, &ack, NULL) != DNET_OK)
+        dnet_error("no memory to acknowledge a synchronous send of rank %u", rank);
+}
+
+void dnet_count_received(dnet_ep_t *ep, size_t len)
+{
+    ep->counters.received_messages++;
+    ep->counters.received_bytes += len;
+}
+
+/* ------------------------------------------------------------------ whole messages */
+
+static DNET_COLD void keep_whole(dnet_ep_t *ep, const dnet_lh_entry_t *entry, uint32_t from,
+                                 size_t len, const dnet_ep_head_t *head)
+{
+    dnet_ep_message_t *m = message_new(ep, len);
+    if (!m)
+        abort(); /* nothing may be lost; the line above says why */
+    m->kind = DNET_MESSAGE_WHOLE;
+    m->match.envelope = entry->envelope & DNET_MATCH_BITS & ~DNET_EP_HEADED;
+    m->len = m->got = len;
+    if (head) {
+        m->sync = true;
+        m->rank = head->rank;
+        m->op = head->op;
+    }
+    copy_out(ep, entry, from, m->data, len);
+    dnet_match_keep(&ep->match, &m->match);
+}
+
+static inline void receive_whole(dnet_ep_t *ep, const dnet_lh_entry_t *entry, uint32_t from,
+                                 const dnet_ep_head_t *head)
+{
+    uint64_t envelope = entry->envelope & DNET_MATCH_BITS & ~DNET_EP_HEADED;
+    size_t len = DNET_GET(entry->where, LH_SIZE) - from;
+    dnet_match_item_t *item = dnet_match_arrive(&ep->match, envelope);
+    if (DNET_UNLIKELY(!item)) {
+        keep_whole(ep, entry, from, len, head);
+        return;
+    }
+    dnet_ep_request_t *req = (dnet_ep_request_t *) item;
+    dnet_request_result(req, envelope, len);
+    if (len == 8 && req->cap_bytes >= 8 && from == 0)
+        memcpy(req->buf, entry->data, 8);
+    else
+        copy_out(ep, entry, from, req->buf, req->len_bytes);
+    dnet_count_received(ep, len);
+    if (head)
+        send_ack(ep, head->rank, head->op);
+    req->complete(req, dnet_request_status(req));
+}
+
+/* ------------------------------------------------------------------ messages in several packets */
+
+static dnet_assembly_t **assembly_of(dnet_ep_t *ep, uint32_t rank)
+{
+    dnet_assembly_t **a = &ep->assemblies;
+    while (*a && (*a)->rank != rank)
+        a = &(*a)->next;
+    return a;
+}
+
+static void assembly_done(dnet_ep_t *ep, dnet_assembly_t *a)
+{
+    dnet_ep_request_t *req = a->req;
+    if (a->message) {
+        a->message->kind = DNET_MESSAGE_WHOLE;
+        req = a->message->req;
+        if (req) {
+            dnet_request_result(req, a->message->match.envelope, a->message->len);
+            memcpy(req->buf, a->message->data, req->len_bytes);
+            message_free(ep, a->message);
+        }
+    }
+    a->next = ep->assemblies_free;
+    ep->assemblies_free = a;
+    if (req) {
+        dnet_count_received(ep, req->sent_bytes);
+        req->complete(req, dnet_request_status(req));
+    }
+}
+
+/* Pieces of one sender's messages never interleave: its queue sends one message after the other. */
+static void receive_piece(dnet_ep_t *ep, const dnet_lh_entry_t *entry, dnet_assembly_t **link)
+{
+    const uint32_t from = sizeof(dnet_ep_head_t);
+    dnet_assembly_t *a = *link;
+    size_t len = DNET_GET(entry->where, LH_SIZE) - from;
+    if (len > a->len - a->got)
+        len = a->len - a->got;
+    if (a->got < a->cap)
+        copy_out(ep, entry, from, a->buf + a->got, len < a->cap - a->got ? len : a->cap - a->got);
+    a->got += len;
+    if (a->got == a->len) {
+        *link = a->next;
+        assembly_done(ep, a);
+    }
+}
+
+static void receive_first(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dnet_ep_head_t *head)
+{
+    uint64_t envelope = entry->envelope & DNET_MATCH_BITS & ~DNET_EP_HEADED;
+    dnet_assembly_t *a = ep->assemblies_free;
+    if (a)
+        ep->assemblies_free = a->next;
+    else if (!(a = malloc(sizeof(*a))))
+        abort();
+    *a = (dnet_assembly_t){.rank = head->rank, .len = head->length, .envelope = envelope};
+    dnet_match_item_t *item = dnet_match_arrive(&ep->match, envelope);
+    if (item) {
+        a->req = (dnet_ep_request_t *) item;
+        dnet_request_result(a->req, envelope, a->len);
+        a->buf = a->req->buf;
+        a->cap = a->req->cap_bytes;
+    } else {
+        dnet_ep_message_t *m = message_new(ep, a->len);
+        if (!m)
+            abort();
+        m->kind = DNET_MESSAGE_PARTIAL;
+        m->match.envelope = envelope;
+        m->len = a->len;
+        m->rank = head->rank;
+        dnet_match_keep(&ep->match, &m->match);
+        a->message = m;
+        a->buf = m->data;
+        a->cap = a->len;
+    }
+    a->next = ep->assemblies;
+    ep->assemblies = a;
+    receive_piece(ep, entry, &ep->assemblies);
+}
+
+/* ------------------------------------------------------------------ packets with a head */
+
+static void receive_request(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dnet_ep_head_t *head)
+{
+    uint64_t envelope = entry->envelope & DNET_MATCH_BITS & ~DNET_EP_HEADED;
+    dnet_match_item_t *item = dnet_match_arrive(&ep->match, envelope);
+    if (item) {
+        dnet_rendezvous_request(ep, head, envelope, (dnet_ep_request_t *) item);
+        return;
+    }
+    dnet_ep_message_t *m = message_new(ep, 0);
+    if (!m)
+        abort();
+    m->kind = DNET_MESSAGE_REQUEST;
+    m->match.envelope = envelope;
+    m->len = head->length;
+    m->rank = head->rank;
+    m->op = head->op;
+    dnet_match_keep(&ep->match, &m->match);
+}
+
+static void receive_am(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dnet_ep_head_t *head)
+{
+    const uint32_t from = sizeof(*head);
+    size_t len = DNET_GET(entry->where, LH_SIZE) - from;
+    copy_out(ep, entry, from, ep->scratch, len);
+    if (head->type == DNET_HEAD_AM)
+        ep->am_fn(ep->am_arg, head->rank, head->id, ep->scratch, head->arg, ep->scratch + head->arg,
+                  len - head->arg);
+    else
+        dnet_rendezvous_am(ep, head, ep->scratch);
+}
+
+static DNET_COLD void malformed(const dnet_lh_entry_t *entry, const char *what)
+{
+    dnet_error("packet ignored: %s; envelope 0x%016llx, size and pointer 0x%016llx", what,
+               (unsigned long long) entry->envelope, (unsigned long long) entry->where);
+}
+
+static bool head_is_sound(const dnet_ep_t *ep, const dnet_lh_entry_t *entry,
+                          const dnet_ep_head_t *head)
+{
+    size_t size = DNET_GET(entry->where, LH_SIZE);
+    if (size < sizeof(*head) || head->rank >= ep->size)
+        return false;
+    size_t behind = size - sizeof(*head);
+    if (head->type == DNET_HEAD_AM || head->type == DNET_HEAD_AM_REQUEST)
+        return ep->am_fn && head->arg <= behind && head->arg <= DNET_EP_AM_HEADER_MAX;
+    return true;
+}
+
+static void receive_headed(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
+{
+    dnet_ep_head_t head;
+    memcpy(&head, entry->data, sizeof(head)); /* 24 of the entry's 48 bytes */
+    if (!head_is_sound(ep, entry, &head)) {
+        malformed(entry, "head out of range");
+        return;
+    }
+    switch ((dnet_head_type_t) head.type) {
+        case DNET_HEAD_SYNC:
+            receive_whole(ep, entry, sizeof(head), &head);
+            return;
+        case DNET_HEAD_FIRST:
+            receive_first(ep, entry, &head);
+            return;
+        case DNET_HEAD_MORE: {
+            dnet_assembly_t **link = assembly_of(ep, head.rank);
+            if (*link)
+                receive_piece(ep, entry, link);
+            else
+                malformed(entry, "piece without a first piece");
+            return;
+        }
+        case DNET_HEAD_REQUEST:
+            receive_request(ep, entry, &head);
+            return;
+        case DNET_HEAD_ANSWER: {
+            dnet_ep_staging_t staging;
+            memcpy(&staging, entry->data + sizeof(head), sizeof(staging));
+            dnet_rendezvous_answered(ep, &head, &staging);
+            return;
+        }
+        case DNET_HEAD_ACK: {
+            dnet_op_t *op = dnet_op_find(ep, head.op);
+            if (op && op->state == DNET_OP_ACK_WAIT)
+                dnet_op_finish(ep, op, DNET_OK);
+            else
+                malformed(entry, "acknowledges nothing");
+            return;
+        }
+        case DNET_HEAD_AM:
+        case DNET_HEAD_AM_REQUEST:
+            receive_am(ep, entry, &head);
+            return;
+    }
+    malformed(entry, "unknown type");
+}
+
+bool dnet_receive_round(dnet_ep_t *ep)
+{
+    /* A bound, so that sends and grants get their turn while messages pour in. */
+    unsigned budget = 64;
+    const dnet_lh_entry_t *entry;
+    while (budget && (entry = dnet_nic_lh_next(&ep->nic))) {
+        if (DNET_LIKELY(!(entry->envelope & DNET_EP_HEADED)))
+            receive_whole(ep, entry, 0, NULL);
+        else
+            receive_headed(ep, entry);
+        dnet_nic_lh_release(&ep->nic, entry);
+        budget--;
+    }
+    return budget != 64;
+}
+
+/* ------------------------------------------------------------------ entry points */
+
+/* Give a message to a receive.  The message is used up. */
+static dnet_status_t deliver(dnet_ep_t *ep, dnet_ep_message_t *m, dnet_ep_request_t *req)
+{
+    switch (m->kind) {
+        case DNET_MESSAGE_WHOLE:
+            dnet_request_result(req, m->match.envelope, m->len);
+            memcpy(req->buf, m->data, req->len_bytes);
+            dnet_count_received(ep, m->len);
+            if (m->sync)
+                send_ack(ep, m->rank, m->op);
+            message_free(ep, m);
+            return dnet_request_status(req);
+        case DNET_MESSAGE_PARTIAL:
+            m->req = req;
+            return DNET_IN_PROGRESS;
+        case DNET_MESSAGE_REQUEST: {
+            dnet_ep_head_t head = {.rank = m->rank, .op = m->op, .length = m->len};
+            uint64_t envelope = m->match.envelope;
+            message_free(ep, m);
+            dnet_rendezvous_request(ep, &head, envelope, req);
+            return DNET_IN_PROGRESS;
+        }
+    }
+    return DNET_ERR_STATE;
+}
+
+dnet_status_t dnet_ep_recv(dnet_ep_t *ep, uint64_t envelope, uint64_t mask, void *buf, size_t len,
+                           dnet_ep_request_t *req)
+{
+    req->buf = buf;
+    req->cap_bytes = len;
+    dnet_match_item_t *item = dnet_match_take(&ep->match, envelope, mask);
+    if (item)
+        return deliver(ep, (dnet_ep_message_t *) item, req);
+    req->match.envelope = envelope;
+    req->match.mask = mask;
+    req->posted = true;
+    dnet_match_post(&ep->match, &req->match);
+    return DNET_IN_PROGRESS;
+}
+
+bool dnet_ep_cancel_recv(dnet_ep_t *ep, dnet_ep_request_t *req)
+{
+    if (!req->posted)
+        return false;
+    req->posted = false;
+    dnet_match_withdraw(&ep->match, &req->match);
+    return true;
+}
+
+dnet_status_t dnet_ep_probe(dnet_ep_t *ep, uint64_t envelope, uint64_t mask, dnet_ep_probe_t *probe_p)
+{
+    dnet_match_item_t *item = dnet_match_peek(&ep->match, envelope, mask);
+    if (!item)
+        return DNET_NOT_FOUND;
+    *probe_p = (dnet_ep_probe_t){item->envelope, ((dnet_ep_message_t *) item)->len};
+    return DNET_OK;
+}
+
+dnet_status_t dnet_ep_mprobe(dnet_ep_t *ep, uint64_t envelope, uint64_t mask,
+                             dnet_ep_probe_t *probe_p, dnet_ep_message_t **message_p)
+{
+    dnet_match_item_t *item = dnet_match_take(&ep->match, envelope, mask);
+    if (!item)
+        return DNET_NOT_FOUND;
+    *message_p = (dnet_ep_message_t *) item;
+    *probe_p = (dnet_ep_probe_t){item->envelope, (*message_p)->len};
+    return DNET_OK;
+}
+
+dnet_status_t dnet_ep_mrecv(dnet_ep_t *ep, dnet_ep_message_t *message, void *buf, size_t len,
+                            dnet_ep_request_t *req)
+{
+    req->buf = buf;
+    req->cap_bytes = len;
+    return deliver(ep, message, req);
+}

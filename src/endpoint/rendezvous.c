@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Large messages (docs/protocol.md 4): the sender sends the envelope only; the receiver matches it and
+ * answers where the data shall land; RVS moves them; the receive status of the last packet completes
+ * the receive.
+ *
+ * Two ways to land:
+ *   direct  one RVS into an aperture opened for the receive buffer: a single copy
+ *   staged  RVS in chunks into an area of the receiver's SO-DIMM, which the receiver empties at the same
+ *           time.  Each side counts its chunks in an LLCM word of the other side.
+ */
+#include "endpoint/internal.h"
+
+#include <stdlib.h>
+
+/* The count of sent chunks tells the receiver where to count the taken ones. */
+#define COUNT_WORD_SHIFT 48
+/* One RVS moves at most what its 32-bit Size can say. */
+#define DIRECT_MAX 0xffff0000u
+
+enum { RENDEZVOUS_AUTO, RENDEZVOUS_DIRECT, RENDEZVOUS_STAGED }; /* DIMMNET_RENDEZVOUS */
+
+static uint64_t area_bytes(const dnet_ep_t *ep)
+{
+    return (uint64_t) ep->chunk_bytes * ep->chunks;
+}
+
+static uint32_t area_offset(const dnet_ep_t *ep, uint32_t area)
+{
+    return (uint32_t) (ep->staging_base + area * area_bytes(ep));
+}
+
+/* ------------------------------------------------------------------ receiver: start */
+
+static bool find_aperture(dnet_ep_t *ep, dnet_landing_t *l)
+{
+    for (uint32_t slot = 1; slot < ep->dev->geometry.aperture_slots && slot < DNET_APERTURES_MAX;
+         slot++) {
+        if (!ep->landing_slot[slot]) {
+            ep->landing_slot[slot] = l;
+            l->place = slot;
+            dnet_nic_aperture_set(&ep->nic, slot, l->buf, l->len);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool find_area(dnet_ep_t *ep, dnet_landing_t *l)
+{
+    for (uint32_t area = 0; area < DNET_STAGING_AREAS; area++) {
+        if (!ep->landing_area[area]) {
+            ep->landing_area[area] = l;
+            ep->landings_staged++;
+            l->place = area;
+            dnet_nic_word_clear(&ep->nic, area);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool reserve_areas(dnet_ep_t *ep)
+{
+    if (!ep->staging_reserved)
+        ep->staging_reserved = dnet_emu_reserve(ep->dev, ep->staging_base,
+                                                area_bytes(ep) * DNET_STAGING_AREAS) == DNET_OK;
+    return ep->staging_reserved;
+}
+
+static bool wants_direct(const dnet_ep_t *ep, size_t len)
+{
+    if (!ep->direct_works || len > DIRECT_MAX || ep->options.rendezvous == RENDEZVOUS_STAGED)
+        return false;
+    return ep->options.rendezvous == RENDEZVOUS_DIRECT || len >= ep->options.direct_limit;
+}
+
+static void answer(dnet_ep_t *ep, const dnet_landing_t *l)
+{
+    dnet_ep_head_t head = {
+        .type = DNET_HEAD_ANSWER,
+        .flags = l->staged ? DNET_ANSWER_STAGED : 0,
+        .rank = ep->rank,
+        .op = l->op,
+        .arg = l->staged ? l->place : dnet_nic_aperture_address(l->place),
+        .length = l->len,
+    };
+    dnet_ep_staging_t staging = {ep->chunk_bytes, ep->chunks};
+    if (l->staged)
+        head.id = (uint16_t) l->place;
+    if (l->staged)
+        head.arg = area_offset(ep, l->place);
+    if (dnet_send_head(ep, l->rank, &head, l->staged ? &staging : NULL) != DNET_OK)
+        dnet_error("rendezvous with rank %u cannot be answered", l->rank);
+}
+
+static void landing_finish(dnet_ep_t *ep, dnet_landing_t *l)
+{
+    if (l->req) {
+        dnet_ep_request_t *req = l->req;
+        free(l);
+        dnet_count_received(ep, req->sent_bytes);
+        req->complete(req, dnet_request_status(req));
+        return;
+    }
+    ep->am_fn(ep->am_arg, l->rank, l->am_id, l->am_block, l->am_header_len,
+              l->am_block + l->am_header_len, l->len);
+    free(l->am_block);
+    free(l);
+}
+
+/* Find room to land and answer; false: no room now. */
+static bool landing_try(dnet_ep_t *ep, dnet_landing_t *l)
+{
+    if (l->len == 0) {
+        answer(ep, l);
+        landing_finish(ep, l);
+        return true;
+    }
+    l->staged = !wants_direct(ep, l->len);
+    if (l->staged ? !reserve_areas(ep) || !find_area(ep, l) : !find_aperture(ep, l))
+        return false;
+    answer(ep, l);
+    return true;
+}
+
+static void landing_start(dnet_ep_t *ep, dnet_landing_t *l)
+{
+    if (!ep->landing_wait && landing_try(ep, l))
+        return;
+    l->next = NULL;
+    *ep->landing_wait_tail = l;
+    ep->landing_wait_tail = &l->next;
+}
+
+static void landings_go_on(dnet_ep_t *ep)
+{
+    while (ep->landing_wait) {
+        dnet_landing_t *l = ep->landing_wait, *next = l->next;
+        if (!landing_try(ep, l))
+            return;
+        ep->landing_wait = next;
+        if (!next)
+            ep->landing_wait_tail = &ep->landing_wait;
+    }
+}
+
+static dnet_landing_t *landing_new(const dnet_ep_head_t *head, uint64_t envelope)
+{
+    dnet_landing_t *l = calloc(1, sizeof(*l));
+    if (!l)
+        abort();
+    l->rank = head->rank;
+    l->op = head->op;
+    l->sent_bytes = head->length;
+    l->envelope = envelope;
+    return l;
+}
+
+void dnet_rendezvous_request(dnet_ep_t *ep, const dnet_ep_head_t *head, uint64_t envelope,
+                             dnet_ep_request_t *req)
+{
+    dnet_landing_t *l = landing_new(head, envelope);
+    dnet_request_result(req, envelope, head->length);
+    l->req = req;
+    l->buf = req->buf;
+    l->len = req->len_bytes;
+    landing_start(ep, l);
+}
+
+void dnet_rendezvous_am(dnet_ep_t *ep, const dnet_ep_head_t *head, const uint8_t *header)
+{
+    dnet_landing_t *l = landing_new(head, 0);
+    l->am_id = head->id;
+    l->am_header_len = head->arg;
+    l->am_block = malloc(head->arg + head->length + 1);
+    if (!l->am_block) {
+        dnet_error("no memory for an active message of %llu bytes from rank %u",
+                   (unsigned long long) head->length, head->rank);
+        abort();
+    }
+    memcpy(l->am_block, header, head->arg);
+    l->buf = l->am_block + head->arg;
+    l->len = head->length;
+    landing_start(ep, l);
+}
+
+/* ------------------------------------------------------------------ receiver: data */
+
+/* Tell the sender how many chunks were taken, as long as it needs to know: its last chunk may go out
+ * when all but one area's worth are taken, and after that its word may serve another message. */
+static void give_credit(dnet_ep_t *ep, dnet_landing_t *l)
+{
+    uint64_t total = (l->len + ep->chunk_bytes - 1) / ep->chunk_bytes;
+    if (total <= ep->chunks || l->taken > total - ep->chunks)
+        return;
+    l->credit_due = dnet_nic_put_word(&ep->nic, ep->peers[l->rank].target,
+                                      dnet_nic_word_offset(l->credit_word),
+                                      l->taken) == DNET_NO_RESOURCE;
+}
+
+static void take_chunks(dnet_ep_t *ep, dnet_landing_t *l, uint64_t sent)
+{
+    while (l->taken < sent && l->got < l->len) {
+        size_t n = l->len - l->got;
+        if (n > ep->chunk_bytes)
+            n = ep->chunk_bytes;
+        uint32_t place = area_offset(ep, l->place) +
+                         (uint32_t) (l->taken % ep->chunks) * ep->chunk_bytes;
+        dnet_nic_sodimm_read(&ep->nic, place, l->buf + l->got, (uint32_t) n);
+        l->got += n;
+        l->taken++;
+        give_credit(ep, l);
+    }
+}
+
+/* Chunks counted by senders so far. */
+static bool take_counted(dnet_ep_t *ep)
+{
+    bool did = false;
+    for (uint32_t area = 0; area < DNET_STAGING_AREAS; area++) {
+        dnet_landing_t *l = ep->landing_area[area];
+        if (!l)
+            continue;
+        if (l->credit_due)
+            give_credit(ep, l);
+        uint64_t word = dnet_nic_word(&ep->nic, area);
+        uint64_t sent = word & ((1ull << COUNT_WORD_SHIFT) - 1);
+        if (sent > l->taken) {
+            l->credit_word = (uint32_t) (word >> COUNT_WORD_SHIFT) % DNET_NIC_WORDS;
+            take_chunks(ep, l, sent);
+            did = true;
+        }
+    }
+    return did;
+}
+
+/* The last packet of a rendezvous has arrived. */
+static void landed(dnet_ep_t *ep, const dnet_nic_receipt_t *receipt)
+{
+    dnet_landing_t *l = NULL;
+    if (DNET_GET(receipt->address, AP_FLAG)) {
+        uint32_t slot = (uint32_t) DNET_GET(receipt->address, AP_SLOT);
+        l = slot < DNET_APERTURES_MAX ? ep->landing_slot[slot] : NULL;
+        if (l) {
+            dnet_nic_aperture_set(&ep->nic, slot, NULL, 0);
+            ep->landing_slot[slot] = NULL;
+        }
+    } else if (receipt->address >= ep->staging_base &&
+               receipt->address < ep->staging_base + area_bytes(ep) * DNET_STAGING_AREAS) {
+        uint32_t area = (uint32_t) ((receipt->address - ep->staging_base) / area_bytes(ep));
+        l = ep->landing_area[area];
+        if (l) {
+            take_chunks(ep, l, UINT64_MAX);
+            ep->landing_area[area] = NULL;
+            ep->landings_staged--;
+        }
+    }
+    if (l)
+        landing_finish(ep, l);
+    else
+        dnet_error("receive status for 0x%x, where nothing is expected, from LID %u", receipt->address,
+                   receipt->lid);
+    landings_go_on(ep);
+}
+
+/* ------------------------------------------------------------------ sender */
+
+static bool word_take(dnet_ep_t *ep, uint32_t *index_p)
+{
+    for (uint32_t i = 0; i < DNET_NIC_WORDS / 64; i++) {
+        uint64_t free_words = ~ep->words_used[i];
+        if (i == 0)
+            free_words &= ~((1ull << DNET_STAGING_AREAS) - 1); /* these count for the receiver side */
+        if (free_words) {
+            unsigned bit = (unsigned) __builtin_ctzll(free_words);
+            ep->words_used[i] |= 1ull << bit;
+            *index_p = i * 64 + bit;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void word_give_back(dnet_ep_t *ep, uint32_t index)
+{
+    ep->words_used[index / 64] &= ~(1ull << (index % 64));
+}
+
+static dnet_status_t put_chunk(dnet_ep_t *ep, dnet_op_t *op, uint32_t n, bool last)
+{
+    dnet_nic_target_t target = ep->peers[op->peer].target;
+    uint32_t place = op->place +
+                     (uint32_t) (op->put % op->staging.chunks) * op->staging.chunk_bytes;
+    if (ep->dev->sodimm)
+        return dnet_nic_rvs(&ep->nic, target, op->buf + op->off, (dnet_nic_place_t){place}, n, last);
+    /* Prototype: through the own SO-DIMM, behind everything of the receiving side. */
+    uint32_t own = (uint32_t) (ep->staging_base + area_bytes(ep) * DNET_STAGING_AREAS);
+    dnet_nic_sodimm_write(&ep->nic, own, op->buf + op->off, n);
+    return dnet_nic_rvs_sodimm(&ep->nic, target, own, place, n, last);
+}
+
+static dnet_status_t put_count(dnet_ep_t *ep, dnet_op_t *op)
+{
+    dnet_status_t status = dnet_nic_put_word(&ep->nic, ep->peers[op->peer].target,
+                                             dnet_nic_word_offset(op->head.id),
+                                             op->put | (uint64_t) op->word << COUNT_WORD_SHIFT);
+    op->count_due = status == DNET_NO_RESOURCE;
+    return status;
+}
+
+/* Send as many chunks as there is room for.  @return DNET_OK: all are out */
+static dnet_status_t put_chunks(dnet_ep_t *ep, dnet_op_t *op, bool *did_p)
+{
+    dnet_status_t status = op->count_due ? put_count(ep, op) : DNET_OK;
+    while (status == DNET_OK && op->off < op->len) {
+        if (op->put - dnet_nic_word(&ep->nic, op->word) >= op->staging.chunks)
+            return DNET_IN_PROGRESS;
+        size_t left = op->len - op->off;
+        uint32_t n = left < op->staging.chunk_bytes ? (uint32_t) left : op->staging.chunk_bytes;
+        status = put_chunk(ep, op, n, n == left);
+        if (status != DNET_OK)
+            break; /* STOPPED: the status ring is full; the next round tries again */
+        *did_p = true;
+        op->off += n;
+        op->put++;
+        if (op->off < op->len)
+            status = put_count(ep, op);
+    }
+    return status == DNET_STOPPED || status == DNET_NO_RESOURCE ? DNET_IN_PROGRESS : status;
+}
+
+static dnet_status_t put_direct(dnet_ep_t *ep, dnet_op_t *op)
+{
+    return dnet_nic_rvs(&ep->nic, ep->peers[op->peer].target, op->buf, (dnet_nic_place_t){op->place},
+                        (uint32_t) op->len, true);
+}
+
+/* One turn for an answered send.  @return true: it is finished */
+static bool op_turn(dnet_ep_t *ep, dnet_op_t *op, bool *did_p)
+{
+    dnet_status_t status;
+    if (op->state == DNET_OP_DIRECT) {
+        status = put_direct(ep, op);
+        if (status == DNET_STOPPED)
+            return false;
+    } else {
+        if (op->word == UINT32_MAX) {
+            if (!word_take(ep, &op->word))
+                return false;
+            dnet_nic_word_clear(&ep->nic, op->word);
+        }
+        status = put_chunks(ep, op, did_p);
+        if (status == DNET_IN_PROGRESS)
+            return false;
+        word_give_back(ep, op->word);
+    }
+    *did_p = true;
+    dnet_op_finish(ep, op, status);
+    return true;
+}
+
+void dnet_rendezvous_answered(dnet_ep_t *ep, const dnet_ep_head_t *head,
+                              const dnet_ep_staging_t *staging)
+{
+    dnet_op_t *op = dnet_op_find(ep, head->op);
+    bool staged = head->flags & DNET_ANSWER_STAGED;
+    if (!op || op->state != DNET_OP_ANSWER_WAIT || op->peer != head->rank ||
+        head->length > op->len ||
+        (staged && (staging->chunks == 0 || staging->chunk_bytes == 0 || head->id >= DNET_NIC_WORDS))) {
+        dnet_error("answer of rank %u to a rendezvous that does not exist (operation 0x%x)",
+                   head->rank, head->op);
+        return;
+    }
+    op->len = head->length; /* a shorter receive takes less */
+    if (op->len == 0) {
+        dnet_op_finish(ep, op, DNET_OK);
+        return;
+    }
+    op->place = head->arg;
+    op->head.id = head->id;
+    op->staging = *staging;
+    op->word = UINT32_MAX;
+    op->state = staged ? DNET_OP_STAGED : DNET_OP_DIRECT;
+    bool did = false;
+    if (op_turn(ep, op, &did))
+        return;
+    dnet_op_t **link = &ep->staged;
+    while (*link)
+        link = &(*link)->next;
+    op->next = NULL;
+    *link = op;
+}
+
+bool dnet_rendezvous_round(dnet_ep_t *ep)
+{
+    bool did = false;
+    dnet_op_t **link = &ep->staged;
+    while (*link) {
+        dnet_op_t *op = *link, *next = op->next;
+        if (op_turn(ep, op, &did))
+            *link = next;
+        else
+            link = &op->next;
+    }
+    if (ep->landings_staged)
+        did |= take_counted(ep);
+    dnet_nic_receipt_t receipt;
+    while (dnet_nic_status_next(&ep->nic, &receipt)) {
+        landed(ep, &receipt);
+        did = true;
+    }
+    return did;
+}
+
+bool dnet_rendezvous_waiting(const dnet_ep_t *ep)
+{
+    if (dnet_nic_status_waiting(&ep->nic))
+        return true;
+    for (uint32_t area = 0; ep->landings_staged && area < DNET_STAGING_AREAS; area++) {
+        const dnet_landing_t *l = ep->landing_area[area];
+        if (l && (dnet_nic_word(&ep->nic, area) & ((1ull << COUNT_WORD_SHIFT) - 1)) > l->taken)
+            return true;
+    }
+    for (const dnet_op_t *op = ep->staged; op; op = op->next)
+        if (op->state == DNET_OP_DIRECT || op->word == UINT32_MAX ||
+            op->put - dnet_nic_word(&ep->nic, op->word) < op->staging.chunks)
+            return true;
+    return false;
+}

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Messages on their way out (docs/protocol.md 3).
+ *
+ * By length: one BOTF packet; one IPUSH packet with LHSv2; several packets; rendezvous.  Everything for
+ * one peer that needs the peer's rings goes out in one order: while anything waits in the peer's queue,
+ * later messages queue behind it.
+ */
+#include "endpoint/internal.h"
+
+#include <stdlib.h>
+
+#define OP_INDEX_BITS 20u
+
+static dnet_status_t grow_ops(dnet_ep_t *ep)
+{
+    uint32_t cap = ep->ops_cap ? ep->ops_cap * 2 : 256;
+    if (cap > 1u << OP_INDEX_BITS) {
+        dnet_error("more than %u sends under way at once", 1u << OP_INDEX_BITS);
+        return DNET_ERR_LIMIT;
+    }
+    dnet_op_t **ops = realloc(ep->ops, cap * sizeof(*ops));
+    if (!ops)
+        return DNET_ERR_NO_MEMORY;
+    ep->ops = ops;
+    dnet_op_t *block = calloc(cap - ep->ops_cap, sizeof(*block));
+    if (!block)
+        return DNET_ERR_NO_MEMORY;
+    for (uint32_t i = ep->ops_cap; i < cap; i++) {
+        dnet_op_t *op = &block[i - ep->ops_cap];
+        op->id = i;
+        op->next = ep->ops_free;
+        ep->ops_free = op;
+        ep->ops[i] = op;
+    }
+    ep->ops_cap = cap;
+    return DNET_OK;
+}
+
+dnet_status_t dnet_op_new(dnet_ep_t *ep, uint32_t peer, dnet_op_t **op_p)
+{
+    if (!ep->ops_free) {
+        dnet_status_t status = grow_ops(ep);
+        if (status != DNET_OK)
+            return status;
+    }
+    dnet_op_t *op = ep->ops_free;
+    ep->ops_free = op->next;
+    ep->ops_active++;
+    *op = (dnet_op_t){.id = op->id, .peer = peer, .state = DNET_OP_PACKETS};
+    *op_p = op;
+    return DNET_OK;
+}
+
+dnet_op_t *dnet_op_find(dnet_ep_t *ep, uint32_t id)
+{
+    uint32_t index = id & ((1u << OP_INDEX_BITS) - 1);
+    if (index >= ep->ops_cap || ep->ops[index]->id != id || ep->ops[index]->state == DNET_OP_FREE)
+        return NULL;
+    return ep->ops[index];
+}
+
+void dnet_op_finish(dnet_ep_t *ep, dnet_op_t *op, dnet_status_t status)
+{
+    dnet_ep_request_t *req = op->req;
+    free(op->owned);
+    op->owned = NULL;
+    op->state = DNET_OP_FREE;
+    op->id += 1u << OP_INDEX_BITS; /* an answer to the old id finds nothing */
+    op->next = ep->ops_free;
+    ep->ops_free = op;
+    ep->ops_active--;
+    if (req)
+        req->complete(req, status);
+}
+
+/* ------------------------------------------------------------------ packets */
+
+static dnet_status_t emit(dnet_ep_t *ep, dnet_op_t *op, const dnet_ep_head_t *head,
+                          const uint8_t *data, uint32_t len)
+{
+    dnet_nic_piece_t pieces[3];
+    unsigned count = 0;
+    uint32_t head_len = 0;
+    if (head) {
+        pieces[count++] = (dnet_nic_piece_t){head, sizeof(*head)};
+        head_len += sizeof(*head);
+        if (head->type == DNET_HEAD_ANSWER && (head->flags & DNET_ANSWER_STAGED)) {
+            pieces[count++] = (dnet_nic_piece_t){&op->staging, sizeof(op->staging)};
+            head_len += sizeof(op->staging);
+        } else if (op->header_len && op->header_len <= DNET_NIC_BOTF_DATA_MAX - sizeof(*head)) {
+            pieces[count++] = (dnet_nic_piece_t){op->owned, op->header_len};
+            head_len += op->header_len;
+        }
+    }
+    dnet_nic_target_t target = ep->peers[op->peer].target;
+    if (head_len + len <= DNET_NIC_BOTF_DATA_MAX) {
+        pieces[count++] = (dnet_nic_piece_t){data, len};
+        return dnet_nic_send_pieces(&ep->nic, target, op->envelope, pieces, count);
+    }
+    return dnet_nic_send_long(&ep->nic, target, op->envelope, pieces, count, data, len);
+}
+
+/* Pieces of a message that needs several packets; the head of the first one carries the envelope. */
+static dnet_status_t emit_pieces(dnet_ep_t *ep, dnet_op_t *op)
+{
+    const uint32_t piece = (ep->packet_data - (uint32_t) sizeof(dnet_ep_head_t)) & ~7u;
+    while (op->off < op->len) {
+        size_t left = op->len - op->off;
+        uint32_t n = left < piece ? (uint32_t) left : piece;
+        op->head.type = op->off == 0 ? DNET_HEAD_FIRST : DNET_HEAD_MORE;
+        dnet_status_t status = emit(ep, op, &op->head, op->buf + op->off, n);
+        if (status != DNET_OK)
+            return status;
+        op->off += n;
+    }
+    return DNET_OK;
+}
+
+/* All packets the op still has to send.  DNET_OK: all are out. */
+static dnet_status_t emit_op(dnet_ep_t *ep, dnet_op_t *op)
+{
+    if (!op->headed)
+        return emit(ep, op, NULL, op->buf, (uint32_t) op->len);
+    switch ((dnet_head_type_t) op->head.type) {
+        case DNET_HEAD_FIRST:
+        case DNET_HEAD_MORE:
+            return emit_pieces(ep, op);
+        case DNET_HEAD_SYNC:
+        case DNET_HEAD_AM:
+            return emit(ep, op, &op->head, op->buf, (uint32_t) op->len);
+        case DNET_HEAD_AM_REQUEST:
+            if (op->header_len > DNET_NIC_BOTF_DATA_MAX - sizeof(op->head))
+                return emit(ep, op, &op->head, op->owned, op->header_len);
+            return emit(ep, op, &op->head, NULL, 0);
+        case DNET_HEAD_REQUEST:
+        case DNET_HEAD_ANSWER:
+        case DNET_HEAD_ACK:
+            return emit(ep, op, &op->head, NULL, 0);
+    }
+    return DNET_ERR_STATE;
+}
+
+/* The op's packets are out: finished, or waiting for the receiver. */
+static void packets_out(dnet_ep_t *ep, dnet_op_t *op)
+{
+    uint8_t type = op->headed ? op->head.type : 0;
+    if (type == DNET_HEAD_SYNC)
+        op->state = DNET_OP_ACK_WAIT;
+    else if (type == DNET_HEAD_REQUEST || type == DNET_HEAD_AM_REQUEST)
+        op->state = DNET_OP_ANSWER_WAIT;
+    else
+        dnet_op_finish(ep, op, DNET_OK);
+}
+
+/* ------------------------------------------------------------------ queues */
+
+static DNET_COLD dnet_queue_t *queue_open(dnet_ep_t *ep, uint32_t peer)
+{
+    dnet_queue_t *q = ep->queues_free;
+    if (q)
+        ep->queues_free = q->next;
+    else if (!(q = malloc(sizeof(*q))))
+        return NULL;
+    *q = (dnet_queue_t){.peer = peer};
+    ep->peers[peer].queue = q;
+    ep->queued_peers++;
+    return q;
+}
+
+static void queue_close(dnet_ep_t *ep, dnet_queue_t *q)
+{
+    ep->peers[q->peer].queue = NULL;
+    ep->queued_peers--;
+    q->next = ep->queues_free;
+    ep->queues_free = q;
+}
+
+static void queue_append(dnet_queue_t *q, dnet_op_t *op)
+{
+    op->next = NULL;
+    if (q->head)
+        q->tail->next = op;
+    else
+        q->head = op;
+    q->tail = op;
+}
+
+/* The NIC did not take a packet for this peer: remember why. */
+static void queue_held(dnet_ep_t *ep, dnet_queue_t *q, dnet_status_t why)
+{
+    if (why == DNET_STOPPED) {
+        dnet_fc_sender_stop(&q->sender);
+        ep->counters.stop++;
+    } else {
+        q->next = ep->retry;
+        ep->retry = q;
+    }
+}
+
+dnet_status_t dnet_op_submit(dnet_ep_t *ep, dnet_op_t *op)
+{
+    dnet_queue_t *q = ep->peers[op->peer].queue;
+    if (q) {
+        queue_append(q, op);
+        return DNET_IN_PROGRESS;
+    }
+    uint32_t id = op->id;
+    dnet_status_t status = emit_op(ep, op);
+    if (status == DNET_OK) {
+        packets_out(ep, op);
+        return op->id == id ? DNET_IN_PROGRESS : DNET_OK;
+    }
+    if (status == DNET_STOPPED || status == DNET_NO_RESOURCE) {
+        q = queue_open(ep, op->peer);
+        if (q) {
+            queue_append(q, op);
+            queue_held(ep, q, status);
+            return DNET_IN_PROGRESS;
+        }
+        status = DNET_ERR_NO_MEMORY;
+    }
+    dnet_op_finish(ep, op, status);
+    return status;
+}
+
+static void queue_flush(dnet_ep_t *ep, dnet_queue_t *q)
+{
+    while (q->head) {
+        dnet_op_t *op = q->head;
+        dnet_status_t status = emit_op(ep, op);
+        if (status == DNET_STOPPED || status == DNET_NO_RESOURCE) {
+            queue_held(ep, q, status);
+            return;
+        }
+        q->head = op->next;
+        if (status == DNET_OK)
+            packets_out(ep, op);
+        else
+            dnet_op_finish(ep, op, status);
+    }
+    queue_close(ep, q);
+}
+
+void dnet_queue_resume(dnet_ep_t *ep, uint32_t peer)
+{
+    dnet_queue_t *q = ep->peers[peer].queue;
+    if (!q || !dnet_fc_sender_resend(&q->sender))
+        return;
+    ep->counters.resend++;
+    queue_flush(ep, q);
+}
+
+bool dnet_queues_retry(dnet_ep_t *ep)
+{
+    dnet_queue_t *list = ep->retry;
+    ep->retry = NULL;
+    while (list) {
+        dnet_queue_t *q = list;
+        list = q->next;
+        queue_flush(ep, q);
+    }
+    return ep->retry == NULL;
+}
+
+/* ------------------------------------------------------------------ entry points */
+
+/* As dnet_op_submit(), for a caller who gets the result by return when there is one already. */
+static dnet_status_t submit_for(dnet_ep_t *ep, dnet_op_t *op, dnet_ep_request_t *req)
+{
+    dnet_status_t status = dnet_op_submit(ep, op);
+    if (status == DNET_IN_PROGRESS)
+        op->req = req;
+    return status;
+}
+
+static DNET_COLD dnet_status_t send_slow(dnet_ep_t *ep, uint32_t peer, uint64_t envelope,
+                                         const void *buf, size_t len, bool sync,
+                                         dnet_ep_request_t *req)
+{
+    dnet_op_t *op;
+    dnet_status_t status = dnet_op_new(ep, peer, &op);
+    if (status != DNET_OK)
+        return status;
+    op->envelope = envelope;
+    op->buf = buf;
+    op->len = len;
+    bool one_packet = len + sizeof(op->head) <= ep->packet_data;
+    if (!sync && (len <= DNET_NIC_BOTF_DATA_MAX || (len <= ep->packet_data && len <= ep->eager_limit)))
+        return submit_for(ep, op, req);
+
+    op->headed = true;
+    op->envelope |= DNET_EP_HEADED;
+    op->head = (dnet_ep_head_t){.rank = ep->rank, .op = op->id, .length = len};
+    if (sync && one_packet && len <= ep->eager_limit) {
+        op->head.type = DNET_HEAD_SYNC;
+    } else if (!sync && len <= ep->eager_limit) {
+        op->head.type = DNET_HEAD_FIRST;
+    } else {
+        op->head.type = DNET_HEAD_REQUEST;
+        ep->counters.rendezvous++;
+    }
+    return submit_for(ep, op, req);
+}
+
+dnet_status_t dnet_ep_send(dnet_ep_t *ep, uint32_t peer, uint64_t envelope, const void *buf,
+                           size_t len, bool sync, dnet_ep_request_t *req)
+{
+    dnet_peer_t *p = &ep->peers[peer];
+    ep->counters.sent_messages++;
+    ep->counters.sent_bytes += len;
+    if (DNET_LIKELY(len <= DNET_NIC_BOTF_DATA_MAX && !p->queue && !sync)) {
+        if (DNET_LIKELY(dnet_nic_send_short(&ep->nic, p->target, envelope, buf, (uint32_t) len) ==
+                        DNET_OK))
+            return DNET_OK;
+        /* Not taken: the slow path tries once more, and queues. */
+    }
+    return send_slow(ep, peer, envelope, buf, len, sync, req);
+}
+
+dnet_status_t dnet_send_head(dnet_ep_t *ep, uint32_t peer, const dnet_ep_head_t *head,
+                             const dnet_ep_staging_t *staging)
+{
+    dnet_op_t *op;
+    dnet_status_t status = dnet_op_new(ep, peer, &op);
+    if (status != DNET_OK)
+        return status;
+    op->headed = true;
+    op->envelope = DNET_EP_HEADED;
+    op->head = *head;
+    if (staging)
+        op->staging = *staging;
+    status = dnet_op_submit(ep, op);
+    return status == DNET_IN_PROGRESS ? DNET_OK : status;
+}
+
+dnet_status_t dnet_ep_am_send(dnet_ep_t *ep, uint32_t peer, uint16_t id, const void *header,
+                              size_t header_len, const void *data, size_t len,
+                              dnet_ep_request_t *req)
+{
+    if (header_len > DNET_EP_AM_HEADER_MAX)
+        return DNET_ERR_ARGUMENT;
+    dnet_op_t *op;
+    dnet_status_t status = dnet_op_new(ep, peer, &op);
+    if (status != DNET_OK)
+        return status;
+    bool whole = sizeof(op->head) + header_len <= DNET_NIC_BOTF_DATA_MAX &&
+                 sizeof(op->head) + header_len + len <= ep->packet_data;
+    op->headed = true;
+    op->envelope = DNET_EP_HEADED;
+    op->buf = data;
+    op->len = len;
+    op->header_len = (uint32_t) header_len;
+    op->head = (dnet_ep_head_t){
+        .type = whole ? DNET_HEAD_AM : DNET_HEAD_AM_REQUEST,
+        .id = id,
+        .rank = ep->rank,
+        .op = op->id,
+        .arg = (uint32_t) header_len,
+        .length = len,
+    };
+    if (header_len) {
+        op->owned = malloc(header_len);
+        if (!op->owned) {
+            dnet_op_finish(ep, op, DNET_ERR_NO_MEMORY);
+            return DNET_ERR_NO_MEMORY;
+        }
+        memcpy(op->owned, header, header_len);
+    }
+    return submit_for(ep, op, req);
+}

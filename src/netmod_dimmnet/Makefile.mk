@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: BSD-3-Clause
+if BUILD_CH4_NETMOD_DIMMNET
+
+mpi_core_sources += \
+    src/mpid/ch4/netmod/dimmnet/func_table.c \
+    src/mpid/ch4/netmod/dimmnet/dimmnet_am.c \
+    src/mpid/ch4/netmod/dimmnet/dimmnet_comm.c \
+    src/mpid/ch4/netmod/dimmnet/dimmnet_error.c \
+    src/mpid/ch4/netmod/dimmnet/dimmnet_init.c \
+    src/mpid/ch4/netmod/dimmnet/dimmnet_part.c \
+    src/mpid/ch4/netmod/dimmnet/dimmnet_pt2pt.c \
+    src/mpid/ch4/netmod/dimmnet/dimmnet_pvar.c \
+    src/mpid/ch4/netmod/dimmnet/dimmnet_type.c \
+    src/mpid/ch4/netmod/dimmnet/dimmnet_win.c
+
+errnames_txt_files += src/mpid/ch4/netmod/dimmnet/errnames.txt
+
+pmpi_convenience_libs += @dimmnetlib@
+
+endif

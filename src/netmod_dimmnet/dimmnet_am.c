@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Active messages.  A send has an object of its own, not a place in MPICH's request: a reply may start
+ * another send on the same request before the endpoint has finished with the first.
+ */
+#include "dimmnet_impl.h"
+#include "dimmnet_am.h"
+
+struct MPIDI_DIMMNET_am_op {
+    dnet_ep_request_t ep;
+    MPIDI_DIMMNET_am_op_t *next; /* of the spare ones */
+    MPIR_Request *sreq;          /* NULL: header only, nobody waits */
+    int handler_id;
+    void *packed;
+};
+
+static void am_op_put(MPIDI_DIMMNET_am_op_t *op)
+{
+    MPL_free(op->packed);
+    op->next = MPIDI_DIMMNET_global.spare_am_ops;
+    MPIDI_DIMMNET_global.spare_am_ops = op;
+}
+
+static int am_sent(int handler_id, MPIR_Request *sreq)
+{
+    return sreq ? MPIDIG_global.origin_cbs[handler_id] (sreq) : MPI_SUCCESS;
+}
+
+static void am_complete(dnet_ep_request_t *ep_req, dnet_status_t status)
+{
+    MPIDI_DIMMNET_am_op_t *op = MPL_container_of(ep_req, MPIDI_DIMMNET_am_op_t, ep);
+    MPIR_Request *sreq = op->sreq;
+    int handler_id = op->handler_id;
+    am_op_put(op);
+    if (status != DNET_OK)
+        MPIDI_DIMMNET_abort(status); /* MPICH's protocol has no way to go on without the message */
+    am_sent(handler_id, sreq);
+}
+
+static MPIDI_DIMMNET_am_op_t *am_op_get(void)
+{
+    MPIDI_DIMMNET_am_op_t *op = MPIDI_DIMMNET_global.spare_am_ops;
+    if (op) {
+        MPIDI_DIMMNET_global.spare_am_ops = op->next;
+    } else {
+        op = MPL_malloc(sizeof(*op), MPL_MEM_OTHER);
+        if (!op)
+            return NULL;
+        op->ep.complete = am_complete;
+    }
+    op->packed = NULL;
+    return op;
+}
+
+int MPIDI_DIMMNET_am_send(uint32_t peer, int handler_id, const void *am_hdr, MPI_Aint am_hdr_sz,
+                          const void *data, MPI_Aint count, MPI_Datatype datatype, MPIR_Request *sreq)
+{
+    MPIDI_DIMMNET_am_op_t *op = am_op_get();
+    if (!op)
+        return MPIDI_DIMMNET_error_no_memory(sizeof(*op));
+    op->sreq = sreq;
+    op->handler_id = handler_id;
+
+    int contig;
+    size_t len;
+    MPI_Aint true_lb;
+    MPIDI_Datatype_check_contig_size_lb(datatype, count, contig, len, true_lb);
+    const void *from = MPIR_get_contig_ptr(data, true_lb);
+    if (!contig && len) {
+        int mpi_errno = MPIDI_DIMMNET_pack(data, count, datatype, &op->packed, &len);
+        if (mpi_errno != MPI_SUCCESS) {
+            am_op_put(op);
+            return mpi_errno;
+        }
+        from = op->packed;
+    }
+
+    dnet_status_t status = dnet_ep_am_send(MPIDI_DIMMNET_global.ep, peer, handler_id, am_hdr,
+                                           am_hdr_sz, from, len, &op->ep);
+    if (status == DNET_IN_PROGRESS)
+        return MPI_SUCCESS;
+    am_op_put(op);
+    if (status != DNET_OK)
+        return MPIDI_DIMMNET_error(status, "send an active message");
+    return am_sent(handler_id, sreq);
+}
+
+/* The handler may send, and so come back here from inside the endpoint. */
+static void am_arrived(void *arg, uint32_t peer, uint16_t id, const void *header, size_t header_len,
+                       const void *data, size_t len)
+{
+    /* attr 0: from the network, VCI 0 to VCI 0, data at hand */
+    int mpi_errno = MPIDIG_global.target_msg_cbs[id] ((void *) header, (void *) data, len, 0, NULL);
+    if (mpi_errno != MPI_SUCCESS)
+        MPID_Abort(MPIR_Process.comm_world, mpi_errno, 1, "an active message could not be handled");
+}
+
+void MPIDI_DIMMNET_am_init(void)
+{
+    dnet_ep_am_register(MPIDI_DIMMNET_global.ep, am_arrived, NULL);
+}
+
+void MPIDI_DIMMNET_am_finalize(void)
+{
+    while (MPIDI_DIMMNET_global.spare_am_ops) {
+        MPIDI_DIMMNET_am_op_t *op = MPIDI_DIMMNET_global.spare_am_ops;
+        MPIDI_DIMMNET_global.spare_am_ops = op->next;
+        MPL_free(op);
+    }
+}

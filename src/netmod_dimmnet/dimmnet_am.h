@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Active messages: what MPICH's fall-back code for RMA, partitioned communication and the rest travels in.
+ * The endpoint delivers a message whole, so nothing is asynchronous on the receiving side.
+ */
+#ifndef DIMMNET_AM_H_INCLUDED
+#define DIMMNET_AM_H_INCLUDED
+
+#include "dimmnet_impl.h"
+
+/* Payload up to which MPICH's own protocols send at once; MPICH keeps such a message in a buffer of
+ * MPIR_CVAR_CH4_AM_PACK_BUFFER_SIZE (16 KiB) bytes while its receive is missing. */
+#define MPIDI_DIMMNET_AM_EAGER_BYTES 16384
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_isend(int rank, MPIR_Comm * comm, int handler_id,
+                                               const void *am_hdr, MPI_Aint am_hdr_sz,
+                                               const void *data, MPI_Aint count,
+                                               MPI_Datatype datatype, int src_vci, int dst_vci,
+                                               MPIR_Request * sreq)
+{
+    return MPIDI_DIMMNET_am_send(MPIDI_DIMMNET_AV(MPIDIU_comm_rank_to_av(comm, rank)).peer,
+                                 handler_id, am_hdr, am_hdr_sz, data, count, datatype, sreq);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_isend_reply(MPIR_Comm * comm, int src_rank, int handler_id,
+                                                     const void *am_hdr, MPI_Aint am_hdr_sz,
+                                                     const void *data, MPI_Aint count,
+                                                     MPI_Datatype datatype, int src_vci,
+                                                     int dst_vci, MPIR_Request * sreq)
+{
+    return MPIDI_NM_am_isend(src_rank, comm, handler_id, am_hdr, am_hdr_sz, data, count, datatype,
+                             src_vci, dst_vci, sreq);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_send_hdr(int rank, MPIR_Comm * comm, int handler_id,
+                                                  const void *am_hdr, MPI_Aint am_hdr_sz,
+                                                  int src_vci, int dst_vci)
+{
+    return MPIDI_NM_am_isend(rank, comm, handler_id, am_hdr, am_hdr_sz, NULL, 0, MPI_BYTE, src_vci,
+                             dst_vci, NULL);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_send_hdr_reply(MPIR_Comm * comm, int src_rank,
+                                                        int handler_id, const void *am_hdr,
+                                                        MPI_Aint am_hdr_sz, int src_vci,
+                                                        int dst_vci)
+{
+    return MPIDI_NM_am_send_hdr(src_rank, comm, handler_id, am_hdr, am_hdr_sz, src_vci, dst_vci);
+}
+
+MPL_STATIC_INLINE_PREFIX MPI_Aint MPIDI_NM_am_hdr_max_sz(void)
+{
+    return DNET_EP_AM_HEADER_MAX;
+}
+
+MPL_STATIC_INLINE_PREFIX MPI_Aint MPIDI_NM_am_eager_limit(void)
+{
+    return MPIDI_DIMMNET_AM_EAGER_BYTES;
+}
+
+MPL_STATIC_INLINE_PREFIX MPI_Aint MPIDI_NM_am_eager_buf_limit(void)
+{
+    return MPIDI_DIMMNET_AM_EAGER_BYTES;
+}
+
+MPL_STATIC_INLINE_PREFIX bool MPIDI_NM_am_check_eager(MPI_Aint am_hdr_sz, MPI_Aint data_sz,
+                                                      const void *data, MPI_Aint count,
+                                                      MPI_Datatype datatype, MPIR_Request * sreq)
+{
+    return am_hdr_sz + data_sz <= MPIDI_DIMMNET_AM_EAGER_BYTES;
+}
+
+MPL_STATIC_INLINE_PREFIX MPIDIG_recv_data_copy_cb MPIDI_NM_am_get_data_copy_cb(uint32_t attr)
+{
+    return NULL;
+}
+
+MPL_STATIC_INLINE_PREFIX void MPIDI_NM_am_request_init(MPIR_Request * req)
+{
+}
+
+MPL_STATIC_INLINE_PREFIX void MPIDI_NM_am_request_finalize(MPIR_Request * req)
+{
+}
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Life of the endpoint: opened and connected when MPI_COMM_WORLD is made, drained and closed in
+ * MPI_Finalize.
+ */
+#include "dimmnet_impl.h"
+#include "mpidu_bc.h"
+
+MPIDI_DIMMNET_global_t MPIDI_DIMMNET_global;
+
+int MPIDI_DIMMNET_init_local(int *tag_bits)
+{
+    MPL_COMPILE_TIME_ASSERT(MPIR_CONTEXT_ID_BITS <= DNET_LH_CONTEXT_WIDTH);
+    *tag_bits = DNET_EP_TAG_BITS;
+    return MPI_SUCCESS;
+}
+
+/* The same in all processes of the job, and hardly ever the same in two jobs (FNV-1a). */
+static uint64_t job_number(void)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (const char *c = MPIR_pmi_job_id(); *c; c++)
+        hash = (hash ^ (unsigned char) *c) * 0x100000001b3u;
+    return hash;
+}
+
+/* Tell the others where this process is, and learn where they are. */
+static int connect_all(void)
+{
+    dnet_ep_address_t address;
+    dnet_ep_address(MPIDI_DIMMNET_global.ep, &address);
+    void *table;
+    int len;
+    int mpi_errno = MPIDU_bc_table_create(MPIR_Process.rank, MPIR_Process.size, MPIR_Process.node_map,
+                                          &address, sizeof(address), TRUE, FALSE, &table, &len);
+    MPIR_ERR_CHECK(mpi_errno);
+    dnet_status_t status = dnet_ep_connect(MPIDI_DIMMNET_global.ep, table);
+    if (status != DNET_OK)
+        mpi_errno = MPIDI_DIMMNET_error(status, "connect");
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIDU_bc_table_destroy();
+    MPIR_ERR_CHECK(mpi_errno);
+    for (int rank = 0; rank < MPIR_Process.size; rank++)
+        MPIDI_DIMMNET_AV(&MPIDIU_get_av(0, rank)).peer = rank;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIDI_DIMMNET_init_world(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+    dnet_ep_config_t config = {
+        .rank = MPIR_Process.rank,
+        .size = MPIR_Process.size,
+        .job = job_number(),
+    };
+    dnet_status_t status = dnet_ep_open(&config, &MPIDI_DIMMNET_global.ep);
+    if (status != DNET_OK)
+        mpi_errno = MPIDI_DIMMNET_error(status, "open the NIC");
+    MPIR_ERR_CHECK(mpi_errno);
+
+    uint32_t tag_bits = MPIR_TAG_MASK_ERROR_BITS(~0u);
+    MPIDI_DIMMNET_global.match_bits =
+        DNET_MATCH_ANY_TAG | DNET_PUT((uint64_t) tag_bits, LH_TAG);
+    /* Between rounds of progress MPICH lets its other threads in; asleep in one, it cannot. */
+    dnet_ep_set_patient(MPIDI_DIMMNET_global.ep,
+                        MPIR_ThreadInfo.thread_provided != MPI_THREAD_MULTIPLE);
+    MPIDI_DIMMNET_am_init();
+    MPIDI_DIMMNET_pvar_init();
+    mpi_errno = connect_all();
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIDI_DIMMNET_post_init(void)
+{
+    return MPI_SUCCESS;
+}
+
+/* ------------------------------------------------------------------ the end */
+
+static int make_progress(void)
+{
+    bool did = false;
+    dnet_status_t status = dnet_ep_progress(MPIDI_DIMMNET_global.ep, &did);
+    return status == DNET_OK ? MPI_SUCCESS : MPIDI_DIMMNET_abort(status);
+}
+
+static int drain(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+    while (mpi_errno == MPI_SUCCESS && dnet_ep_busy(MPIDI_DIMMNET_global.ep))
+        mpi_errno = make_progress();
+    return mpi_errno;
+}
+
+/* A context that no communicator has: MPICH's own are below 0x8000. */
+#define BARRIER_CONTEXT 0xffffu
+
+typedef struct {
+    dnet_ep_request_t ep;
+    bool done;
+} barrier_request_t;
+
+static void barrier_done(dnet_ep_request_t *req, dnet_status_t status)
+{
+    barrier_request_t *self = MPL_container_of(req, barrier_request_t, ep);
+    self->done = true;
+}
+
+/* Dissemination: in round i each process tells the one 2^i behind it.  Unlike MPIR_pmi_barrier() it makes
+ * progress meanwhile, which a sender held up by this process's full rings needs; unlike MPI_Barrier() it
+ * needs no communicator, for there is none left. */
+static int barrier(void)
+{
+    dnet_ep_t *ep = MPIDI_DIMMNET_global.ep;
+    uint32_t rank = MPIR_Process.rank, size = MPIR_Process.size;
+    int mpi_errno = MPI_SUCCESS;
+    for (uint32_t step = 1; step < size && mpi_errno == MPI_SUCCESS; step *= 2) {
+        uint32_t to = (rank + step) % size, from = (rank + size - step) % size;
+        barrier_request_t sent = {.ep.complete = barrier_done};
+        barrier_request_t received = {.ep.complete = barrier_done};
+        received.done = dnet_ep_recv(ep, dnet_ep_envelope(BARRIER_CONTEXT, from, step),
+                                     DNET_MATCH_BITS, NULL, 0, &received.ep) == DNET_OK;
+        sent.done = dnet_ep_send(ep, to, dnet_ep_envelope(BARRIER_CONTEXT, rank, step), NULL, 0,
+                                 false, &sent.ep) == DNET_OK;
+        while (mpi_errno == MPI_SUCCESS && !(sent.done && received.done))
+            mpi_errno = make_progress();
+    }
+    return mpi_errno;
+}
+
+int MPIDI_DIMMNET_mpi_finalize_hook(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+    if (!MPIDI_DIMMNET_global.ep)
+        return mpi_errno; /* sessions that never made a world */
+
+    /* When all are through the barrier, all have delivered what they had; what it sent itself follows. */
+    mpi_errno = drain();
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = barrier();
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = drain();
+    MPIR_ERR_CHECK(mpi_errno);
+    /* Nobody may leave while another one's NIC still delivers into it. */
+    mpi_errno = MPIR_pmi_barrier();
+    MPIR_ERR_CHECK(mpi_errno);
+
+    MPIDI_DIMMNET_pvar_finalize();
+    dnet_ep_close(MPIDI_DIMMNET_global.ep);
+    MPIDI_DIMMNET_global.ep = NULL;
+    MPIDI_DIMMNET_am_finalize();
+    if (MPIDI_DIMMNET_global.spare_sreq) {
+        MPIDIU_request_complete(MPIDI_DIMMNET_global.spare_sreq);
+        MPIR_Request_free_unsafe(MPIDI_DIMMNET_global.spare_sreq);
+        MPIDI_DIMMNET_global.spare_sreq = NULL;
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}

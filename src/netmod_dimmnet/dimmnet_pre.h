@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the netmod keeps inside MPICH's objects.  MPICH includes this file before its own objects exist.
+ */
+#ifndef DIMMNET_PRE_H_INCLUDED
+#define DIMMNET_PRE_H_INCLUDED
+
+#include "endpoint/endpoint.h"
+
+/* A native send or receive; also a message taken by MPI_Mprobe. */
+typedef struct {
+    dnet_ep_request_t ep;
+    dnet_ep_message_t *message; /* MPI_Mprobe: what MPI_Mrecv will receive */
+    /* Types with gaps go through a contiguous buffer; NULL for the others. */
+    void *packed;
+    /* Where a receive unpacks to; the type is held until then. */
+    void *buf;
+    MPI_Aint count;
+    MPI_Datatype datatype;
+} MPIDI_DIMMNET_request_t;
+
+/* A process, by its rank in the job. */
+typedef struct {
+    uint32_t peer;
+} MPIDI_DIMMNET_addr_t;
+
+/* MPICH wants these types; the netmod has nothing to keep in them. */
+typedef struct {
+    char unused;
+} MPIDI_DIMMNET_am_request_t, MPIDI_DIMMNET_comm_t, MPIDI_DIMMNET_dt_t, MPIDI_DIMMNET_op_t,
+    MPIDI_DIMMNET_win_t, MPIDI_DIMMNET_part_t;
+
+#endif

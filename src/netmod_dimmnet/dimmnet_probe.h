@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Probes.  MPI_ERROR of the status is the caller's and stays as it is (MPI 4.0 section 3.2.5).
+ */
+#ifndef DIMMNET_PROBE_H_INCLUDED
+#define DIMMNET_PROBE_H_INCLUDED
+
+#include "dimmnet_impl.h"
+#include "dimmnet_recv.h"
+
+MPL_STATIC_INLINE_PREFIX void MPIDI_DIMMNET_probe_status(const dnet_ep_probe_t * found,
+                                                         MPI_Status * status)
+{
+    if (status == MPI_STATUS_IGNORE)
+        return;
+    status->MPI_SOURCE = (int) dnet_ep_envelope_rank(found->envelope);
+    status->MPI_TAG = (int) dnet_ep_envelope_tag(found->envelope);
+    MPIR_STATUS_SET_CANCEL_BIT(*status, FALSE);
+    MPIR_STATUS_SET_COUNT(*status, found->len_bytes);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_iprobe(int source, int tag, MPIR_Comm * comm,
+                                                 int context_offset, MPIDI_av_entry_t * addr,
+                                                 int *flag, MPI_Status * status)
+{
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+    uint64_t mask;
+    uint64_t envelope = MPIDI_DIMMNET_wanted(source, tag, comm, context_offset, &mask);
+    dnet_ep_probe_t found;
+    *flag = dnet_ep_probe(MPIDI_DIMMNET_global.ep, envelope, mask, &found) == DNET_OK;
+    if (*flag)
+        MPIDI_DIMMNET_probe_status(&found, status);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+    return MPI_SUCCESS;
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_improbe(int source, int tag, MPIR_Comm * comm,
+                                                  int context_offset, MPIDI_av_entry_t * addr,
+                                                  int *flag, MPIR_Request ** message_p,
+                                                  MPI_Status * status)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+    uint64_t mask;
+    uint64_t envelope = MPIDI_DIMMNET_wanted(source, tag, comm, context_offset, &mask);
+    dnet_ep_probe_t found;
+    dnet_ep_message_t *message;
+    *flag = 0;
+    if (dnet_ep_mprobe(MPIDI_DIMMNET_global.ep, envelope, mask, &found, &message) != DNET_OK)
+        goto fn_exit;
+    MPIR_Request *req = MPIR_Request_create_from_pool(MPIR_REQUEST_KIND__MPROBE, 0, 2);
+    if (unlikely(!req)) {
+        mpi_errno = MPIDI_DIMMNET_error_no_request();
+        goto fn_exit;
+    }
+    req->comm = comm;
+    MPIR_Comm_add_ref(comm);
+    MPIDI_DIMMNET_REQ(req).message = message;
+    MPIDI_DIMMNET_probe_status(&found, status);
+    *message_p = req;
+    *flag = 1;
+  fn_exit:
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+    return mpi_errno;
+}
+
+#endif

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "nic/nic.h"
+
+#include "common/log.h"
+
+static uint64_t status_area_size(uint32_t bytes)
+{
+    uint64_t one_hot = 1; /* bit k: 64 << k bytes (4.1) */
+    while ((64u << (__builtin_ctzll(one_hot))) < bytes)
+        one_hot <<= 1;
+    return one_hot;
+}
+
+dnet_status_t dnet_nic_bring_up(dnet_device_t *dev, uint8_t pgid)
+{
+    if (!dev->sreg_store)
+        return DNET_ERR_STATE;
+    struct {
+        uint32_t offset;
+        uint64_t value;
+    } steps[] = {
+        {DNET_SREG_LID, 0},
+        {DNET_SREG_SODIMM_CAPACITY, 1}, /* 256 MB a module */
+        {DNET_SREG_MTU, 0x10},          /* 4096 bytes: one packet up to 4088 */
+        {DNET_SREG_SODIMM_INIT, 1},
+        {DNET_SREG_PGID0, pgid},
+        {DNET_SREG_PGID1, pgid},
+    };
+    uint64_t sma = atomic_load_explicit(
+        (const _Atomic uint64_t *) (const void *) (dev->sreg_load + DNET_SREG_SMA_LID),
+        memory_order_acquire);
+    if (DNET_GET(sma, SMA_STATE) != 3) {
+        dnet_error("nic: switch interface is not up, SMA LID register 0x%llx",
+                   (unsigned long long) sma);
+        return DNET_ERR_DEVICE;
+    }
+    steps[0].value = DNET_GET(sma, SMA_LID);
+    for (unsigned i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        atomic_store_explicit((_Atomic uint64_t *) (void *) (dev->sreg_store + steps[i].offset),
+                              steps[i].value, memory_order_release);
+        dev->ops->kick(dev, steps[i].offset, true);
+    }
+    return DNET_OK;
+}
+
+dnet_status_t dnet_nic_start(dnet_nic_t *nic, dnet_device_t *dev, uint32_t ring_bytes)
+{
+    if (ring_bytes < 4096 || (ring_bytes & (ring_bytes - 1)) ||
+        ring_bytes > dev->geometry.sodimm_bytes)
+        return DNET_ERR_ARGUMENT;
+    dnet_status_t status = dnet_emu_reserve(dev, 0, ring_bytes);
+    if (status != DNET_OK)
+        return status;
+
+    *nic = (dnet_nic_t){
+        .dev = dev,
+        .source = DNET_PUT(dev->wid, PK_SWID),
+        .windows = dev->flow ? 4 : 3,
+        .lh_mask = dev->geometry.lh_entries - 1,
+        .lh_batch = dev->geometry.lh_entries / 8,
+        .ring_bytes = ring_bytes,
+        .status_read = DNET_NIC_STATUS_RING,
+    };
+    memset(dev->llcm, 0, 8); /* AMT entry 0: Head = Tail = 0, the ring's start */
+    for (unsigned i = 0; i < DNET_NIC_WORDS; i++)
+        dnet_nic_word_clear(nic, i);
+    dnet_reg_store(dev, DNET_UREG_IPUSH_AREA_SIZE, ring_bytes / 4096);
+    dnet_reg_store(dev, DNET_UREG_STATUS_AREA_SIZE, status_area_size(DNET_NIC_STATUS_RING_BYTES));
+    dnet_reg_store(dev, DNET_UREG_STATUS_INITIAL_ADDRESS, DNET_NIC_STATUS_RING);
+    dnet_reg_store(dev, DNET_UREG_STATUS_NEXT_READ, DNET_NIC_STATUS_RING);
+    dnet_reg_store(dev, DNET_UREG_PRIMITIVE_COUNTER_RESET, 0);
+    if (dev->flow)
+        dnet_reg_store(dev, DNET_UREG_FLOW_MODE, DNET_FLOW_MODE_STOP);
+    return DNET_OK;
+}
+
+/* Prototype: a window may be rewritten when its last BOTF is through, and a request may
+ * be issued when none is pending (5.6, 6.6). */
+uint8_t *dnet_nic_window_wait(dnet_nic_t *nic)
+{
+    dnet_device_t *dev = nic->dev;
+    dev->ops->run(dev);
+    uint64_t status = dnet_reg_load(dev, DNET_UREG_CONTROLLER_STATUS);
+    if (status & (DNET_MASK(CS_REQ_PENDING) | DNET_MASK(CS_FIFO_AFULL)))
+        return NULL;
+    uint64_t done = dnet_reg_load(dev, DNET_UREG_PRIMITIVE_COUNTER) & 0x3ff;
+    if (((nic->issued - done) & 0x3ff) >= nic->windows)
+        return NULL;
+    return dev->ww + nic->window * DNET_WINDOW_BYTES;
+}
+
+void dnet_nic_aperture_set(dnet_nic_t *nic, unsigned slot, const void *address, uint64_t len)
+{
+    dnet_reg_store_quiet(nic->dev, DNET_UREG_APERTURE_ADDRESS, (uint64_t) (uintptr_t) address);
+    dnet_reg_store(nic->dev, DNET_UREG_APERTURE_LENGTH,
+                   DNET_PUT(len, APL_LENGTH) | DNET_PUT(slot, APL_SLOT));
+}
+
+static uint64_t request_lower(dnet_prim_t prim, dnet_nic_target_t target, uint32_t size, bool eflag)
+{
+    return DNET_PUT(prim, RQ_OTYPE) | DNET_PUT(dnet_nic_target_wid(target), RQ_DWID) |
+           DNET_PUT(dnet_lid_to_clid(dnet_nic_target_lid(target)), RQ_DCLID) |
+           DNET_PUT(eflag, RQ_EFLAG) | DNET_PUT(size, RQ_SIZE);
+}
+
+static uint32_t gather(uint8_t *dst, const dnet_nic_piece_t *pieces, unsigned count)
+{
+    uint8_t *start = dst;
+    for (unsigned i = 0; i < count; i++) {
+        if (pieces[i].len)
+            memcpy(dst, pieces[i].data, pieces[i].len);
+        dst += pieces[i].len;
+    }
+    return (uint32_t) (dst - start);
+}
+
+dnet_status_t dnet_nic_send_pieces(dnet_nic_t *nic, dnet_nic_target_t target, uint64_t envelope,
+                                   const dnet_nic_piece_t *pieces, unsigned count)
+{
+    uint8_t *window = dnet_nic_window(nic);
+    if (!window)
+        return DNET_NO_RESOURCE;
+    dnet_nic_lhs_header(nic, window, target, envelope);
+    uint32_t len = gather(window + 24, pieces, count);
+    nic->counters.ipush++;
+    return dnet_nic_botf(nic, 24 + len);
+}
+
+dnet_status_t dnet_nic_send_long(dnet_nic_t *nic, dnet_nic_target_t target, uint64_t envelope,
+                                 const dnet_nic_piece_t *head, unsigned head_count,
+                                 const void *body, uint32_t body_len)
+{
+    uint8_t *window = nic->dev->ww;
+    memcpy(window, &envelope, sizeof(envelope));
+    uint32_t ww_len = (uint32_t) sizeof(envelope) + gather(window + 8, head, head_count);
+    dnet_nic_aperture_set(nic, 0, body, body_len);
+    dnet_reg_store_quiet(nic->dev, DNET_UREG_COMMAND0_UPPER,
+                         DNET_PUT(dnet_nic_aperture_address(0), RQ_SRC) |
+                             DNET_PUT(ww_len, RQ_LHS_WW_SIZE) | DNET_PUT(0, RQ_LHS_WW_OFFSET));
+    dnet_reg_store(nic->dev, DNET_UREG_COMMAND0_LOWER,
+                   request_lower(DNET_PRIM_LHSv2, target, ww_len + body_len, false));
+    nic->counters.ipush++;
+    return dnet_nic_outcome(nic);
+}
+
+/* A two-line packet image of `type` with one data line or none. */
+static dnet_status_t botf_image(dnet_nic_t *nic, uint64_t line0, uint64_t line1,
+                                const uint64_t *data)
+{
+    uint8_t *window = dnet_nic_window(nic);
+    if (!window)
+        return DNET_NO_RESOURCE;
+    uint64_t lines[3] = {line0 | nic->source, line1, data ? *data : 0};
+    memcpy(window, lines, sizeof(lines));
+    return dnet_nic_botf(nic, data ? 24 : 16);
+}
+
+dnet_status_t dnet_nic_put_word(dnet_nic_t *nic, dnet_nic_target_t target, uint32_t llcm_offset,
+                                uint64_t value)
+{
+    return botf_image(nic, target | DNET_PUT(DNET_PRIM_RVS, PK_TYPE) | DNET_PUT(1, PK_LFLAG),
+                      DNET_PUT(llcm_offset, PK_DST) | DNET_PUT(llcm_offset, PK_SRC), &value);
+}
+
+dnet_status_t dnet_nic_resend(dnet_nic_t *nic, dnet_nic_target_t target, uint8_t credits)
+{
+    return botf_image(nic, target | DNET_PUT(DNET_PRIM_RESEND, PK_TYPE), credits, NULL);
+}
+
+static dnet_status_t rvs(dnet_nic_t *nic, dnet_nic_target_t target, uint32_t src, uint32_t dst,
+                         uint32_t len, bool status)
+{
+    dnet_reg_store_quiet(nic->dev, DNET_UREG_COMMAND0_UPPER,
+                         DNET_PUT(src, RQ_SRC) | DNET_PUT(dst, RQ_DST));
+    dnet_reg_store(nic->dev, DNET_UREG_COMMAND0_LOWER,
+                   request_lower(DNET_PRIM_RVS, target, len, status));
+    nic->counters.rvs++;
+    return nic->dev->flow ? dnet_nic_outcome(nic) : DNET_OK;
+}
+
+dnet_status_t dnet_nic_rvs(dnet_nic_t *nic, dnet_nic_target_t target, const void *src,
+                           dnet_nic_place_t dst, uint32_t len, bool status)
+{
+    dnet_nic_aperture_set(nic, 0, src, len);
+    return rvs(nic, target, dnet_nic_aperture_address(0), dst.address, len, status);
+}
+
+dnet_status_t dnet_nic_rvs_sodimm(dnet_nic_t *nic, dnet_nic_target_t target, uint32_t src,
+                                  uint32_t dst, uint32_t len, bool status)
+{
+    return rvs(nic, target, src, dst, len, status);
+}
+
+void dnet_nic_publish(dnet_nic_t *nic)
+{
+    dnet_device_t *dev = nic->dev;
+    if (nic->ring_read != nic->ring_freed) {
+        /* Head half of AMT entry 0 (9.3).  Release: the data were read before the NIC may reuse their
+         * place; pairs with the NIC's acquire load of the entry. */
+        atomic_store_explicit((_Atomic uint32_t *) (void *) dev->llcm,
+                              nic->ring_read & (nic->ring_bytes - 1), memory_order_release);
+        nic->ring_freed = nic->ring_read;
+    }
+    if (nic->lh_read != nic->lh_freed) {
+        dnet_reg_store_quiet(dev, DNET_UREG_LH_NEXT_READ,
+                             (uint64_t) (nic->lh_read & nic->lh_mask) * DNET_LH_ENTRY_BYTES);
+        nic->lh_freed = nic->lh_read;
+    }
+}
+
+uint32_t dnet_nic_lh_free(const dnet_nic_t *nic)
+{
+    uint32_t tail = (uint32_t) dnet_reg_load(nic->dev, DNET_UREG_LH_NEXT_WRITE) /
+                    DNET_LH_ENTRY_BYTES;
+    return nic->lh_mask - ((tail - nic->lh_freed) & nic->lh_mask);
+}
+
+uint32_t dnet_nic_ring_free(const dnet_nic_t *nic)
+{
+    /* Tail half of AMT entry 0, written by the NIC (9.3); a value out of range frees nothing. */
+    uint32_t tail = atomic_load_explicit((const _Atomic uint32_t *) (const void *) nic->dev->llcm + 1,
+                                         memory_order_relaxed);
+    uint32_t used = (tail - nic->ring_freed) & (nic->ring_bytes - 1);
+    return nic->ring_bytes - 8 - used;
+}
+
+void dnet_nic_ring_read(dnet_nic_t *nic, const dnet_lh_entry_t *entry, uint32_t from, void *dst,
+                        uint32_t len)
+{
+    uint32_t mask = nic->ring_bytes - 1;
+    uint32_t start = ((uint32_t) DNET_GET(entry->where, LH_POINTER) + from) & mask;
+    uint32_t first = nic->ring_bytes - start;
+    if (first > len)
+        first = len;
+    dnet_nic_sodimm_read(nic, start, dst, first);
+    if (first < len)
+        dnet_nic_sodimm_read(nic, 0, (uint8_t *) dst + first, len - first);
+}
+
+bool dnet_nic_status_next(dnet_nic_t *nic, dnet_nic_receipt_t *receipt_p)
+{
+    if (!dnet_nic_status_waiting(nic))
+        return false;
+    dnet_status_entry_t entry;
+    memcpy(&entry, nic->dev->llcm + nic->status_read, sizeof(entry));
+    *receipt_p = (dnet_nic_receipt_t){
+        .address = (uint32_t) DNET_GET(entry.upper, ST_ADDRESS),
+        .bytes = (uint32_t) DNET_GET(entry.lower, ST_SIZE),
+        .lid = dnet_clid_to_lid((uint16_t) DNET_GET(entry.lower, ST_SCLID)),
+        .wid = (uint8_t) DNET_GET(entry.lower, ST_SWID),
+    };
+    nic->status_read += DNET_STATUS_BYTES;
+    if (nic->status_read == DNET_NIC_STATUS_RING + DNET_NIC_STATUS_RING_BYTES)
+        nic->status_read = DNET_NIC_STATUS_RING;
+    dnet_reg_store_quiet(nic->dev, DNET_UREG_STATUS_NEXT_READ, nic->status_read);
+    return true;
+}
+
+bool dnet_nic_flow_peek(const dnet_nic_t *nic, dnet_nic_flow_t *flow_p)
+{
+    if (!dnet_nic_flow_waiting(nic))
+        return false;
+    const dnet_flow_entry_t *e =
+        &nic->dev->flow[nic->flow_read & (nic->dev->geometry.flow_entries - 1)];
+    *flow_p = (dnet_nic_flow_t){
+        .kind = (dnet_flow_kind_t) DNET_GET(e->word, FLOW_KIND),
+        .lid = (uint16_t) DNET_GET(e->word, FLOW_LID),
+        .wid = (uint8_t) DNET_GET(e->word, FLOW_WID),
+        .credits = (uint8_t) DNET_GET(e->word, FLOW_CREDITS),
+        .need_bytes = (uint32_t) e->arg,
+    };
+    return true;
+}
+
+void dnet_nic_flow_advance(dnet_nic_t *nic)
+{
+    nic->flow_read++;
+    dnet_reg_store_quiet(nic->dev, DNET_UREG_FLOW_NEXT_READ, nic->flow_read);
+}
+
+void dnet_nic_word_clear(dnet_nic_t *nic, unsigned index)
+{
+    atomic_store_explicit(
+        (_Atomic uint64_t *) (void *) (nic->dev->llcm + dnet_nic_word_offset(index)), 0,
+        memory_order_relaxed);
+}
+
+/* Through Prefetch Window 0, 512 bytes at a time (6.1). */
+static void read_by_vl(dnet_nic_t *nic, uint32_t offset, uint8_t *dst, uint32_t len)
+{
+    dnet_device_t *dev = nic->dev;
+    while (len) {
+        uint32_t n = len < DNET_WINDOW_BYTES ? len : DNET_WINDOW_BYTES;
+        dnet_reg_store_quiet(dev, DNET_UREG_COMMAND0_UPPER,
+                             DNET_PUT(offset, RQ_SRC) | DNET_PUT(0, RQ_DST));
+        dnet_reg_store(dev, DNET_UREG_COMMAND0_LOWER,
+                       DNET_PUT(DNET_PRIM_VL, RQ_OTYPE) | DNET_PUT(n, RQ_SIZE));
+        nic->counters.vl++;
+        while ((dnet_reg_load(dev, DNET_UREG_PREFETCH_WINDOW_FLAG) & 0xf) != 0xf)
+            dev->ops->run(dev);
+        memcpy(dst, dev->pw, n);
+        dst += n;
+        offset += n;
+        len -= n;
+    }
+}
+
+/* Through Write Window 3 (6.2). */
+static void write_by_vs(dnet_nic_t *nic, uint32_t offset, const uint8_t *src, uint32_t len)
+{
+    dnet_device_t *dev = nic->dev;
+    const uint32_t window = 3 * DNET_WINDOW_BYTES;
+    while (len) {
+        uint32_t n = len < DNET_WINDOW_BYTES ? len : DNET_WINDOW_BYTES;
+        memcpy(dev->ww + window, src, n);
+        dnet_reg_store_quiet(dev, DNET_UREG_COMMAND0_UPPER,
+                             DNET_PUT(window, RQ_SRC) | DNET_PUT(offset, RQ_DST));
+        dnet_reg_store(dev, DNET_UREG_COMMAND0_LOWER,
+                       DNET_PUT(DNET_PRIM_VS, RQ_OTYPE) | DNET_PUT(n, RQ_SIZE));
+        nic->counters.vs++;
+        while (!(dnet_reg_load(dev, DNET_UREG_CONTROLLER_STATUS) &
+                 (DNET_MASK(CS_WW0_DONE) << 9)))
+            dev->ops->run(dev);
+        src += n;
+        offset += n;
+        len -= n;
+    }
+}
+
+void dnet_nic_sodimm_read(dnet_nic_t *nic, uint32_t offset, void *dst, uint32_t len)
+{
+    if (nic->dev->sodimm)
+        memcpy(dst, nic->dev->sodimm + offset, len);
+    else
+        read_by_vl(nic, offset, dst, len);
+}
+
+void dnet_nic_sodimm_write(dnet_nic_t *nic, uint32_t offset, const void *src, uint32_t len)
+{
+    if (nic->dev->sodimm)
+        memcpy(nic->dev->sodimm + offset, src, len);
+    else
+        write_by_vs(nic, offset, src, len);
+}

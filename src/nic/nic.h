@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * User-level driver of one process's half of a NIC: issues primitives, reads rings, frees them in order.
+ *
+ * The driver touches the NIC through its memory map only (include/dimmnet/device.h).  It keeps no
+ * message state: what a packet means is the endpoint's business.
+ *
+ * LLCM of one process, as this driver lays it out:
+ *   0x0000  AMT entry 0: the IPUSH ring shared by all senders (data sheet 9.1)
+ *   0x1000  receive status ring, 4096 bytes (8)
+ *   0x2000  words written by peers' BOTF (RVS with lflag): DNET_NIC_WORDS of 64 bytes each
+ * SO-DIMM area:
+ *   0       IPUSH ring, ring_bytes
+ *   ring_bytes  the endpoint's
+ *
+ * Threads: one caller at a time.
+ */
+#ifndef DNET_NIC_H
+#define DNET_NIC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "dimmnet/device.h"
+#include "dimmnet/emulator.h"
+#include "dimmnet/status.h"
+
+#define DNET_NIC_STATUS_RING 0x1000u
+#define DNET_NIC_STATUS_RING_BYTES 4096u
+#define DNET_NIC_WORD_BASE 0x2000u
+#define DNET_NIC_WORD_STRIDE 64u
+#define DNET_NIC_WORDS 256u
+
+#define DNET_NIC_HEADER_BYTES 16u /* a two-line packet header */
+/** Longest data of one BOTF message: window less header and envelope. */
+#define DNET_NIC_BOTF_DATA_MAX (DNET_WINDOW_BYTES - DNET_NIC_HEADER_BYTES - DNET_ENVELOPE_BYTES)
+/** Longest data of one IPUSH packet at the largest MTU. */
+#define DNET_NIC_PACKET_DATA_MAX \
+    (DNET_PACKET_MAX_BYTES - DNET_NIC_HEADER_BYTES - DNET_ENVELOPE_BYTES)
+
+/** Address of a process on the network, in the form the first header line wants it. */
+typedef uint64_t dnet_nic_target_t;
+
+static inline dnet_nic_target_t dnet_nic_target(uint16_t lid, unsigned wid)
+{
+    return DNET_PUT(lid, PK_DLID) | DNET_PUT(wid, PK_DWID);
+}
+
+static inline uint16_t dnet_nic_target_lid(dnet_nic_target_t t)
+{
+    return (uint16_t) DNET_GET(t, PK_DLID);
+}
+
+static inline unsigned dnet_nic_target_wid(dnet_nic_target_t t)
+{
+    return (unsigned) DNET_GET(t, PK_DWID);
+}
+
+/** A place in a peer's memory: SO-DIMM offset, or aperture slot and offset (docs/protocol.md 5). */
+typedef struct {
+    uint32_t address;
+} dnet_nic_place_t;
+
+/** What a receive status says (data sheet 8). */
+typedef struct {
+    uint32_t address; /* first address written */
+    uint32_t bytes;
+    uint16_t lid;
+    uint8_t wid;
+} dnet_nic_receipt_t;
+
+/** What a flow-ring entry says (docs/protocol.md 6). */
+typedef struct {
+    dnet_flow_kind_t kind;
+    uint16_t lid;
+    uint8_t wid;
+    uint8_t credits;     /* RESEND */
+    uint32_t need_bytes; /* STOPPED: ring bytes the packet needed */
+} dnet_nic_flow_t;
+
+typedef struct {
+    uint64_t botf, vs, vl, rvs, rvl, ipush;
+} dnet_nic_counters_t;
+
+typedef struct {
+    dnet_device_t *dev;
+    dnet_nic_counters_t counters;
+    /* Sending. */
+    uint64_t source; /* own SWID in header form */
+    uint32_t window;  /* next Write Window for BOTF */
+    uint32_t windows; /* used for BOTF: 4, or 3 where window 3 serves VS (prototype) */
+    uint64_t issued; /* BOTF issued since the last counter reset, modulo 1024 (prototype) */
+    /* LH Buffer: entries read and entries given back, counted from the start. */
+    uint32_t lh_mask;
+    uint32_t lh_read;
+    uint32_t lh_freed;
+    uint32_t lh_batch;
+    /* IPUSH ring. */
+    uint32_t ring_bytes;
+    uint32_t ring_read;
+    uint32_t ring_freed;
+    /* Status ring and flow ring. */
+    uint32_t status_read;
+    uint32_t flow_read;
+} dnet_nic_t;
+
+/**
+ * Take a device into use: rings empty, receiving enabled.
+ *
+ * @param ring_bytes  IPUSH ring, a power of two from 4096
+ * @return DNET_OK; DNET_ERR_NO_MEMORY (logged)
+ */
+dnet_status_t dnet_nic_start(dnet_nic_t *nic, dnet_device_t *dev, uint32_t ring_bytes);
+
+/** Privileged bring-up of a new NIC (data sheet Annex B): LID, capacity, MTU, SO-DIMM, PGIDs. */
+dnet_status_t dnet_nic_bring_up(dnet_device_t *dev, uint8_t pgid);
+
+/** Outcome of the request just issued, from the Stop Report register. */
+static inline dnet_status_t dnet_nic_outcome(const dnet_nic_t *nic)
+{
+    uint32_t report = (uint32_t) dnet_reg_load(nic->dev, DNET_UREG_STOP_REPORT);
+    if (__builtin_expect(report == DNET_REPORT_DELIVERED, 1))
+        return DNET_OK;
+    return report == DNET_REPORT_STOPPED ? DNET_STOPPED : DNET_ERR_PEER_DEAD;
+}
+
+/**
+ * Write Window for the next BOTF.  @return NULL: the NIC is behind; run it and try again (prototype)
+ */
+uint8_t *dnet_nic_window_wait(dnet_nic_t *nic);
+
+static inline uint8_t *dnet_nic_window(dnet_nic_t *nic)
+{
+    if (__builtin_expect(nic->dev->flow != NULL, 1)) /* extended: BOTF is over when issued */
+        return nic->dev->ww + nic->window * DNET_WINDOW_BYTES;
+    return dnet_nic_window_wait(nic);
+}
+
+/** Issue what stands in the current Write Window as a packet image of `bytes`. */
+static inline dnet_status_t dnet_nic_botf(dnet_nic_t *nic, uint32_t bytes)
+{
+    dnet_reg_store(nic->dev, DNET_UREG_COMMAND0_LOWER,
+                   DNET_PUT(DNET_PRIM_BOTF, RQ_OTYPE) | DNET_PUT(nic->window, RQ_BOTF_WW) |
+                       DNET_PUT(bytes, RQ_BOTF_SIZE));
+    nic->counters.botf++;
+    nic->issued++;
+    nic->window = nic->window + 1 == nic->windows ? 0 : nic->window + 1;
+    return dnet_nic_outcome(nic);
+}
+
+/** Header lines of an IPUSH packet image with LHS reception. */
+static inline void dnet_nic_lhs_header(const dnet_nic_t *nic, uint8_t *window,
+                                       dnet_nic_target_t target, uint64_t envelope)
+{
+    uint64_t line[3] = {
+        target | nic->source | DNET_PUT(DNET_PRIM_IPUSH, PK_TYPE) | DNET_PUT(1, PK_LFLAG),
+        0,
+        envelope,
+    };
+    memcpy(window, line, sizeof(line));
+}
+
+/**
+ * Send a message of at most DNET_NIC_BOTF_DATA_MAX bytes in one BOTF packet.
+ *
+ * @return DNET_OK (buf may be reused); DNET_STOPPED; DNET_NO_RESOURCE (NIC behind); DNET_ERR_PEER_DEAD
+ */
+static inline dnet_status_t dnet_nic_send_short(dnet_nic_t *nic, dnet_nic_target_t target,
+                                                uint64_t envelope, const void *buf, uint32_t len)
+{
+    uint8_t *window = dnet_nic_window(nic);
+    if (__builtin_expect(!window, 0))
+        return DNET_NO_RESOURCE;
+    dnet_nic_lhs_header(nic, window, target, envelope);
+    if (len == 8) /* the most frequent size; a store instead of a call */
+        memcpy(window + 24, buf, 8);
+    else if (len)
+        memcpy(window + 24, buf, len);
+    nic->counters.ipush++;
+    return dnet_nic_botf(nic, 24 + len);
+}
+
+/** As dnet_nic_send_short(), with the data in up to three pieces. */
+typedef struct {
+    const void *data;
+    uint32_t len;
+} dnet_nic_piece_t;
+
+dnet_status_t dnet_nic_send_pieces(dnet_nic_t *nic, dnet_nic_target_t target, uint64_t envelope,
+                                   const dnet_nic_piece_t *pieces, unsigned count);
+
+/**
+ * Send head (first bytes, through a Write Window) and body (straight from host memory) as one IPUSH
+ * packet with LHSv2 (data sheet 5.3, 10.4).  Extended profile.
+ *
+ * @param head  pieces of together at most DNET_NIC_BOTF_DATA_MAX bytes; with the body at most
+ *              DNET_NIC_PACKET_DATA_MAX
+ */
+dnet_status_t dnet_nic_send_long(dnet_nic_t *nic, dnet_nic_target_t target, uint64_t envelope,
+                                 const dnet_nic_piece_t *head, unsigned head_count,
+                                 const void *body, uint32_t body_len);
+
+/** Write one 64-bit word into a peer's LLCM (BOTF of RVS with lflag). */
+dnet_status_t dnet_nic_put_word(dnet_nic_t *nic, dnet_nic_target_t target, uint32_t llcm_offset,
+                                uint64_t value);
+
+/** Grant a stopped sender `credits` packets. */
+dnet_status_t dnet_nic_resend(dnet_nic_t *nic, dnet_nic_target_t target, uint8_t credits);
+
+/**
+ * RDMA write from host memory (extended) to a place at the peer.
+ *
+ * @param status  the receiver gets a receive status
+ */
+dnet_status_t dnet_nic_rvs(dnet_nic_t *nic, dnet_nic_target_t target, const void *src,
+                           dnet_nic_place_t dst, uint32_t len, bool status);
+
+/** RDMA write from the own SO-DIMM area to the peer's (both profiles). */
+dnet_status_t dnet_nic_rvs_sodimm(dnet_nic_t *nic, dnet_nic_target_t target, uint32_t src,
+                                  uint32_t dst, uint32_t len, bool status);
+
+/** Open an aperture for host memory; slot 1..aperture_slots-1 (0 is the driver's own). */
+void dnet_nic_aperture_set(dnet_nic_t *nic, unsigned slot, const void *address, uint64_t len);
+
+static inline uint32_t dnet_nic_aperture_address(unsigned slot)
+{
+    return (uint32_t) (DNET_MASK(AP_FLAG) | DNET_PUT(slot, AP_SLOT));
+}
+
+/** The next LH entry that has arrived and was not read yet; NULL: none. */
+static inline const dnet_lh_entry_t *dnet_nic_lh_next(dnet_nic_t *nic)
+{
+    const dnet_lh_entry_t *entry = &nic->dev->lh[nic->lh_read & nic->lh_mask];
+    /* Lap n is new while Valid == (n + 1) & 1.  Acquire: pairs with the release store of line 0 by the
+     * Receive Controller, after data and line 1. */
+    uint64_t line0 = atomic_load_explicit((const _Atomic uint64_t *) (const void *) &entry->envelope,
+                                          memory_order_acquire);
+    uint32_t lap = nic->lh_read / (nic->lh_mask + 1);
+    uint32_t flags = (uint32_t) (line0 >> DNET_LH_COMPLETE_SHIFT) & 3u;
+    return flags == ((lap & 1u) ? 0u : 3u) ? entry : NULL;
+}
+
+/** Publish what was freed: LH Head and ring Head. */
+void dnet_nic_publish(dnet_nic_t *nic);
+
+/** Give back the entry last returned by dnet_nic_lh_next(), with its bytes in the IPUSH ring. */
+static inline void dnet_nic_lh_release(dnet_nic_t *nic, const dnet_lh_entry_t *entry)
+{
+    uint32_t size = (uint32_t) DNET_GET(entry->where, LH_SIZE);
+    nic->lh_read++;
+    if (size > DNET_LH_DATA_BYTES)
+        nic->ring_read += (size - DNET_LH_DATA_BYTES + 7) & ~7u;
+    if (__builtin_expect(nic->lh_read - nic->lh_freed >= nic->lh_batch ||
+                             nic->ring_read - nic->ring_freed >= nic->ring_bytes / 8,
+                         0))
+        dnet_nic_publish(nic);
+}
+
+/** LH entries, and bytes of the IPUSH ring, that senders may still fill; what is not published counts as used. */
+uint32_t dnet_nic_lh_free(const dnet_nic_t *nic);
+uint32_t dnet_nic_ring_free(const dnet_nic_t *nic);
+
+/** Copy the part of a message that lies in the IPUSH ring; `from` counts from the message's byte 48. */
+void dnet_nic_ring_read(dnet_nic_t *nic, const dnet_lh_entry_t *entry, uint32_t from, void *dst,
+                        uint32_t len);
+
+/** Next receive status.  @return false: none */
+bool dnet_nic_status_next(dnet_nic_t *nic, dnet_nic_receipt_t *receipt_p);
+
+static inline bool dnet_nic_status_waiting(const dnet_nic_t *nic)
+{
+    return dnet_reg_load(nic->dev, DNET_UREG_STATUS_NEXT_WRITE) != nic->status_read;
+}
+
+/** The oldest flow-ring entry; it stays until dnet_nic_flow_advance().  @return false: none */
+bool dnet_nic_flow_peek(const dnet_nic_t *nic, dnet_nic_flow_t *flow_p);
+void dnet_nic_flow_advance(dnet_nic_t *nic);
+
+static inline bool dnet_nic_flow_waiting(const dnet_nic_t *nic)
+{
+    const dnet_device_t *dev = nic->dev;
+    if (!dev->flow)
+        return false;
+    uint32_t entries = dev->geometry.flow_entries;
+    const dnet_flow_entry_t *e = &dev->flow[nic->flow_read & (entries - 1)];
+    /* Acquire: pairs with the release store of the word by the NIC, after arg. */
+    uint64_t word = atomic_load_explicit((const _Atomic uint64_t *) (const void *) &e->word,
+                                         memory_order_acquire);
+    return DNET_GET(word, FLOW_VALID) == (((nic->flow_read / entries) & 1u) ^ 1u);
+}
+
+/** A word peers write with dnet_nic_put_word(); index 0..DNET_NIC_WORDS-1. */
+static inline uint32_t dnet_nic_word_offset(unsigned index)
+{
+    return DNET_NIC_WORD_BASE + index * DNET_NIC_WORD_STRIDE;
+}
+
+static inline uint64_t dnet_nic_word(const dnet_nic_t *nic, unsigned index)
+{
+    /* Acquire: pairs with the release store of an LLCM word by the Receive Controller; what the peer
+     * wrote into SO-DIMM before is visible after. */
+    return atomic_load_explicit(
+        (const _Atomic uint64_t *) (const void *) (nic->dev->llcm + dnet_nic_word_offset(index)),
+        memory_order_acquire);
+}
+
+void dnet_nic_word_clear(dnet_nic_t *nic, unsigned index);
+
+/** Copy between host memory and the own SO-DIMM area. */
+void dnet_nic_sodimm_read(dnet_nic_t *nic, uint32_t offset, void *dst, uint32_t len);
+void dnet_nic_sodimm_write(dnet_nic_t *nic, uint32_t offset, const void *src, uint32_t len);
+
+#endif

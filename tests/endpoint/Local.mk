@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: BSD-3-Clause
+if HAVE_CMOCKA
+check_LTLIBRARIES += libdnet_test_job.la
+libdnet_test_job_la_SOURCES = tests/endpoint/job.c tests/endpoint/job.h
+
+check_PROGRAMS += tests/endpoint/test_endpoint_messages
+DNET_UNIT_TESTS += tests/endpoint/test_endpoint_messages
+tests_endpoint_test_endpoint_messages_SOURCES = tests/endpoint/test_endpoint_messages.c
+tests_endpoint_test_endpoint_messages_LDADD = libdnet_test_job.la libdnet_all.la -lcmocka
+endif

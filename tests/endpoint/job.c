@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "job.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef struct {
+    atomic_uint arrived;
+    atomic_uint lap;
+    dnet_ep_address_t address[];
+} shared_t;
+
+static shared_t *shared;
+
+static void barrier(uint32_t size, dnet_ep_t *ep)
+{
+    unsigned lap = atomic_load(&shared->lap);
+    if (atomic_fetch_add(&shared->arrived, 1) + 1 == size) {
+        atomic_store(&shared->arrived, 0);
+        atomic_store(&shared->lap, lap + 1);
+        return;
+    }
+    while (atomic_load(&shared->lap) == lap) {
+        bool did = false;
+        if (ep)
+            dnet_ep_progress(ep, &did);
+        if (!did)
+            usleep(50); /* give the processor away; the condition is the lap */
+    }
+}
+
+void dnet_job_barrier(dnet_job_rank_t *job)
+{
+    barrier(job->size, job->ep);
+}
+
+typedef struct {
+    dnet_ep_request_t req;
+    bool done;
+    dnet_status_t status;
+} waiter_t;
+
+static void on_complete(dnet_ep_request_t *req, dnet_status_t status)
+{
+    waiter_t *w = (waiter_t *) req;
+    w->done = true;
+    w->status = status;
+}
+
+static dnet_status_t wait_for(dnet_job_rank_t *job, waiter_t *w, dnet_status_t started)
+{
+    if (started != DNET_IN_PROGRESS)
+        return started;
+    bool did = false;
+    while (!w->done)
+        if (dnet_ep_progress(job->ep, &did) != DNET_OK)
+            return DNET_ERR_PEER_DEAD;
+    return w->status;
+}
+
+long dnet_job_recv(dnet_job_rank_t *job, uint64_t envelope, uint64_t mask, void *buf, size_t len)
+{
+    waiter_t w = {.req.complete = on_complete};
+    if (wait_for(job, &w, dnet_ep_recv(job->ep, envelope, mask, buf, len, &w.req)) != DNET_OK)
+        return -1;
+    return (long) w.req.len_bytes;
+}
+
+int dnet_job_send(dnet_job_rank_t *job, uint32_t to, uint64_t envelope, const void *buf, size_t len,
+                  bool sync)
+{
+    waiter_t w = {.req.complete = on_complete};
+    return wait_for(job, &w, dnet_ep_send(job->ep, to, envelope, buf, len, sync, &w.req)) == DNET_OK
+               ? 0
+               : -1;
+}
+
+static int rank_main(uint32_t rank, uint32_t size, int (*body)(dnet_job_rank_t *, void *), void *arg)
+{
+    dnet_ep_config_t config = {.rank = rank, .size = size, .job = (uint64_t) getppid()};
+    dnet_job_rank_t job = {.rank = rank, .size = size};
+    if (dnet_ep_open(&config, &job.ep) != DNET_OK)
+        return 2;
+    dnet_ep_address(job.ep, &shared->address[rank]);
+    barrier(size, NULL);
+    if (dnet_ep_connect(job.ep, shared->address) != DNET_OK)
+        return 3;
+    int result = body(&job, arg);
+    bool did;
+    while (dnet_ep_busy(job.ep))
+        dnet_ep_progress(job.ep, &did);
+    barrier(size, job.ep);
+    dnet_ep_close(job.ep);
+    return result;
+}
+
+int dnet_job_run(uint32_t size, unsigned timeout_s, int (*body)(dnet_job_rank_t *job, void *arg),
+                 void *arg)
+{
+    size_t bytes = sizeof(*shared) + size * sizeof(shared->address[0]);
+    shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        return 1;
+    pid_t pids[size];
+    fflush(NULL);
+    for (uint32_t r = 0; r < size; r++) {
+        pids[r] = fork();
+        if (pids[r] == 0) {
+            alarm(timeout_s);
+            int result = rank_main(r, size, body, arg);
+            fflush(NULL);
+            _exit(result);
+        }
+    }
+    int failed = 0;
+    for (uint32_t r = 0; r < size; r++) {
+        int status;
+        waitpid(pids[r], &status, 0);
+        if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+            continue;
+        fprintf(stderr, "rank %u: %s %d\n", r, WIFEXITED(status) ? "exit status" : "ended by signal",
+                WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+        failed = 1;
+        for (uint32_t k = 0; k < size; k++)
+            kill(pids[k], SIGKILL);
+    }
+    munmap(shared, bytes);
+    return failed;
+}

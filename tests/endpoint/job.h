@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A small job for endpoint tests: N processes made by fork(), addresses exchanged through shared memory.
+ */
+#ifndef DNET_TEST_JOB_H
+#define DNET_TEST_JOB_H
+
+#include "endpoint/endpoint.h"
+
+typedef struct {
+    dnet_ep_t *ep;
+    uint32_t rank, size;
+} dnet_job_rank_t;
+
+/**
+ * Run body in `size` processes and wait for them, at most `timeout_s`.
+ *
+ * @param body  returns 0, or what went wrong (it has printed it)
+ * @return 0: every process returned 0; else 1, after a line on stderr for each that did not
+ */
+int dnet_job_run(uint32_t size, unsigned timeout_s, int (*body)(dnet_job_rank_t *job, void *arg),
+                 void *arg);
+
+/** Wait until all processes have called it; makes progress meanwhile. */
+void dnet_job_barrier(dnet_job_rank_t *job);
+
+/** Receive and wait.  @return bytes, or -1: truncated or peer gone */
+long dnet_job_recv(dnet_job_rank_t *job, uint64_t envelope, uint64_t mask, void *buf, size_t len);
+
+/** Send and wait.  @return 0, or -1 */
+int dnet_job_send(dnet_job_rank_t *job, uint32_t to, uint64_t envelope, const void *buf, size_t len,
+                  bool sync);
+
+#endif

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Messages of every way to travel (one entry, one window, one packet, several packets, rendezvous) arrive
+ * whole and in order, expected and unexpected, plain and synchronous, between 2 and more processes, and
+ * to oneself.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "job.h"
+
+static const size_t sizes[] = {0,    1,    8,    40,    48,    49,    200,    488,    489,    2000,
+                               4064, 4065, 9000, 16384, 16385, 65536, 262144, 300001, 1048576, 4194304};
+enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
+
+static void fill(uint8_t *buf, size_t len, unsigned seed)
+{
+    for (size_t i = 0; i < len; i++)
+        buf[i] = (uint8_t) (i * 7 + i / 251 + seed);
+}
+
+static int check(const uint8_t *buf, size_t len, unsigned seed, const char *what)
+{
+    for (size_t i = 0; i < len; i++)
+        if (buf[i] != (uint8_t) (i * 7 + i / 251 + seed)) {
+            fprintf(stderr, "%s: byte %zu of %zu is wrong\n", what, i, len);
+            return 1;
+        }
+    return 0;
+}
+
+/* Rank 0 sends every size three times; the second message is synchronous. */
+static int all_sizes(dnet_job_rank_t *job, void *arg)
+{
+    bool late = *(bool *) arg;
+    uint8_t *buf = malloc(sizes[SIZES - 1] + 64);
+    int bad = 0;
+    for (unsigned i = 0; i < SIZES && !bad; i++) {
+        for (unsigned k = 0; k < 3 && !bad; k++) {
+            uint64_t envelope = dnet_ep_envelope(3, 0, i * 3 + k);
+            if (job->rank == 0) {
+                fill(buf + k, sizes[i], i + k);
+                bad = dnet_job_send(job, 1, envelope, buf + k, sizes[i], k == 1);
+            } else {
+                if (late)
+                    for (unsigned p = 0; p < 200; p++) {
+                        bool did;
+                        dnet_ep_progress(job->ep, &did);
+                    }
+                memset(buf, 0xee, sizes[i] + 32);
+                long got = dnet_job_recv(job, envelope, DNET_MATCH_BITS, buf + k, sizes[i]);
+                bad = got != (long) sizes[i] || check(buf + k, sizes[i], i + k, "all sizes") ||
+                      buf[k + sizes[i]] != 0xee;
+                if (got != (long) sizes[i])
+                    fprintf(stderr, "size %zu: got %ld\n", sizes[i], got);
+            }
+        }
+    }
+    free(buf);
+    return bad;
+}
+
+static void test_endpoint_all_sizes_arrive_whole(void **state)
+{
+    (void) state;
+    bool late = false;
+    assert_int_equal(dnet_job_run(2, 60, all_sizes, &late), 0);
+    late = true;
+    assert_int_equal(dnet_job_run(2, 60, all_sizes, &late), 0);
+}
+
+static void ignore_completion(dnet_ep_request_t *req, dnet_status_t status)
+{
+    (void) req;
+    if (status != DNET_OK)
+        fprintf(stderr, "a send ended with %s\n", dnet_status_name(status));
+}
+
+/* Every process sends `count` numbered messages of changing size to every process, itself included,
+ * before it receives any; then it takes them from any source and checks the order per source. */
+static int flood(dnet_job_rank_t *job, void *arg)
+{
+    unsigned count = *(unsigned *) arg;
+    enum { MAX = 700 };
+    uint8_t buf[MAX] = {0};
+    unsigned next[job->size];
+    memset(next, 0, sizeof(next));
+    typedef struct {
+        dnet_ep_request_t req;
+        uint32_t data[MAX / 4];
+    } send_t;
+    send_t *sends = calloc((size_t) count * job->size, sizeof(*sends));
+    for (unsigned i = 0; i < count; i++)
+        for (uint32_t to = 0; to < job->size; to++) {
+            send_t *s = &sends[i * job->size + to];
+            s->req.complete = ignore_completion;
+            s->data[0] = i;
+            s->data[1] = job->rank;
+            size_t len = 8 + (i * 37 + to * 11) % (MAX - 8);
+            dnet_status_t st = dnet_ep_send(job->ep, to, dnet_ep_envelope(1, job->rank, 5), s->data, len,
+                                            false, &s->req);
+            if (st != DNET_OK && st != DNET_IN_PROGRESS)
+                return 1;
+        }
+    int bad = 0;
+    for (unsigned i = 0; i < count * job->size && !bad; i++) {
+        uint32_t number, from;
+        long got = dnet_job_recv(job, dnet_ep_envelope(1, 0, 5), DNET_MATCH_ANY_SOURCE, buf, MAX);
+        memcpy(&number, buf, 4);
+        memcpy(&from, buf + 4, 4);
+        bad = got < 8 || from >= job->size || number != next[from] ||
+              got != (long) (8 + (number * 37 + job->rank * 11) % (MAX - 8));
+        if (bad)
+            fprintf(stderr, "rank %u: number %u of length %ld from %u, expected number %u\n", job->rank,
+                    number, got, from, from < job->size ? next[from] : 0);
+        else
+            next[from]++;
+    }
+    dnet_job_barrier(job);
+    free(sends);
+    return bad;
+}
+
+static void test_endpoint_flood_of_all_to_all_is_complete_and_in_order(void **state)
+{
+    (void) state;
+    unsigned count = 3000;
+    assert_int_equal(dnet_job_run(2, 60, flood, &count), 0);
+    count = 600;
+    assert_int_equal(dnet_job_run(7, 60, flood, &count), 0);
+}
+
+static uint64_t am_bytes, am_bad, am_count;
+
+static void on_am(void *arg, uint32_t peer, uint16_t id, const void *header, size_t header_len,
+                  const void *data, size_t len)
+{
+    (void) arg;
+    (void) peer;
+    am_bad += id != 17 || header_len != *(const uint32_t *) header ||
+              check(data, len, (unsigned) len, "active message");
+    am_bytes += len;
+    am_count++;
+}
+
+static int active(dnet_job_rank_t *job, void *arg)
+{
+    (void) arg;
+    static const uint32_t headers[] = {4, 64, 460, 468, 1000};
+    static const size_t lens[] = {0, 8, 400, 3000, 5000, 200000};
+    static uint8_t data[200000];
+    static uint32_t header[256];
+    uint64_t want = 0, total = 0;
+    am_bytes = am_bad = am_count = 0;
+    dnet_ep_am_register(job->ep, on_am, NULL);
+    dnet_job_barrier(job);
+    for (unsigned h = 0; h < 5; h++)
+        for (unsigned l = 0; l < 6; l++) {
+            want += lens[l];
+            total++;
+            if (job->rank != 0)
+                continue;
+            header[0] = headers[h];
+            fill(data, lens[l], (unsigned) lens[l]);
+            dnet_ep_request_t req = {.complete = ignore_completion};
+            bool did;
+            dnet_ep_am_send(job->ep, 1, 17, header, headers[h], data, lens[l], &req);
+            while (dnet_ep_busy(job->ep))
+                dnet_ep_progress(job->ep, &did);
+        }
+    bool did;
+    while (job->rank == 1 && am_count < total)
+        dnet_ep_progress(job->ep, &did);
+    dnet_job_barrier(job);
+    return job->rank == 1 && (am_bad || am_bytes != want);
+}
+
+static void test_endpoint_active_messages_arrive_with_header_and_data(void **state)
+{
+    (void) state;
+    assert_int_equal(dnet_job_run(2, 60, active, NULL), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_endpoint_all_sizes_arrive_whole),
+        cmocka_unit_test(test_endpoint_flood_of_all_to_all_is_complete_and_in_order),
+        cmocka_unit_test(test_endpoint_active_messages_arrive_with_header_and_data),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

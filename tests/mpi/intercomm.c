@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Communicators of all kinds keep their messages apart: duplicates, halves, an intercommunicator and its
+ * merged form, reversed ranks; with the same tag in all of them.
+ */
+#include "check.h"
+
+static void ring(MPI_Comm comm, int mark)
+{
+    int r, n, got = -1;
+    MPI_Comm_rank(comm, &r);
+    MPI_Comm_size(comm, &n);
+    int sent = mark * 1000 + r;
+    MPI_Sendrecv(&sent, 1, MPI_INT, (r + 1) % n, 1, &got, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comm,
+                 MPI_STATUS_IGNORE);
+    CHECK(got == mark * 1000 + (r + n - 1) % n, "communicator %d delivered %d", mark, got);
+}
+
+int main(int argc, char **argv)
+{
+    check_begin(&argc, &argv);
+    MPI_Comm comms[20], half, inter, merged, reversed;
+    for (int i = 0; i < 20; i++)
+        MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
+    /* Messages wait in each communicator while the others are used. */
+    int in[20], out[20], neighbour = (rank + 1) % size, before = (rank + size - 1) % size;
+    MPI_Request requests[20];
+    for (int i = 0; i < 20; i++) {
+        out[i] = i * 100 + rank;
+        MPI_Isend(&out[i], 1, MPI_INT, neighbour, 1, comms[i], &requests[i]);
+    }
+    for (int i = 19; i >= 0; i--) {
+        MPI_Recv(&in[i], 1, MPI_INT, before, 1, comms[i], MPI_STATUS_IGNORE);
+        CHECK(in[i] == i * 100 + before, "communicator %d delivered %d", i, in[i]);
+    }
+    MPI_Waitall(20, requests, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < 20; i++)
+        MPI_Comm_free(&comms[i]);
+
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &reversed);
+    ring(reversed, 1);
+    MPI_Comm_free(&reversed);
+
+    int upper = rank >= size / 2, remote, sum = 0, one = 1, got = -1, local;
+    MPI_Comm_split(MPI_COMM_WORLD, upper, rank, &half);
+    ring(half, 2 + upper);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, upper ? 0 : size / 2, 12, &inter);
+    MPI_Comm_remote_size(inter, &remote);
+    MPI_Comm_rank(inter, &local);
+    CHECK(remote == (upper ? size / 2 : size - size / 2), "%d remote ranks", remote);
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, inter);
+    CHECK(sum == remote, "the other side has %d ranks", sum);
+    if (local == 0) {
+        MPI_Status status;
+        MPI_Sendrecv(&rank, 1, MPI_INT, 0, 5, &got, 1, MPI_INT, MPI_ANY_SOURCE, 5, inter, &status);
+        CHECK(got == (upper ? 0 : size / 2) && status.MPI_SOURCE == 0, "leader %d from %d", got,
+              status.MPI_SOURCE);
+    }
+    MPI_Intercomm_merge(inter, upper, &merged);
+    ring(merged, 4);
+    MPI_Comm_free(&merged);
+    MPI_Comm_free(&inter);
+    MPI_Comm_free(&half);
+    return check_end();
+}

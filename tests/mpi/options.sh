@@ -1,0 +1,35 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# A malformed DIMMNET_* value ends the job at once with a line that names the variable and the value.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+program=$DNET_TEST_DIR/options-program
+mpicc -O2 -I"$here" "$here/self.c" -o "$program"
+failed=0
+
+refuses() {
+    rc=0
+    env "$1" timeout -k 2 20 mpirun -n "$RANKS" "$program" >"$program.out" 2>&1 || rc=$?
+    if [ $rc -eq 0 ] || [ $rc -eq 124 ]; then
+        echo "options.sh: $1: exit status $rc" >&2
+        failed=1
+    elif ! grep "${1%%=*}" "$program.out" | grep -q -e "${1#*=}"; then
+        echo "options.sh: $1: no line names variable and value:" >&2
+        cat "$program.out" >&2
+        failed=1
+    else
+        grep -m 1 "${1%%=*}" "$program.out"
+    fi
+}
+
+refuses DIMMNET_PROFILE=huge
+refuses DIMMNET_EAGER_LIMIT=-1
+refuses DIMMNET_EAGER_LIMIT=12parsecs
+refuses DIMMNET_RING_BYTES=1000
+refuses DIMMNET_RING_BYTES=99999999999999999999
+refuses DIMMNET_CHUNK_BYTES=12345
+refuses DIMMNET_CHUNKS=1
+refuses DIMMNET_RENDEZVOUS=sometimes
+refuses DIMMNET_STATS=yes
+exit $failed

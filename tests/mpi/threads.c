@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * MPI_THREAD_MULTIPLE: four threads of each process exchange messages of all sizes with their partners
+ * at once, each on its own tag, with blocking, waiting and probing calls mixed; and one thread waits for a
+ * message that only another thread of the same process can make happen.
+ */
+#include "check.h"
+
+#include <pthread.h>
+
+enum { THREADS = 4, ROUNDS = 150, MOST = 100000 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void fail(int tag, int round, const char *what)
+{
+    pthread_mutex_lock(&lock);
+    CHECK(0, "thread %d round %d: %s", tag, round, what);
+    pthread_mutex_unlock(&lock);
+}
+
+static void *exchange(void *arg)
+{
+    int tag = (int) (intptr_t) arg, other = rank ^ 1;
+    uint32_t random = 7 + tag;
+    uint8_t *out = malloc(MOST), *in = malloc(MOST);
+    for (int round = 0; round < ROUNDS; round++) {
+        size_t len = random_length(&random, MOST);
+        uint32_t seed = tag * 1000 + round;
+        MPI_Status status;
+        MPI_Request requests[2];
+        int count;
+        pattern_fill(out, len, seed);
+        switch (round % 3) {
+            case 0:
+                MPI_Sendrecv(out, (int) len, MPI_BYTE, other, tag, in, MOST, MPI_BYTE, other, tag,
+                             MPI_COMM_WORLD, &status);
+                break;
+            case 1:
+                MPI_Irecv(in, MOST, MPI_BYTE, other, tag, MPI_COMM_WORLD, &requests[0]);
+                MPI_Issend(out, (int) len, MPI_BYTE, other, tag, MPI_COMM_WORLD, &requests[1]);
+                MPI_Wait(&requests[0], &status);
+                MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+                break;
+            case 2:
+                MPI_Isend(out, (int) len, MPI_BYTE, other, tag, MPI_COMM_WORLD, &requests[1]);
+                MPI_Probe(other, tag, MPI_COMM_WORLD, &status);
+                MPI_Recv(in, MOST, MPI_BYTE, other, tag, MPI_COMM_WORLD, &status);
+                MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+                break;
+        }
+        MPI_Get_count(&status, MPI_BYTE, &count);
+        if ((size_t) count != len)
+            fail(tag, round, "wrong length");
+        else if (pattern_differs(in, len, seed) != len)
+            fail(tag, round, "wrong content");
+    }
+    free(out);
+    free(in);
+    return NULL;
+}
+
+/* Waits in MPI for what main() sends later. */
+static void *wait_for_self(void *arg)
+{
+    int *value = arg;
+    MPI_Recv(value, 1, MPI_INT, rank, 500, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    int provided;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    check_world();
+    CHECK(provided == MPI_THREAD_MULTIPLE, "thread level %d", provided);
+    pthread_t threads[THREADS];
+    if ((rank ^ 1) < size) {
+        for (int t = 0; t < THREADS; t++)
+            pthread_create(&threads[t], NULL, exchange, (void *) (intptr_t) t);
+        for (int t = 0; t < THREADS; t++)
+            pthread_join(threads[t], NULL);
+    }
+    int value = 0, sent = 77;
+    pthread_create(&threads[0], NULL, wait_for_self, &value);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Send(&sent, 1, MPI_INT, rank, 500, MPI_COMM_WORLD);
+    pthread_join(threads[0], NULL);
+    CHECK(value == 77, "a thread got %d", value);
+    return check_end();
+}

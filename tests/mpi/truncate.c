@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A message longer than its receive is an error of class MPI_ERR_TRUNCATE at the receiver, raised on the
+ * communicator of the receive; the part that fits is there, nothing behind the buffer changes, the sender
+ * succeeds, and the next message is not disturbed.
+ */
+#include "check.h"
+
+static const int lengths[] = {1, 48, 49, 500, 5000, 16384, 70000, 1000000};
+enum { SIZES = sizeof(lengths) / sizeof(*lengths), MOST = 1000000, GUARD = 16 };
+
+int main(int argc, char **argv)
+{
+    check_begin(&argc, &argv);
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    uint8_t *buf = check_alloc(MOST + GUARD);
+    /* Posted before the message, posted after it, and not blocking. */
+    for (int way = 0; way < 3; way++) {
+        for (int i = 0; i < SIZES; i++) {
+            int len = lengths[i], room = len / 2, next = -1;
+            if (rank == 0) {
+                pattern_fill(buf, len, i);
+                if (way != 1)
+                    MPI_Recv(NULL, 0, MPI_BYTE, 1, 2, comm, MPI_STATUS_IGNORE);
+                CHECK(MPI_Send(buf, len, MPI_BYTE, 1, i, comm) == MPI_SUCCESS, "the sender got an error");
+                MPI_Send(&i, 1, MPI_INT, 1, i, comm);
+                continue;
+            }
+            MPI_Request request;
+            MPI_Status status;
+            int error, class;
+            memset(buf, 0xee, len + GUARD);
+            if (way == 1) {
+                MPI_Probe(0, i, comm, &status);
+                error = MPI_Recv(buf, room, MPI_BYTE, 0, i, comm, &status);
+            } else {
+                MPI_Irecv(buf, room, MPI_BYTE, way ? MPI_ANY_SOURCE : 0, i, comm, &request);
+                MPI_Send(NULL, 0, MPI_BYTE, 0, 2, comm);
+                error = MPI_Wait(&request, &status);
+            }
+            MPI_Error_class(error, &class);
+            CHECK(class == MPI_ERR_TRUNCATE, "%d bytes into %d: error class %d", len, room, class);
+            CHECK(status.MPI_SOURCE == 0 && status.MPI_TAG == i, "source %d tag %d", status.MPI_SOURCE,
+                  status.MPI_TAG);
+            CHECK_PATTERN(buf, room, i);
+            for (int g = 0; g < GUARD; g++)
+                CHECK(buf[room + g] == 0xee, "byte %d behind a truncated receive changed", g);
+            MPI_Recv(&next, 1, MPI_INT, 0, i, comm, MPI_STATUS_IGNORE);
+            CHECK(next == i, "the next message is %d", next);
+        }
+    }
+    MPI_Comm_free(&comm);
+    free(buf);
+    return check_end();
+}

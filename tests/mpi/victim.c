@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * For kill.sh: rank `argument` kills itself with SIGKILL; the others wait for it in the way the second
+ * argument says: receive, send (until its rings are full), barrier.
+ */
+#include "check.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+    check_begin(&argc, &argv);
+    int victim = atoi(argv[1]);
+    const char *way = argv[2];
+    static char buf[100];
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == victim)
+        kill(getpid(), SIGKILL);
+    if (strcmp(way, "receive") == 0)
+        MPI_Recv(buf, sizeof(buf), MPI_BYTE, victim, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    else if (strcmp(way, "send") == 0)
+        for (;;)
+            MPI_Send(buf, sizeof(buf), MPI_BYTE, victim, 0, MPI_COMM_WORLD);
+    else
+        MPI_Barrier(MPI_COMM_WORLD);
+    fprintf(stderr, "rank %d: went on without rank %d\n", rank, victim);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * dnet-info: what this installation is, what an emulated NIC on this machine looks like, which sizes
+ * travel how, and which NICs exist now.
+ */
+#include "config.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/options.h"
+#include "dimmnet/emulator.h"
+#include "endpoint/endpoint.h"
+#include "nic/nic.h"
+#include "srq_flowctl/srq_flowctl.h"
+
+typedef struct {
+    bool json;
+    bool first;
+} printer_t;
+
+/* One fact: a line for people, a member for scripts. */
+static void fact(printer_t *p, const char *key, const char *title, const char *value, const char *unit)
+{
+    if (p->json)
+        printf("%s\n  \"%s\": \"%s\"", p->first ? "{" : ",", key, value);
+    else
+        printf("  %-34s %s%s%s\n", title, value, *unit ? " " : "", unit);
+    p->first = false;
+}
+
+static void number(printer_t *p, const char *key, const char *title, uint64_t value, const char *unit)
+{
+    char text[32];
+    snprintf(text, sizeof(text), "%" PRIu64, value);
+    fact(p, key, title, text, unit);
+}
+
+static void heading(const printer_t *p, const char *text)
+{
+    if (!p->json)
+        printf("%s\n", text);
+}
+
+static unsigned processors(void)
+{
+    cpu_set_t cpus;
+    return sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? (unsigned) CPU_COUNT(&cpus) : 0;
+}
+
+static dnet_status_t show_nic(printer_t *p, const dnet_options_t *o)
+{
+    dnet_emu_config_t config = {.profile = (dnet_profile_t) o->profile, .lid = 1};
+    dnet_emu_nic_t *nic;
+    dnet_device_t *dev;
+    dnet_status_t status = dnet_emu_create(&config, &nic);
+    if (status != DNET_OK)
+        return status;
+    status = dnet_emu_open(nic, 0, true, &dev);
+    if (status != DNET_OK) {
+        dnet_emu_detach(nic);
+        return status;
+    }
+    const dnet_geometry_t *g = &dev->geometry;
+    heading(p, "NIC");
+    fact(p, "profile", "profile", o->profile == DNET_PROFILE_EXTENDED ? "extended" : "prototype", "");
+    number(p, "processes_per_nic", "processes per NIC", DNET_PROCESSES_PER_NIC, "");
+    number(p, "nics_max", "NICs per job", DNET_NODES_MAX, "");
+    number(p, "processes_max", "processes per job", DNET_NODES_MAX * DNET_PROCESSES_PER_NIC, "");
+    number(p, "write_windows", "Write Windows of 512 bytes", g->ww_count, "");
+    number(p, "prefetch_windows", "Prefetch Windows of 512 bytes", g->pw_count, "");
+    number(p, "llcm_bytes", "LLCM", g->llcm_bytes, "bytes");
+    number(p, "lh_entries", "LH Buffer entries (one stays free)", g->lh_entries, "");
+    number(p, "flow_entries", "flow ring entries", g->flow_entries, "");
+    number(p, "aperture_slots", "apertures", g->aperture_slots, "");
+    number(p, "sodimm_bytes", "SO-DIMM area of a process", g->sodimm_bytes, "bytes");
+    dev->ops->close(dev);
+    dnet_emu_detach(nic);
+    return DNET_OK;
+}
+
+static void show_paths(printer_t *p, const dnet_options_t *o)
+{
+    bool extended = o->profile == DNET_PROFILE_EXTENDED;
+    uint64_t packet = extended ? DNET_NIC_PACKET_DATA_MAX : DNET_NIC_BOTF_DATA_MAX;
+    heading(p, "How a message travels, by its length");
+    number(p, "limit_entry", "BOTF, one LH entry: up to", DNET_LH_DATA_BYTES, "bytes");
+    number(p, "limit_botf", "BOTF, entry and IPUSH ring: up to", DNET_NIC_BOTF_DATA_MAX, "bytes");
+    number(p, "limit_packet", "one IPUSH packet with LHSv2: up to",
+           packet < o->eager_limit ? packet : o->eager_limit, "bytes");
+    number(p, "limit_eager", "several packets: up to", o->eager_limit, "bytes");
+    number(p, "direct_from", "RVS into the receive buffer: from", o->direct_limit, "bytes");
+}
+
+static void show_flow_control(printer_t *p, const dnet_options_t *o)
+{
+    heading(p, "Memory of one process for receiving");
+    number(p, "ring_bytes", "IPUSH ring", o->ring_bytes, "bytes");
+    number(p, "stopped_sender_bytes", "for each sender stopped now", sizeof(dnet_flow_entry_t),
+           "bytes in the flow ring");
+    number(p, "matrix_4096x256", "bit matrix of 4096 nodes x 256", dnet_fc_table_bytes(4096, 256),
+           "bytes, for comparison");
+    number(p, "matrix_32768x256", "bit matrix of 32768 nodes x 256", dnet_fc_table_bytes(32768, 256),
+           "bytes, for comparison");
+}
+
+static unsigned count_nics_of(const char *pid)
+{
+    char path[300], target[64];
+    unsigned count = 0;
+    snprintf(path, sizeof(path), "/proc/%s/fd", pid);
+    DIR *d = opendir(path);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        char link[600];
+        snprintf(link, sizeof(link), "%s/%s", path, e->d_name);
+        ssize_t n = readlink(link, target, sizeof(target) - 1);
+        target[n > 0 ? n : 0] = '\0';
+        count += strncmp(target, "/memfd:dimmnet", 14) == 0;
+    }
+    if (d)
+        closedir(d);
+    return count;
+}
+
+/* Every process of this user that holds a NIC's segment open. */
+static void show_running(printer_t *p)
+{
+    unsigned processes = 0, nics = 0;
+    DIR *d = opendir("/proc");
+    for (struct dirent *e; d && (e = readdir(d));) {
+        if (!isdigit((unsigned char) e->d_name[0]) || atoi(e->d_name) == getpid())
+            continue;
+        unsigned n = count_nics_of(e->d_name);
+        processes += n > 0;
+        nics += n;
+    }
+    if (d)
+        closedir(d);
+    heading(p, "In use now");
+    number(p, "nics_now", "NIC segments held open", nics, "");
+    number(p, "nic_processes_now", "by processes", processes, "");
+}
+
+static int usage(FILE *out)
+{
+    fprintf(out, "usage: dnet-info [--json]\n"
+                 "Prints version, NIC, limits, thresholds and options of this dimmnet installation.\n");
+    return out == stderr;
+}
+
+int main(int argc, char **argv)
+{
+    printer_t p = {.first = true};
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--json") == 0)
+            p.json = true;
+        else if (strcmp(argv[i], "--help") == 0)
+            return usage(stdout);
+        else {
+            fprintf(stderr, "dnet-info: unknown argument %s\n", argv[i]);
+            return usage(stderr);
+        }
+    }
+    dnet_options_t options;
+    if (dnet_options_load(&options) != DNET_OK)
+        return 1;
+    heading(&p, "dimmnet");
+    fact(&p, "version", "version", PACKAGE_VERSION, "");
+    fact(&p, "compiler", "built with", __VERSION__, "");
+    number(&p, "processors", "processors this process may use", processors(), "");
+    if (show_nic(&p, &options) != DNET_OK)
+        return 1;
+    show_paths(&p, &options);
+    show_flow_control(&p, &options);
+    show_running(&p);
+    if (p.json) {
+        printf("\n}\n");
+        return 0;
+    }
+    printf("Options\n");
+    dnet_options_print(&options, stdout);
+    return 0;
+}
