@@ -16,6 +16,7 @@ static const subnet_command_t commands[] = {
     {"verify", "judge forwarding tables dumped by a subnet manager", subnet_verify},
     {"diff", "count entries and blocks that differ between two dumps", subnet_diff},
     {"lid", "assign addresses; cost of a spine's failure", subnet_lid},
+    {"rails", "simulate two rails with alike and with different engines", subnet_rails},
     {"path", "explain the route between two servers turn by turn", subnet_path},
 };
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };

@@ -2,6 +2,8 @@
 bin_PROGRAMS += tools/dnet-subnet
 tools_dnet_subnet_SOURCES = \
 	tools/dnet-subnet.c \
+	tools/subnet_rails.c \
+	tools/subnet_rails.h \
 	tools/subnet_route.c \
 	tools/subnet_tables.c \
 	tools/subnet_tool.c \

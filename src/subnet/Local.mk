@@ -22,6 +22,8 @@ libdnet_subnet_la_SOURCES = \
 	src/subnet/paths_greedy.c \
 	src/subnet/progress.c \
 	src/subnet/progress.h \
+	src/subnet/rails.c \
+	src/subnet/rails.h \
 	src/subnet/rng.h \
 	src/subnet/routing.c \
 	src/subnet/routing.h \

@@ -376,8 +376,10 @@ dnet_status_t dnet_tables_from_turns(const dnet_topo_t *t, const dnet_route_opti
         return st;
     }
     dnet_progress_begin("forwarding tables", tables->dests);
-    for (int d = 0; d < tables->dests; d++) {
-        dnet_progress(d);
+    /* Servers leaf by leaf in port order, then the switches. */
+    for (int i = 0; i < tables->dests; i++) {
+        int d = i < t->n_hosts ? t->host_of[i] : i;
+        dnet_progress(i);
         int s = dnet_topo_dest_switch(t, d);
         if (t->sw[s].down)
             continue;

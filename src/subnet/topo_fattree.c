@@ -132,17 +132,24 @@ dnet_status_t dnet_topo_gen_two_fat_trees(dnet_topo_t *t, const dnet_topo_args_t
     return DNET_OK;
 }
 
-/* Leaves with `down` servers and one link to each spine. */
+/* Leaves with their servers and one link to each spine; I/O servers on evenly spaced leaves, numbered
+ * behind all others. */
 static dnet_status_t add_leaf_spine(dnet_topo_t *t, int leaves, int spines, const int *nodes_of,
-                                    int node_ports)
+                                    int node_ports, int io_servers)
 {
     for (int e = 0; e < leaves; e++)
-        place(t, named_switch(t, "", "leaf", e, node_ports + spines), 0, 0, 0, e);
+        place(t, named_switch(t, "", "leaf", e, node_ports + spines + (io_servers > 0)), 0, 0,
+              0, e);
     for (int s = 0; s < spines; s++)
         place(t, named_switch(t, "", "spine", s, leaves), 0, 1, 0, s);
     for (int e = 0; e < leaves; e++)
         for (int j = 0; j < nodes_of[e]; j++)
             dnet_topo_add_host(t, NULL, e, spines + j + 1); /* uplinks first [LID Fig. 6] */
+    for (int i = 0; i < io_servers; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "io%04d", i + 1);
+        dnet_topo_add_host(t, name, i * leaves / io_servers, spines + node_ports + 1);
+    }
     for (int e = 0; e < leaves; e++)
         for (int s = 0; s < spines; s++)
             dnet_topo_add_link(t, e, s + 1, leaves + s, e + 1);
@@ -157,7 +164,7 @@ static dnet_status_t uniform_leaf_spine(dnet_topo_t *t, int leaves, int nodes, i
         return DNET_ERR_NO_MEMORY;
     for (int e = 0; e < leaves; e++)
         nodes_of[e] = nodes;
-    dnet_status_t st = add_leaf_spine(t, leaves, spines, nodes_of, nodes);
+    dnet_status_t st = add_leaf_spine(t, leaves, spines, nodes_of, nodes, 0);
     free(nodes_of);
     return st;
 }
@@ -204,10 +211,12 @@ dnet_status_t dnet_topo_gen_tsubame(dnet_topo_t *t, const dnet_topo_args_t *args
     int edges = args->count > 0 ? args->number[0] : 88;
     int uplinks = args->count > 1 ? args->number[1] : 18;
     int short_edges = args->count > 2 ? args->number[2] : 6;
-    if (edges < 1 || edges > 1024 || uplinks < 1 || uplinks > 128 || short_edges < 0 ||
+    int io_servers = args->count > 3 ? args->number[3] : 0;
+    if (io_servers < 0 || io_servers > edges ||
+        edges < 1 || edges > 1024 || uplinks < 1 || uplinks > 128 || short_edges < 0 ||
         short_edges > edges) {
-        dnet_error("subnet: tsubame[:EDGES[:UPLINKS[:EDGES-WITH-14]]]: 1..1024 edges, 1..128 "
-                   "uplinks, no more edges with 14 nodes than edges");
+        dnet_error("subnet: tsubame[:EDGES[:UPLINKS[:EDGES-WITH-14[:IO-SERVERS]]]]: 1..1024 "
+                   "edges, 1..128 uplinks, no more edges with 14 nodes or I/O servers than edges");
         return DNET_ERR_FORMAT;
     }
     int *nodes_of = dnet_subnet_alloc((size_t) edges, sizeof(int));
@@ -215,7 +224,7 @@ dnet_status_t dnet_topo_gen_tsubame(dnet_topo_t *t, const dnet_topo_args_t *args
         return DNET_ERR_NO_MEMORY;
     for (int e = 0; e < edges; e++)
         nodes_of[e] = e < edges - short_edges ? 16 : 14;
-    dnet_status_t st = add_leaf_spine(t, edges, uplinks, nodes_of, 16);
+    dnet_status_t st = add_leaf_spine(t, edges, uplinks, nodes_of, 16, io_servers);
     free(nodes_of);
     return st;
 }

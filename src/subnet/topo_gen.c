@@ -224,7 +224,7 @@ static const struct kind {
      "fat-tree:3:36:18 5832", dnet_topo_gen_fat_tree},
     {"leaf-spine", "leaf-spine:LEAVES:NODES:SPINES  one link from each leaf to each spine",
      dnet_topo_gen_leaf_spine},
-    {"tsubame", "tsubame[:EDGES[:UPLINKS[:EDGES-WITH-14]]]  one rail of TSUBAME2.0",
+    {"tsubame", "tsubame[:EDGES[:UPLINKS[:EDGES-WITH-14[:IO-SERVERS]]]]  one rail of TSUBAME2.0",
      dnet_topo_gen_tsubame},
     {"random", "random:SWITCHES[:PORTS[:SERVERS]]  no parallel links, connected",
      dnet_topo_gen_random},
