@@ -2,6 +2,7 @@
 bin_PROGRAMS += tools/dnet-subnet
 tools_dnet_subnet_SOURCES = \
 	tools/dnet-subnet.c \
+	tools/subnet_health.c \
 	tools/subnet_rails.c \
 	tools/subnet_rails.h \
 	tools/subnet_route.c \

@@ -41,6 +41,12 @@ static const struct option long_options[] = {
     {"trials", required_argument, NULL, 8},
     {"nodes", required_argument, NULL, 9},
     {"data", required_argument, NULL, 10},
+    {"before", required_argument, NULL, 11},
+    {"after", required_argument, NULL, 12},
+    {"interval", required_argument, NULL, 13},
+    {"nominal", required_argument, NULL, 14},
+    {"apply", no_argument, NULL, 15},
+    {"confirm", no_argument, NULL, 16},
     {"verify", no_argument, NULL, 'v'},
     {"pairs-only", no_argument, NULL, 'p'},
     {"weightless", no_argument, NULL, 'w'},
@@ -122,6 +128,12 @@ static bool parse_one(int c, subnet_options_t *o)
     case 8: return parse_int("trials", optarg, 1, 100000, &o->trials);
     case 9: return parse_int("nodes", optarg, 2, 65535, &o->nodes);
     case 10: o->data = optarg; return true;
+    case 11: o->before = optarg; return true;
+    case 12: o->after = optarg; return true;
+    case 13: return parse_rate("interval", optarg, &o->interval);
+    case 14: return parse_rate("nominal", optarg, &o->nominal);
+    case 15: o->apply = true; return true;
+    case 16: o->confirm = true; return true;
     case 2:
         o->scheme = parse_word("scheme", optarg, dnet_lid_schemes);
         return o->scheme >= 0;

@@ -27,11 +27,12 @@ typedef struct subnet_options {
     const char *against, *guid2lid, *write_lfts, *data;
     const char *cut[16];
     int cuts, scheme, fail, window, trials, nodes;
-    double mad_us;
+    const char *before, *after;
+    double mad_us, interval, nominal;
     uint64_t seed;
     double between;
     int lanes, bundles, seeds;
-    bool verify, quiet, pairs_only, weightless, static_weights, list;
+    bool verify, quiet, pairs_only, weightless, static_weights, list, apply, confirm;
     dnet_ties_t ties;
     dnet_seed_tree_t seed_tree;
 } subnet_options_t;

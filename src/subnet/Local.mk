@@ -11,6 +11,8 @@ libdnet_subnet_la_SOURCES = \
 	src/subnet/engine_turnadd.h \
 	src/subnet/engine_turnprohib.c \
 	src/subnet/engine_updn.c \
+	src/subnet/health.c \
+	src/subnet/health.h \
 	src/subnet/json_out.c \
 	src/subnet/json_out.h \
 	src/subnet/fdb.c \

@@ -2,12 +2,15 @@
 # Tests of the subnet tools.  The programs also run in `make check`; the scripts, which start OpenSM on
 # ibsim's simulated fabrics (packages.txt), only in `make check-subnet`.
 DNET_SUBNET_TESTS = \
+	tests/subnet/test_health_rails \
 	tests/subnet/test_lid \
 	tests/subnet/test_turns
 check_PROGRAMS += $(DNET_SUBNET_TESTS)
 DNET_UNIT_TESTS += $(DNET_SUBNET_TESTS)
 tests_subnet_test_turns_SOURCES = tests/subnet/test_turns.c
 tests_subnet_test_turns_LDADD = libdnet_subnet.la -lcmocka
+tests_subnet_test_health_rails_SOURCES = tests/subnet/test_health_rails.c
+tests_subnet_test_health_rails_LDADD = libdnet_subnet.la -lcmocka
 tests_subnet_test_lid_SOURCES = tests/subnet/test_lid.c
 tests_subnet_test_lid_LDADD = libdnet_subnet.la -lcmocka
 
