@@ -18,6 +18,7 @@ static const subnet_command_t commands[] = {
     {"lid", "assign addresses; cost of a spine's failure", subnet_lid},
     {"rails", "simulate two rails with alike and with different engines", subnet_rails},
     {"health", "find sick links; isolate those that may go", subnet_health},
+    {"reproduce", "the papers' figures: ours beside theirs", subnet_reproduce},
     {"path", "explain the route between two servers turn by turn", subnet_path},
 };
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };

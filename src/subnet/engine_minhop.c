@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * minhop: any shortest path, all turns allowed; balanced by destinations per port, not free of deadlock [MR §3.1].
+ * minhop: any shortest path, all turns allowed; balanced by destinations per port, not free of
+ * deadlock [MR §3.1].
  */
 #include "subnet/routing.h"
 

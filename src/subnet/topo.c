@@ -287,9 +287,12 @@ static dnet_status_t guess_levels(dnet_topo_t *t)
             }
         }
     }
-    for (int s = 0; s < t->n_switches; s++)
-        if (t->sw[s].level == DNET_TOPO_NONE)
-            t->sw[s].level = dist[s] == DNET_TOPO_NONE ? 0 : dist[s];
+    for (int s = 0; s < t->n_switches; s++) {
+        if (t->sw[s].level != DNET_TOPO_NONE)
+            continue;
+        t->sw[s].level = dist[s] == DNET_TOPO_NONE ? 0 : dist[s];
+        t->symmetric |= t->sw[s].level > 0; /* stages without servers: built as a tree */
+    }
     free(queue);
     free(dist);
     return DNET_OK;

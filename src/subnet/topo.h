@@ -141,7 +141,7 @@ int dnet_topo_add_switch(dnet_topo_t *t, const char *name, int ports);
 /** Add a server at a port of switch s; port 0 takes the lowest free one; name NULL makes one. */
 int dnet_topo_add_host(dnet_topo_t *t, const char *name, int s, int port);
 
-/** Add a link; port 0 takes the lowest free one on that side.  A link of a switch to itself is refused. */
+/** Add a link; port 0 takes the lowest free one on that side.  A link to itself is refused. */
 int dnet_topo_add_link(dnet_topo_t *t, int a, int port_a, int b, int port_b);
 
 /**

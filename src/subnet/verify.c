@@ -212,7 +212,7 @@ static void judge_destination(walker_t *w, int d, dnet_verdict_t *v)
     for (int s = 0; s < t->n_switches; s++) {
         if (!t->sw[s].hosts || t->sw[s].down)
             continue;
-        long before = v->missing + v->astray + v->loops; /* switches carry no traffic of their own */
+        long before = v->missing + v->astray + v->loops;
         v->pairs++;
         walk(w, s, d, v);
         if (d >= t->n_hosts || v->missing + v->astray + v->loops != before)
@@ -295,7 +295,7 @@ static void reach_from(const depends_t *d, int src, int *stack, uint64_t *fresh,
 {
     const dnet_topo_t *t = d->t;
     int n = 0;
-    /* One row of `fresh` per switch: output slots not taken yet, at the place of the rows in `bits`. */
+    /* One row per switch: output slots not taken yet, where its first channel's row is in `bits`. */
     memset(fresh, 0xff, d->start[dnet_topo_channels(t)] * sizeof(*fresh));
     memset(reached, 0, (size_t) t->n_switches);
     reached[src] = 1;

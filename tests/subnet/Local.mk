@@ -15,6 +15,7 @@ tests_subnet_test_lid_SOURCES = tests/subnet/test_lid.c
 tests_subnet_test_lid_LDADD = libdnet_subnet.la -lcmocka
 
 DNET_SUBNET_SHELL_TESTS = \
+	health_fabric \
 	opensm_controls \
 	opensm_files \
 	opensm_lid \
