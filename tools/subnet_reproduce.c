@@ -404,6 +404,7 @@ int subnet_reproduce(int argc, char **argv)
     int rc = subnet_parse(argc, argv, &o);
     if (rc)
         return rc;
+    setvbuf(stdout, NULL, _IOLBF, 0); /* rows appear as they come, in a file too */
     book_t b = {.o = &o};
     if (o.data && mkdir(o.data, 0777) && errno != EEXIST) {
         dnet_error("cannot make the directory %s: %s", o.data, strerror(errno));

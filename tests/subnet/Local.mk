@@ -19,7 +19,8 @@ DNET_SUBNET_SHELL_TESTS = \
 	opensm_controls \
 	opensm_files \
 	opensm_lid \
-	opensm_plugin
+	opensm_plugin \
+	tool
 EXTRA_DIST += tests/subnet/packages.txt tests/subnet/fabric.sh $(DNET_SUBNET_SHELL_TESTS:%=tests/subnet/%.sh)
 
 check-subnet: all $(DNET_SUBNET_TESTS)
