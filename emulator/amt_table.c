@@ -11,7 +11,7 @@ static uint32_t amt_index(uint16_t lid, unsigned wid)
     return (uint32_t) dnet_lid_to_clid(lid) << 1 | wid;
 }
 
-/* [nic 9.1] A store to the AMT Address Table Interface writes one entry. */
+/* [nic 9.1, OP-16] A store to the AMT Address Table Interface writes one entry. */
 void dnet_emu_amt_set(dnet_emu_nic_t *nic, uint64_t value)
 {
     uint16_t lid = (uint16_t) DNET_GET(value, AMTI_LID);
@@ -21,7 +21,7 @@ void dnet_emu_amt_set(dnet_emu_nic_t *nic, uint64_t value)
 }
 
 /*
- * [nic 9.2] The ring a packet belongs to: the sender's entry of the AMT Address Table names a word of
+ * [nic 9.2, OP-17] The ring a packet belongs to: the sender's entry of the AMT Address Table names a word of
  * the destination WID's LLCM, whose Tail says where the ring lies.  False: no usable ring.
  */
 bool dnet_emu_amt_ring(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_packet_t *packet,

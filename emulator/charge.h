@@ -2,7 +2,7 @@
  *
  * Clocks of the Core Logic (data sheet section 11).  Every step that takes clocks on the board names its
  * unit and its number of clocks here.  The ordinary build compiles the calls to nothing; the timing build
- * (-DDNET_TIMING) keeps a busy-until time per unit.
+ * (-DDNET_TIMING) counts them per unit.
  */
 #ifndef DNET_EMU_CHARGE_H
 #define DNET_EMU_CHARGE_H
@@ -20,15 +20,9 @@ typedef enum {
 } dnet_emu_unit_t;
 
 #ifdef DNET_TIMING
-typedef struct {
-    uint64_t busy_until[DNET_UNIT_COUNT]; /* clocks since Controller Reset */
-} dnet_emu_clocks_t;
-
-static inline void dnet_emu_charge_clocks(dnet_emu_clocks_t *at, dnet_emu_unit_t unit, uint64_t clocks)
-{
-    at->busy_until[unit] += clocks;
-}
-#define charge(nic, unit, clocks) dnet_emu_charge_clocks(&(nic)->clocks, DNET_UNIT_##unit, (clocks))
+/* Clocks each unit of this process's NICs has been busy; a thread's own. */
+extern _Thread_local uint64_t dnet_emu_busy[DNET_UNIT_COUNT];
+#define charge(nic, unit, clocks) ((void) (nic), dnet_emu_busy[DNET_UNIT_##unit] += (clocks))
 #else
 #define charge(nic, unit, clocks) ((void) 0)
 #endif

@@ -20,6 +20,10 @@
 
 #define SLEEP_WITHOUT_BARRIER_US 200
 
+#ifdef DNET_TIMING
+_Thread_local uint64_t dnet_emu_busy[DNET_UNIT_COUNT];
+#endif
+
 /* ---- processes -------------------------------------------------------------------------------- */
 
 /* Has that process ended?  True also when only its exit status is left. */
@@ -103,6 +107,7 @@ static void controller_reset(dnet_emu_nic_t *nic)
 
     for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++)
         reset_wid(nic, w, ready);
+    atomic_store_explicit(&nic->state->stalled_by, 0, memory_order_release);
 }
 
 /* [nic 4.6] The Subnet Manager Agent: in an emulated subnet it answers at once. */
@@ -173,6 +178,22 @@ DNET_EMU_COLD static void user_store(dnet_emu_device_t *d, uint32_t offset)
     }
 }
 
+/* [nic 3, OP-44] Is there a register to store to?  Controller Reset also answers loads. */
+static bool is_register(uint32_t offset, bool system)
+{
+#define DNET_REGISTER(page, name, at, access, reset, effect, clause, title) \
+    IS_CASE_##access(#page, at)
+#define IS_CASE_W(page, at)          \
+    if (offset == (at) && is_system(page) == system) \
+        return true;
+#define IS_CASE_R(page, at)
+#include "dimmnet/registers.def"
+#undef DNET_REGISTER
+#undef IS_CASE_W
+#undef IS_CASE_R
+    return false;
+}
+
 /* The host has stored to a register. */
 void dnet_emu_kick(dnet_device_t *dev, uint32_t offset, bool system_page)
 {
@@ -182,6 +203,8 @@ void dnet_emu_kick(dnet_device_t *dev, uint32_t offset, bool system_page)
         dnet_emu_wc_request(d, dnet_emu_observe(dev->ureg_store + offset), false);
     else if (!system_page && offset == DNET_UREG_COMMAND1_LOWER)
         dnet_emu_wc_request(d, dnet_emu_observe(dev->ureg_store + offset), true);
+    else if (!is_register(offset, system_page))
+        dnet_emu_event(d->nic, DNET_EMU_DROP_STORE);
     else if (system_page)
         system_store(d, offset);
     else
@@ -268,7 +291,7 @@ dnet_status_t dnet_emu_create(const dnet_emu_config_t *config, dnet_emu_nic_t **
     }
     reset_page(nic, true, 0);
     controller_reset(nic);
-    if (config->start_paused && nic->extended)
+    if (config->start_paused && nic->flow_entries)
         for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++)
             dnet_emu_publish(nic->area[w].ureg_store + DNET_UREG_FLOW_MODE, DNET_FLOW_MODE_PAUSED);
     sma_start(nic);
@@ -391,7 +414,8 @@ dnet_status_t dnet_emu_open(dnet_emu_nic_t *nic, unsigned wid, bool privileged, 
     a = &nic->area[wid];
     d->nic = nic;
     d->area = a;
-    d->executor = &a->state->executor;
+    if (nic->extended)
+        dnet_emu_wc_reset(nic, wid); /* what a process before has left half done */
     d->dev = (dnet_device_t){
         .ops = &device_ops,
         .ww = a->ww,
@@ -421,6 +445,11 @@ dnet_status_t dnet_emu_open(dnet_emu_nic_t *nic, unsigned wid, bool privileged, 
         dnet_emu_segment_protect(nic);
     *dev_p = &d->dev;
     return DNET_OK;
+}
+
+uint64_t dnet_emu_events(const dnet_emu_nic_t *nic, dnet_emu_event_t event)
+{
+    return atomic_load_explicit(&nic->state->event[event], memory_order_relaxed);
 }
 
 bool dnet_emu_peer_lost(const dnet_emu_nic_t *nic, uint16_t lid, unsigned wid)

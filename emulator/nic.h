@@ -115,37 +115,51 @@ typedef struct {
 } dnet_emu_request_t;
 _Static_assert(sizeof(dnet_emu_request_t) == 32, "request size");
 
-/* Events that no register of the data sheet shows; for tools and tests. */
+/* States of the executor (states.def) and of the acceptor (11.1). */
 typedef enum {
-    DNET_EMU_DROP_PGID,      /* packet of another process group (OP-13) */
-    DNET_EMU_DROP_STATE,     /* malformed packet, or RC halted */
-    DNET_EMU_DROP_RING,      /* IPUSH without a usable ring */
-    DNET_EMU_DROP_FLOW,      /* flow ring full */
-    DNET_EMU_DROP_REQUEST,   /* request discarded: unknown code, malformed, SO-DIMM not ready */
-    DNET_EMU_DROP_PENDING,   /* request overwritten while pending (OP-33) */
-    DNET_EMU_DROP_MULTICAST, /* OP-15 */
-    DNET_EMU_DROP_COPY,      /* half of a copy without the other half (OP-52) */
-    DNET_EMU_STOPS,          /* packets answered with stop */
-    DNET_EMU_EVENT_COUNT,
-} dnet_emu_event_t;
+#define DNET_STATE(name, shown) DNET_STATE_##name,
+#include "emulator/states.def"
+#undef DNET_STATE
+} dnet_emu_executor_state_t;
+typedef enum {
+    DNET_ACCEPTOR_NOP,
+    DNET_ACCEPTOR_REQ,
+    DNET_ACCEPTOR_REQ_IN,
+    DNET_ACCEPTOR_WAIT,
+} dnet_emu_acceptor_state_t;
 
-/* One executor of the Window Controller: the request it works on and how far it is. */
+/* An executor: the request it works on and how far it is. */
 typedef struct {
-    uint32_t active;   /* a request is under way and waits for room elsewhere */
-    uint32_t serving;  /* the RVL packet has been delivered; the reply is under way */
+    uint32_t state;       /* dnet_emu_executor_state_t */
+    uint32_t outcome;     /* dnet_emu_result_t of the last request */
     dnet_emu_request_t request;
-    dnet_emu_request_t reply; /* serving: the request as the target's WC sees it */
-    uint64_t done;     /* bytes of the primitive delivered so far */
-    uint16_t reply_lid; /* serving: the target */
-    uint16_t copying;   /* the VL half of a copy has been executed, its VS half has not (6.8) */
-    uint32_t pending;   /* a kicked request waits to enter the FIFO */
-    dnet_emu_request_t copy;
-    dnet_emu_request_t pending_request;
-    /* Request FIFO (5.6): head and tail count requests. */
-    uint32_t fifo_head;
-    uint32_t fifo_tail;
-    dnet_emu_request_t fifo[DNET_EMU_FIFO_DEPTH];
+    uint64_t done;        /* bytes of the primitive delivered so far */
+    /* An RVL has been delivered and its reply waits for room here (extended profile). */
+    uint32_t serving;
+    uint32_t reply_state; /* the state in which the reply waits */
+    dnet_emu_request_t reply;
+    uint16_t reply_lid;   /* the target */
+    uint16_t service_lid; /* an RVL waits in that NIC's FIFO (prototype profile) */
+    uint32_t reserved;
 } dnet_emu_executor_t;
+
+/* A Request FIFO (5.6); head and tail count requests. */
+typedef struct {
+    _Atomic uint32_t head;
+    _Atomic uint32_t tail;
+    dnet_emu_request_t request[DNET_EMU_FIFO_DEPTH];
+} dnet_emu_fifo_t;
+
+/* Acceptor, executor and their FIFOs. */
+typedef struct {
+    _Alignas(DNET_EMU_LINE) _Atomic uint32_t holder; /* prototype profile: pid that works here; 0: free */
+    uint32_t acceptor;           /* dnet_emu_acceptor_state_t */
+    uint32_t turn;               /* 0: host FIFO next; 1: RC FIFO next */
+    dnet_emu_executor_t x;
+    dnet_emu_fifo_t host;
+    dnet_emu_fifo_t rc;
+    dnet_emu_request_t accepted; /* acceptor beyond NOP: decoded, not yet taken by the executor */
+} dnet_emu_wc_t;
 
 /* An aperture slot: host memory of the process that has this WID open. */
 typedef struct {
@@ -172,13 +186,19 @@ typedef struct {
     _Alignas(DNET_EMU_LINE) _Atomic int32_t owner; /* pid that has this WID open; 0: none */
     uint64_t probe;        /* virtual address, in the owner, of the header of this segment */
     /* Only the owner. */
-    _Alignas(DNET_EMU_LINE) dnet_emu_executor_t executor;
+    dnet_emu_wc_t wc;      /* of WID 0: of both WIDs, in the prototype profile */
+    uint32_t pending;      /* a kicked request waits to enter the FIFO (5.6) */
+    uint32_t copying;      /* the VL half of a copy has been executed, its VS half has not (6.8) */
+    dnet_emu_request_t pending_request;
+    dnet_emu_request_t copy;
     _Alignas(DNET_EMU_LINE) dnet_emu_aperture_t aperture[DNET_EMU_APERTURES];
     _Alignas(DNET_EMU_LINE) _Atomic uint64_t committed[DNET_EMU_GRANULES / 64];
 } dnet_emu_wid_t;
 
 typedef struct {
     dnet_emu_wid_t wid[DNET_PROCESSES_PER_NIC];
+    /* Prototype profile: whose packet reception waits for, {pid, LID} (section 8, 11.9); 0: none. */
+    _Alignas(DNET_EMU_LINE) _Atomic uint64_t stalled_by;
     _Alignas(DNET_EMU_LINE) _Atomic uint64_t event[DNET_EMU_EVENT_COUNT];
     _Alignas(DNET_EMU_LINE) uint16_t amt_address[DNET_EMU_AMT_ENTRIES];
 } dnet_emu_state_t;
@@ -197,6 +217,7 @@ typedef struct {
 /* The areas of one WID, as pointers into the segment. */
 typedef struct {
     dnet_emu_wid_t *state;
+    dnet_emu_wc_t *wc;
     uint8_t *ureg_store;
     uint8_t *ureg_load;
     uint8_t *ww;
@@ -228,9 +249,6 @@ struct dnet_emu_nic {
     uint16_t lid;
     const dnet_emu_swif_ops_t *swif;
     dnet_emu_route_t *route; /* DNET_EMU_PEERS of them, by CLID; NULL in a NIC only delivered to */
-#ifdef DNET_TIMING
-    dnet_emu_clocks_t clocks;
-#endif
 };
 
 /* The device handed to the host, and what the emulator keeps beside it. */
@@ -238,7 +256,6 @@ typedef struct {
     dnet_device_t dev; /* first: the host's pointer is this object's */
     dnet_emu_nic_t *nic;
     dnet_emu_areas_t *area;
-    dnet_emu_executor_t *executor;
 } dnet_emu_device_t;
 
 static inline void dnet_emu_event(const dnet_emu_nic_t *nic, dnet_emu_event_t event)
@@ -347,11 +364,12 @@ bool dnet_emu_flow_commit(const dnet_emu_nic_t *nic, unsigned wid, uint32_t inde
 void dnet_emu_wc_request(dnet_emu_device_t *d, uint64_t lower, bool to_pw);
 void dnet_emu_wc_run(dnet_device_t *dev);
 void dnet_emu_wc_reset(dnet_emu_nic_t *nic, unsigned wid);
+bool dnet_emu_wc_from_rc(dnet_emu_nic_t *nic, const dnet_emu_request_t *r);
 
 /* receive_controller.c */
+void dnet_emu_rc_cut_off(const dnet_emu_nic_t *nic);
 dnet_emu_result_t dnet_emu_rc_receive(dnet_emu_nic_t *nic, dnet_emu_packet_t *packet);
-void dnet_emu_rc_acquire(const dnet_emu_nic_t *nic, dnet_emu_wid_t *state);
-void dnet_emu_rc_release(dnet_emu_wid_t *state);
+void dnet_emu_acquire_slow(_Atomic uint32_t *holder, int32_t pid);
 dnet_emu_result_t dnet_emu_rc_no_room(const dnet_emu_nic_t *nic, unsigned wid,
                                       const dnet_emu_packet_t *packet, uint32_t bytes);
 void dnet_emu_rc_overflow(const dnet_emu_nic_t *nic, unsigned wid);
@@ -438,6 +456,46 @@ static inline bool dnet_emu_sodimm_commit(const dnet_emu_nic_t *nic, unsigned wi
                          1)))
         return true;
     return dnet_emu_sodimm_commit_slow(nic, wid, offset, len);
+}
+
+/* Take what one process at a time may hold; a holder that has died is succeeded.  Pairs with
+ * dnet_emu_release() of the holder before. */
+static inline void dnet_emu_acquire(_Atomic uint32_t *holder, int32_t pid)
+{
+    uint32_t nobody = 0;
+
+    if (DNET_EMU_UNLIKELY(!atomic_compare_exchange_strong_explicit(
+            holder, &nobody, (uint32_t) pid, memory_order_acquire, memory_order_relaxed)))
+        dnet_emu_acquire_slow(holder, pid);
+}
+
+static inline void dnet_emu_release(_Atomic uint32_t *holder)
+{
+    atomic_store_explicit(holder, 0, memory_order_release);
+}
+
+static inline void dnet_emu_rc_acquire(const dnet_emu_nic_t *nic, dnet_emu_wid_t *s)
+{
+    dnet_emu_acquire(&s->rc_holder, nic->pid);
+}
+
+static inline void dnet_emu_rc_release(dnet_emu_wid_t *s)
+{
+    dnet_emu_release(&s->rc_holder);
+}
+
+/* [nic 4.5] Change a field of Module State. */
+static inline void dnet_emu_module_state(const dnet_emu_nic_t *nic, unsigned wid, uint64_t mask,
+                                         uint64_t value)
+{
+    _Atomic uint64_t *at =
+        (_Atomic uint64_t *) (void *) (nic->area[wid].ureg_load + DNET_UREG_MODULE_STATE);
+    uint64_t old = atomic_load_explicit(at, memory_order_relaxed);
+
+    while ((old & mask) != value &&
+           !atomic_compare_exchange_weak_explicit(at, &old, (old & ~mask) | value,
+                                                  memory_order_release, memory_order_relaxed))
+        continue;
 }
 
 /* Wake the process of a WID if it sleeps.  The sleeper runs a barrier on every processor after it has set

@@ -49,7 +49,7 @@ static void read_sodimm(const dnet_emu_source_t *s, uint64_t at, uint8_t *to, ui
     memset(to + n, 0, bytes - n); /* what lies outside reads as 0 (6.1) */
 }
 
-/* [nic 6.0] Gather bytes [from, from + bytes) of the stream; elements outside the area read as 0. */
+/* [nic 6.0, OP-30] Gather bytes [from, from + bytes) of the stream; elements outside the area read as 0. */
 void dnet_emu_pu_read(const dnet_emu_source_t *s, uint64_t from, uint8_t *to, uint32_t bytes)
 {
     charge(s->nic, PU, 20 + bytes / 8);

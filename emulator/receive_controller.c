@@ -30,38 +30,23 @@ enum { /* RC_STATE (4.2) */
 
 /* ---- arbitration ---------------------------------------------------------------------------- */
 
-/* Somebody else delivers to this WID.  A holder that has died is succeeded. */
-DNET_EMU_COLD static void acquire_slow(const dnet_emu_nic_t *nic, dnet_emu_wid_t *s)
+/* Somebody else is there. */
+DNET_EMU_COLD void dnet_emu_acquire_slow(_Atomic uint32_t *holder, int32_t pid)
 {
     for (unsigned round = 1;; round++) {
-        uint32_t holder = atomic_load_explicit(&s->rc_holder, memory_order_relaxed);
+        unsigned phase = round % (SPINS_BEFORE_YIELD + YIELDS_BEFORE_CHECK);
+        uint32_t seen = atomic_load_explicit(holder, memory_order_relaxed);
 
-        if (holder == 0 || (round % (SPINS_BEFORE_YIELD + YIELDS_BEFORE_CHECK) == 0 &&
-                            dnet_emu_process_ended((int32_t) holder))) {
-            if (atomic_compare_exchange_strong_explicit(&s->rc_holder, &holder, (uint32_t) nic->pid,
+        if (seen == 0 || (phase == 0 && dnet_emu_process_ended((int32_t) seen))) {
+            if (atomic_compare_exchange_strong_explicit(holder, &seen, (uint32_t) pid,
                                                         memory_order_acquire, memory_order_relaxed))
                 return;
-        } else if (round % (SPINS_BEFORE_YIELD + YIELDS_BEFORE_CHECK) < SPINS_BEFORE_YIELD) {
+        } else if (phase < SPINS_BEFORE_YIELD) {
             __builtin_ia32_pause();
         } else {
             sched_yield();
         }
     }
-}
-
-/* Take the receive side of a WID.  Pairs with dnet_emu_rc_release() of the holder before. */
-inline void dnet_emu_rc_acquire(const dnet_emu_nic_t *nic, dnet_emu_wid_t *s)
-{
-    uint32_t free = 0;
-
-    if (DNET_EMU_UNLIKELY(!atomic_compare_exchange_strong_explicit(
-            &s->rc_holder, &free, (uint32_t) nic->pid, memory_order_acquire, memory_order_relaxed)))
-        acquire_slow(nic, s);
-}
-
-inline void dnet_emu_rc_release(dnet_emu_wid_t *s)
-{
-    atomic_store_explicit(&s->rc_holder, 0, memory_order_release);
 }
 
 DNET_EMU_COLD void dnet_emu_wake_slow(dnet_emu_wid_t *s)
@@ -90,6 +75,12 @@ DNET_EMU_COLD static dnet_emu_result_t malformed(const dnet_emu_nic_t *nic, unsi
             nic->area[w].state->rc_state = state;
     }
     return DNET_EMU_DELIVERED;
+}
+
+/* [nic 4.2, 7.1] A first line has come before the last one of the packet before. */
+void dnet_emu_rc_cut_off(const dnet_emu_nic_t *nic)
+{
+    (void) malformed(nic, RC_FIRST_LINE);
 }
 
 /* [nic 4.4, OP-13] A packet of another process group. */
@@ -189,7 +180,7 @@ static inline bool must_refuse(const dnet_emu_nic_t *nic, unsigned wid)
 
 /* ---- the packet types ----------------------------------------------------------------------- */
 
-/* [nic 9.3] IPUSH without LHS: append to the sender's ring. */
+/* [nic 6.5, 9.3] IPUSH without LHS: append to the sender's ring. */
 static dnet_emu_result_t receive_ring(const dnet_emu_nic_t *nic, unsigned wid,
                                       const dnet_emu_packet_t *packet, uint32_t *address_p)
 {
@@ -247,7 +238,7 @@ static inline dnet_emu_result_t receive_ipush(const dnet_emu_nic_t *nic, unsigne
     return result;
 }
 
-/* [nic 6.7] RVS family.  Data are placed before the receive side is taken: two senders may write at the
+/* [nic 6.7, 7.3] RVS family.  Data are placed before the receive side is taken: two senders may write at the
  * same time; only counting and the receive status, the last step (section 8), are one at a time. */
 static dnet_emu_result_t receive_rvs(const dnet_emu_nic_t *nic, unsigned wid,
                                      const dnet_emu_packet_t *packet)
@@ -289,7 +280,6 @@ static dnet_emu_result_t receive_rvl(dnet_emu_nic_t *nic, unsigned wid, dnet_emu
     if (must_refuse(nic, wid)) {
         result = refuse(nic, wid, packet);
     } else {
-        dnet_emu_publish(nic->area[wid].ureg_load + DNET_UREG_PACKET_COUNTER, ++s->packets);
         packet->service_nic = nic;
         packet->service = (dnet_emu_request_t){
             .lower = DNET_PUT(DNET_GET(h[0], PK_TYPE), RQ_OTYPE) |
@@ -307,22 +297,28 @@ static dnet_emu_result_t receive_rvl(dnet_emu_nic_t *nic, unsigned wid, dnet_emu
             .wid = (uint8_t) wid,
             .from_rc = 1,
         };
+        if (!nic->extended)
+            result = dnet_emu_wc_from_rc(nic, &packet->service) ? DNET_EMU_DELIVERED : DNET_EMU_STALLED;
+        if (result != DNET_EMU_STALLED)
+            dnet_emu_publish(nic->area[wid].ureg_load + DNET_UREG_PACKET_COUNTER, ++s->packets);
     }
     dnet_emu_rc_release(s);
     return result;
 }
 
-/* [nic 6.7, 7.4] One packet.  header_lines > 2 must agree with hflag; RVL has 3 or 4 lines and no data;
- * strided, list and aperture placement need the third line. */
-dnet_emu_result_t dnet_emu_rc_receive(dnet_emu_nic_t *nic, dnet_emu_packet_t *packet)
+/* [nic 6.7, 7.3, 7.4, 10.4, OP-23, OP-31, OP-39] One packet; lflag, not TYPE, decides about LHS and LLCM.
+ * header_lines > 2 must agree with hflag; RVL has 3 or 4 lines and no data; strided, list and aperture
+ * placement need the third line. */
+static inline dnet_emu_result_t receive(dnet_emu_nic_t *nic, dnet_emu_packet_t *packet)
 {
     uint64_t h = packet->header[0];
     unsigned wid = (unsigned) DNET_GET(h, PK_DWID);
     unsigned type = (unsigned) DNET_GET(h, PK_TYPE);
     bool hflag = DNET_GET(h, PK_HFLAG);
 
+    charge(nic, RC, (2u + packet->header_lines) * packet->packets); /* [nic 11.8] */
     if (DNET_EMU_UNLIKELY(DNET_GET(h, PK_PGID) != dnet_emu_pgid(nic, wid) && nic->pgid_check))
-        return foreign(nic);
+        return foreign(nic); /* [nic 2] */
     if (DNET_EMU_UNLIKELY(hflag != (packet->header_lines > 2)))
         return malformed(nic, RC_HEADER_LINES);
     switch (type >> 2) {
@@ -345,4 +341,37 @@ dnet_emu_result_t dnet_emu_rc_receive(dnet_emu_nic_t *nic, dnet_emu_packet_t *pa
     }
     dnet_emu_event(nic, DNET_EMU_DROP_STATE);
     return DNET_EMU_DELIVERED;
+}
+
+/* [nic 8, 11.9] Prototype profile: a packet without room stalls reception for the whole node, so nobody's
+ * packet passes it.  A sender that has died takes its packet with it. */
+static dnet_emu_result_t receive_in_line(dnet_emu_nic_t *nic, dnet_emu_packet_t *packet)
+{
+    _Atomic uint64_t *stalled_by = &nic->state->stalled_by;
+    uint64_t me = (uint64_t) packet->slid << 32 | (uint32_t) nic->pid;
+    uint64_t first = atomic_load_explicit(stalled_by, memory_order_acquire);
+    dnet_emu_result_t result;
+
+    if (first != 0 && first >> 32 != packet->slid && !dnet_emu_process_ended((int32_t) first))
+        return DNET_EMU_STALLED;
+    result = receive(nic, packet);
+    if (result == DNET_EMU_STALLED)
+        atomic_compare_exchange_strong_explicit(stalled_by, &first, me, memory_order_acq_rel,
+                                                memory_order_relaxed);
+    else if (first != 0)
+        atomic_compare_exchange_strong_explicit(stalled_by, &first, 0, memory_order_acq_rel,
+                                                memory_order_relaxed);
+    for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++)
+        dnet_emu_module_state(nic, w, 0x1full << 17,
+                              (nic->area[w].state->rc_state        ? 4ull
+                               : result == DNET_EMU_STALLED ? 2ull
+                                                            : 1ull) << 17);
+    return result;
+}
+
+dnet_emu_result_t dnet_emu_rc_receive(dnet_emu_nic_t *nic, dnet_emu_packet_t *packet)
+{
+    if (DNET_EMU_UNLIKELY(!nic->extended))
+        return receive_in_line(nic, packet);
+    return receive(nic, packet);
 }

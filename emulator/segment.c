@@ -27,7 +27,7 @@
 
 #define AREA_ALIGN (2u * 1024 * 1024)
 
-/* Offsets of the areas in the file; a function of the profile alone. */
+/* [nic 3, OP-51] [X.4] Offsets of the areas in the file; a function of the profile alone. */
 typedef struct {
     uint64_t state, sreg_store, sreg_load;
     struct {
@@ -48,6 +48,7 @@ typedef struct {
 static const profile_t profiles[] = {
     [DNET_PROFILE_PROTOTYPE] = { 2048, 32768, 64, 0, 0 },
     [DNET_PROFILE_EXTENDED] = { 2048, 32768, 1024, 16384, DNET_EMU_APERTURES },
+    [DNET_PROFILE_PROTOTYPE_FLOW] = { 2048, 32768, 64, 16384, 0 },
 };
 
 static uint64_t take(uint64_t *at, uint64_t bytes, uint64_t align)
@@ -201,7 +202,7 @@ dnet_status_t dnet_emu_reserve(dnet_device_t *dev, uint64_t offset, uint64_t len
     return status;
 }
 
-/* Bytes of SO-DIMM each WID owns (6.0): one module's capacity.  Bit 31 names apertures when there are
+/* [nic 6.0, OP-27] Bytes of SO-DIMM each WID owns: one module's capacity.  Bit 31 names apertures when there are
  * any, so an area then ends at 2 GB. */
 uint64_t dnet_emu_sodimm_area(const dnet_emu_nic_t *nic)
 {
@@ -228,6 +229,7 @@ static void set_areas(dnet_emu_nic_t *nic, const profile_t *p, const layout_t *l
         dnet_emu_areas_t *a = &nic->area[w];
 
         a->state = &nic->state->wid[w];
+        a->wc = &nic->state->wid[p == &profiles[DNET_PROFILE_EXTENDED] ? w : 0].wc;
         a->ureg_store = base + l->wid[w].ureg_store;
         a->ureg_load = base + l->wid[w].ureg_load;
         a->ww = base + l->wid[w].ww;
@@ -325,7 +327,7 @@ static dnet_status_t check_segment(int fd, const dnet_emu_locator_t *at, dnet_em
         dnet_error("NIC of process %d: descriptor %d is not that NIC", at->pid, at->fd);
         return DNET_ERR_FORMAT;
     }
-    if (header->version != DNET_EMU_VERSION || header->profile > DNET_PROFILE_EXTENDED) {
+    if (header->version != DNET_EMU_VERSION || header->profile > DNET_PROFILE_PROTOTYPE_FLOW) {
         dnet_error("NIC of process %d: version %u, this library has version %u", at->pid,
                    header->version, DNET_EMU_VERSION);
         return DNET_ERR_FORMAT;

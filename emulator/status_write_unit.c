@@ -61,7 +61,7 @@ bool dnet_emu_swu_full(const dnet_emu_nic_t *nic, unsigned wid)
     return next(&r) == r.head;
 }
 
-/* [nic 8] One entry: the request layout with changed meanings.  `address`: first address written. */
+/* [nic 8, OP-21] One entry: the request layout with changed meanings.  `address`: first address written. */
 void dnet_emu_swu_write(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_packet_t *packet,
                         uint32_t address)
 {
@@ -71,7 +71,8 @@ void dnet_emu_swu_write(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_
                                              : packet->data_bytes;
     uint8_t *entry = nic->area[wid].llcm + r.tail;
 
-    charge(nic, SWU, 3); /* NOP, WRITE1, WRITE2 (11.7) */
+    charge(nic, SWU, 3); /* [nic 11.7] NOP, WRITE1, WRITE2 */
+    charge(nic, RC, 1);  /* [nic 11.8] 4 in all, from RC's view */
     dnet_emu_poke(entry + 8, DNET_PUT(address, ST_ADDRESS));
     dnet_emu_publish(entry, DNET_PUT(DNET_GET(h, PK_TYPE), ST_TYPE) |
                                 DNET_PUT(DNET_GET(h, PK_DTYPE), RQ_DTYPE) |

@@ -42,7 +42,7 @@ bool dnet_emu_wu_append(const dnet_emu_nic_t *nic, unsigned wid, dnet_emu_ring_t
     uint32_t n1 = ring->size - at < bytes ? ring->size - at : bytes;
     bool ok = true;
 
-    charge(nic, WU, 11 + n8 / 8); /* 11.8: ring, address, right, write */
+    charge(nic, WU, 16 + n8 / 8 - 1); /* [nic 11.8] ring 4, address 2, data 2, right 2, write 6 */
     if (n1 > 0) {
         if (!dnet_emu_sodimm_commit(nic, wid, (uint64_t) ring->start + at, n1))
             return false;
@@ -165,7 +165,7 @@ static uint64_t list_entry(const dnet_emu_nic_t *nic, unsigned wid, uint32_t lis
     return entry;
 }
 
-/* [nic 6.2, 6.3] Place data by access mode.  False: some of it passed the end of the target. */
+/* [nic 6.2, 6.3, OP-29, OP-30] Place data by access mode.  False: some of it passed the end of the target. */
 static bool scatter(place_t *p, unsigned access, uint32_t offset, uint32_t stride_or_list,
                     uint32_t element, uint32_t bytes, const dnet_emu_packet_t *data)
 {
@@ -195,7 +195,7 @@ bool dnet_emu_wu_scatter(const dnet_emu_nic_t *nic, unsigned wid, unsigned acces
     place_t p = place_in(nic, wid, TARGET_SODIMM);
     bool fits = scatter(&p, access, offset, stride_or_list, element, bytes, data);
 
-    charge(nic, WU, 10 + bytes / 8);
+    charge(nic, WU, 12 + bytes / 8);
     *failed_p = p.failed;
     return fits;
 }
@@ -229,7 +229,7 @@ static dnet_emu_result_t place_aperture(const dnet_emu_nic_t *nic, unsigned wid,
     return ok ? DNET_EMU_DELIVERED : DNET_EMU_UNREACHABLE;
 }
 
-/* [nic 6.7] RVS, RVSS, RVSI: the data of one packet go where its header says. */
+/* [nic 6.7, OP-55] RVS, RVSS, RVSI: the data of one packet go where its header says. */
 dnet_emu_result_t dnet_emu_wu_place(const dnet_emu_nic_t *nic, unsigned wid,
                                     const dnet_emu_packet_t *packet)
 {
@@ -241,7 +241,10 @@ dnet_emu_result_t dnet_emu_wu_place(const dnet_emu_nic_t *nic, unsigned wid,
                                             : TARGET_SODIMM;
     place_t p;
 
-    charge(nic, WU, 10 + packet->data_bytes / 8);
+    /* [nic 11.8] address 2, data 2, right 2, write 6; a line more, a clock more; no right and no SO-DIMM
+     * for the Prefetch Window */
+    charge(nic, WU, (kind == TARGET_PW ? 6u : 12u) * packet->packets +
+                        (packet->data_bytes > 8 ? (packet->data_bytes - 1) / 8 : 0));
     if (kind == TARGET_SODIMM && dnet_emu_is_aperture(nic, offset))
         return place_aperture(nic, wid, packet);
     if (kind == TARGET_SODIMM && !dnet_emu_sodimm_ready(nic)) {

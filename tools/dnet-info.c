@@ -48,6 +48,11 @@ static void heading(const printer_t *p, const char *text)
         printf("%s\n", text);
 }
 
+static bool extended(const dnet_options_t *o)
+{
+    return o->profile == 1;
+}
+
 static unsigned processors(void)
 {
     cpu_set_t cpus;
@@ -56,7 +61,7 @@ static unsigned processors(void)
 
 static dnet_status_t show_nic(printer_t *p, const dnet_options_t *o)
 {
-    dnet_emu_config_t config = {.profile = (dnet_profile_t) o->profile, .lid = 1};
+    dnet_emu_config_t config = {.profile = extended(o) ? DNET_PROFILE_EXTENDED : DNET_PROFILE_PROTOTYPE_FLOW, .lid = 1};
     dnet_emu_nic_t *nic;
     dnet_device_t *dev;
     dnet_status_t status = dnet_emu_create(&config, &nic);
@@ -69,7 +74,7 @@ static dnet_status_t show_nic(printer_t *p, const dnet_options_t *o)
     }
     const dnet_geometry_t *g = &dev->geometry;
     heading(p, "NIC");
-    fact(p, "profile", "profile", o->profile == DNET_PROFILE_EXTENDED ? "extended" : "prototype", "");
+    fact(p, "profile", "profile", extended(o) ? "extended" : "prototype with a flow ring", "");
     number(p, "processes_per_nic", "processes per NIC", DNET_PROCESSES_PER_NIC, "");
     number(p, "nics_max", "NICs per job", DNET_NODES_MAX, "");
     number(p, "processes_max", "processes per job", DNET_NODES_MAX * DNET_PROCESSES_PER_NIC, "");
@@ -87,15 +92,14 @@ static dnet_status_t show_nic(printer_t *p, const dnet_options_t *o)
 
 static void show_paths(printer_t *p, const dnet_options_t *o)
 {
-    bool extended = o->profile == DNET_PROFILE_EXTENDED;
-    uint64_t packet = extended ? DNET_NIC_PACKET_DATA_MAX : DNET_NIC_BOTF_DATA_MAX;
+    uint64_t packet = extended(o) ? DNET_NIC_PACKET_DATA_MAX : DNET_NIC_BOTF_DATA_MAX;
     heading(p, "How a message travels, by its length");
     number(p, "limit_entry", "BOTF, one LH entry: up to", DNET_LH_DATA_BYTES, "bytes");
     number(p, "limit_botf", "BOTF, entry and IPUSH ring: up to", DNET_NIC_BOTF_DATA_MAX, "bytes");
     number(p, "limit_packet", "one IPUSH packet with LHSv2: up to",
            packet < o->eager_limit ? packet : o->eager_limit, "bytes");
     number(p, "limit_eager", "several packets: up to", o->eager_limit, "bytes");
-    number(p, "direct_from", "RVS into the receive buffer: from", o->direct_limit, "bytes");
+    number(p, "split_from", "RVS and RVL, one half each: from", o->split_limit, "bytes");
 }
 
 static void show_flow_control(printer_t *p, const dnet_options_t *o)

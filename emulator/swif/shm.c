@@ -33,18 +33,28 @@ DNET_EMU_COLD static dnet_emu_nic_t *peer_attach(dnet_emu_nic_t *via, uint16_t d
     }
     /* Only the owner's own reserve call needs the descriptor; thousands of peers must not hold one each. */
     dnet_emu_close_descriptor(route->nic);
+    dnet_emu_segment_protect(route->nic);
     return route->nic;
+}
+
+static inline dnet_emu_nic_t *peer(dnet_emu_nic_t *via, uint16_t lid)
+{
+    uint16_t clid = dnet_lid_to_clid(lid);
+
+    if (DNET_EMU_LIKELY(via->route && dnet_clid_to_lid(clid) == lid && via->route[clid].nic))
+        return lid <= DNET_LID_UNICAST_LAST ? via->route[clid].nic : NULL;
+    return peer_attach(via, lid);
+}
+
+dnet_emu_nic_t *dnet_emu_swif_peer(dnet_emu_nic_t *via, uint16_t lid)
+{
+    return peer(via, lid);
 }
 
 static dnet_emu_result_t shm_send(dnet_emu_nic_t *via, uint16_t dlid, dnet_emu_packet_t *packet)
 {
-    uint16_t clid = dnet_lid_to_clid(dlid);
-    dnet_emu_nic_t *nic;
+    dnet_emu_nic_t *nic = peer(via, dlid);
 
-    if (DNET_EMU_UNLIKELY(!via->route || dnet_clid_to_lid(clid) != dlid || dlid > DNET_LID_UNICAST_LAST))
-        nic = peer_attach(via, dlid);
-    else if (DNET_EMU_UNLIKELY(!(nic = via->route[clid].nic)))
-        nic = peer_attach(via, dlid);
     if (DNET_EMU_UNLIKELY(!nic))
         return DNET_EMU_UNREACHABLE;
     return dnet_emu_rc_receive(nic, packet);

@@ -14,6 +14,9 @@ struct dnet_emu_swif_ops {
     dnet_emu_result_t (*send)(dnet_emu_nic_t *via, uint16_t dlid, dnet_emu_packet_t *packet);
 };
 
+/** The NIC that has a LID, mapped if need be; NULL: none, or it is gone. */
+dnet_emu_nic_t *dnet_emu_swif_peer(dnet_emu_nic_t *via, uint16_t lid);
+
 extern const dnet_emu_swif_ops_t dnet_emu_swif_shm;
 
 #endif

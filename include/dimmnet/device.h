@@ -60,7 +60,7 @@ typedef struct {
 struct dnet_device {
     const dnet_device_ops_t *ops;
     uint8_t *ww;                    /* Write Windows, store only */
-    const uint8_t *pw;              /* Prefetch Windows, load only */
+    const uint8_t *pw;              /* Prefetch Windows, load only [nic OP-53] */
     uint8_t *llcm;                  /* load and store, any size */
     const dnet_lh_entry_t *lh;      /* LH Buffer, load only */
     uint8_t *ureg_store;            /* User Register page */

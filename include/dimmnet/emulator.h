@@ -16,6 +16,7 @@
 typedef enum {
     DNET_PROFILE_PROTOTYPE, /* exactly the data sheet's sizes and rules */
     DNET_PROFILE_EXTENDED,  /* same formats and rules; larger rings, apertures, flow ring */
+    DNET_PROFILE_PROTOTYPE_FLOW, /* the prototype with a flow ring: what messages need of it */
 } dnet_profile_t;
 
 typedef struct dnet_emu_nic dnet_emu_nic_t;
@@ -23,7 +24,7 @@ typedef struct dnet_emu_nic dnet_emu_nic_t;
 typedef struct {
     dnet_profile_t profile;
     uint16_t lid;         /* what the Subnet Manager assigned; shown in SMA LID */
-    bool start_paused;    /* extended: both WIDs stop their senders until their process sets Flow Mode */
+    bool start_paused;    /* with a flow ring: both WIDs stop their senders until their process sets Flow Mode */
     bool no_pgid_check;   /* receivers accept every PGID (OP-13) */
     bool strict_swid;     /* BOTF images get their SWID from the register page used (OP-14) */
     bool rc_skip_errors;  /* RC goes on at the next first line after an error (OP-42) */
@@ -81,6 +82,31 @@ dnet_status_t dnet_emu_route(dnet_emu_nic_t *nic, const dnet_emu_locator_t *loca
  * @return DNET_OK; DNET_ERR_NO_MEMORY (logged with bytes needed and available)
  */
 dnet_status_t dnet_emu_reserve(dnet_device_t *dev, uint64_t offset, uint64_t len);
+
+/** A line as it crosses the switch interface: 66 bits (7.1). */
+typedef struct {
+    uint64_t content;
+    uint8_t id; /* dnet_line_t */
+} dnet_emu_line_t;
+
+/**
+ * Hand lines to a NIC's Receive Controller as if its switch interface had received them: any sequence of
+ * identifiers and contents, however wrong.  For tests, fuzzing and replay of captures.
+ *
+ * @param slid  LID the lines come from; RVLs are answered to it by the routes of `nic`
+ */
+void dnet_emu_inject(dnet_emu_nic_t *nic, uint16_t slid, const dnet_emu_line_t *lines, unsigned count);
+
+/** Events no register of the data sheet shows, counted since the NIC was made. */
+typedef enum {
+#define DNET_EMU_EVENT(name, clause, text) DNET_EMU_##name,
+#include "dimmnet/events.def"
+#undef DNET_EMU_EVENT
+    DNET_EMU_EVENT_COUNT,
+} dnet_emu_event_t;
+
+/** Count of an event of a NIC. */
+uint64_t dnet_emu_events(const dnet_emu_nic_t *nic, dnet_emu_event_t event);
 
 /**
  * Has the process of that WID ended without closing its device?  Only NICs this process has exchanged

@@ -65,6 +65,7 @@ static void print_op(FILE *out, const dnet_op_t *op)
         [DNET_OP_ANSWER_WAIT] = "waits for the receive to be posted (rendezvous)",
         [DNET_OP_DIRECT] = "rendezvous, waits for room in the status ring",
         [DNET_OP_STAGED] = "rendezvous, chunks under way",
+        [DNET_OP_REAR_WAIT] = "rendezvous, waits until the receiver has fetched its half",
     };
     fprintf(out, "  send to rank %" PRIu32 ": ", op->peer);
     print_envelope(out, op->envelope, DNET_MATCH_BITS);
@@ -80,9 +81,7 @@ void dnet_ep_dump(dnet_ep_t *ep, FILE *out)
             ep->queued_peers, ep->receiver.stopped.count);
     for (uint32_t r = 0; ep->queued_peers && r < ep->size; r++)
         if (ep->peers[r].queue)
-            fprintf(out, "  queue for rank %" PRIu32 ": %s\n", r,
-                    !dnet_fc_sender_may_send(&ep->peers[r].queue->sender) ? "stopped, waits for its resend request"
-                                                : "held by the own NIC");
+            fprintf(out, "  stopped by rank %" PRIu32 ", wait for its resend request\n", r);
     dnet_match_walk(&ep->match, print_item, out);
     for (uint32_t i = 0; i < ep->ops_cap; i++)
         if (ep->ops[i]->state != DNET_OP_FREE)

@@ -38,10 +38,14 @@ static uint64_t host_id(void)
     return h;
 }
 
+static dnet_profile_t profile_of(const dnet_ep_t *ep)
+{
+    return ep->options.profile == 0 ? DNET_PROFILE_PROTOTYPE_FLOW : DNET_PROFILE_EXTENDED;
+}
+
 static void apply_limits(dnet_ep_t *ep)
 {
-    bool extended = ep->options.profile == DNET_PROFILE_EXTENDED;
-    ep->packet_data = extended ? DNET_NIC_PACKET_DATA_MAX : DNET_NIC_BOTF_DATA_MAX;
+    ep->packet_data = profile_of(ep) == DNET_PROFILE_EXTENDED ? DNET_NIC_PACKET_DATA_MAX : DNET_NIC_BOTF_DATA_MAX;
     ep->eager_limit = (uint32_t) ep->options.eager_limit;
     ep->chunk_bytes = (uint32_t) ep->options.chunk_bytes;
     ep->chunks = (uint32_t) ep->options.chunks;
@@ -58,7 +62,7 @@ static dnet_status_t make_nic(dnet_ep_t *ep)
     if (ep->rank % DNET_PROCESSES_PER_NIC)
         return DNET_OK;
     dnet_emu_config_t config = {
-        .profile = (dnet_profile_t) ep->options.profile,
+        .profile = profile_of(ep),
         .lid = dnet_nic_target_lid(dnet_rank_target(ep->rank)),
         .start_paused = true,
     };
@@ -174,14 +178,9 @@ dnet_status_t dnet_ep_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses)
         status = dnet_nic_start(&ep->nic, ep->dev, (uint32_t) ep->options.ring_bytes);
     if (status == DNET_OK)
         status = dnet_flow_start(ep);
-    if (status != DNET_OK)
-        return status;
-    dnet_nic_target_t own = dnet_rank_target(ep->rank);
-    ep->direct_works = ep->dev->geometry.aperture_slots > 1 &&
-                       dnet_emu_can_copy_direct(ep->emu, dnet_nic_target_lid(own),
-                                                dnet_nic_target_wid(own) ^ 1u);
-    dnet_dump_arm();
-    return DNET_OK;
+    if (status == DNET_OK)
+        dnet_dump_arm();
+    return status;
 }
 
 bool dnet_ep_busy(const dnet_ep_t *ep)

@@ -27,8 +27,8 @@
 
 typedef struct dnet_ep dnet_ep_t;
 
-/** Largest header of an active message, bytes. */
-#define DNET_EP_AM_HEADER_MAX 1024u
+/** Largest header of an active message, bytes: what one Write Window holds beside envelope and head. */
+#define DNET_EP_AM_HEADER_MAX 464u
 /** Tag bits an application may use; bit 31 of the envelope's Tag belongs to the endpoint. */
 #define DNET_EP_TAG_BITS 31u
 #define DNET_EP_RANK_MAX ((1u << DNET_LH_RANK_WIDTH) - 1)

@@ -21,6 +21,7 @@
 #define DNET_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define DNET_COLD __attribute__((cold, noinline))
 
+
 /* Bit 31 of the Tag: a dnet_ep_head_t stands before the data (docs/protocol.md 3). */
 #define DNET_EP_HEADED (1ull << 31)
 
@@ -43,12 +44,15 @@ typedef struct {
     uint16_t id;      /* +2  active message id */
     uint32_t rank;    /* +4  sender's rank in the job */
     uint32_t op;      /* +8  operation the packet belongs to, named by the process that started it */
-    uint32_t arg;     /* +12 ANSWER: address; AM: header bytes; FIRST, MORE: 0 */
+    uint32_t arg;     /* +12 REQUEST: address of the rear half, or 0; ANSWER: address; AM: header bytes */
     uint64_t length;  /* +16 bytes of the whole message; ANSWER: bytes to send */
 } dnet_ep_head_t;
 _Static_assert(sizeof(dnet_ep_head_t) == 24, "head layout");
+_Static_assert(sizeof(dnet_ep_head_t) + DNET_EP_AM_HEADER_MAX <= DNET_NIC_BOTF_DATA_MAX,
+               "a head and an active message's header fit one window");
 
 #define DNET_ANSWER_STAGED 1u /* data go through SO-DIMM in chunks; else straight to an aperture */
+#define DNET_ANSWER_SPLIT 2u  /* the receiver fetches the rear half itself, and acknowledges it */
 
 /* Follows the head of a staged ANSWER. */
 typedef struct {
@@ -65,6 +69,7 @@ typedef enum {
     DNET_OP_ANSWER_WAIT, /* REQUEST sent; waits for ANSWER */
     DNET_OP_DIRECT,   /* answered: one RVS to an aperture */
     DNET_OP_STAGED,   /* answered: chunks by RVS into SO-DIMM */
+    DNET_OP_REAR_WAIT, /* own half is out; waits until the receiver has fetched the other */
 } dnet_op_state_t;
 
 typedef struct dnet_op dnet_op_t;
@@ -83,17 +88,18 @@ struct dnet_op {
     uint8_t *owned;   /* freed at the end: a copy of data or of an active message's header */
     uint32_t header_len;         /* active messages: bytes of `owned` before the data */
     /* Rendezvous. */
+    uint32_t rear_slot; /* own aperture that offers the rear half; 0: none */
+    bool rear_due;    /* the receiver still fetches the rear half */
     uint32_t place;   /* address at the receiver */
     uint32_t word;    /* LLCM word in which the receiver counts chunks it has taken */
     uint64_t put;     /* chunks sent */
-    bool count_due;   /* the receiver has not been told of the last one */
 };
 
-/* A peer that was stopped or has messages waiting. */
+/* A peer that has stopped this process, and what waits for it. */
 typedef struct dnet_queue dnet_queue_t;
 struct dnet_queue {
     dnet_op_t *head, *tail;
-    dnet_queue_t *next; /* free list, or list of queues to try again (no stop, NIC behind) */
+    dnet_queue_t *next; /* free list */
     uint32_t peer;
     dnet_fc_sender_t sender;
 };
@@ -119,6 +125,7 @@ struct dnet_ep_message {
     bool sync;
     uint32_t rank; /* sender's rank in the job */
     uint32_t op;   /* sender's operation */
+    uint32_t rear; /* REQUEST: as in the head */
     size_t len;
     size_t got;
     dnet_ep_request_t *req; /* PARTIAL: the receive that has claimed it */
@@ -139,11 +146,18 @@ struct dnet_assembly {
     uint64_t envelope;
 };
 
+/* Where the rear half of a message begins: both sides know it from the length alone. */
+static inline size_t dnet_split_at(size_t len)
+{
+    return len / 2 & ~(size_t) 4095;
+}
+
 /* The receiving side of a rendezvous. */
 typedef struct dnet_landing dnet_landing_t;
 struct dnet_landing {
     dnet_landing_t *next; /* waiting for room to land */
     uint32_t rank, op;    /* sender's */
+    uint32_t rear;        /* sender's aperture with the rear half; 0: all comes by RVS */
     uint8_t *buf;
     size_t len;           /* bytes that will come */
     size_t got;
@@ -158,8 +172,8 @@ struct dnet_landing {
     bool staged;
     uint32_t place;  /* aperture slot, or index of the staging area */
     uint64_t taken;  /* chunks copied out */
+    dnet_status_t status; /* of fetching the rear half */
     uint32_t credit_word; /* sender's LLCM word for taken chunks; known from the first count */
-    bool credit_due; /* the last count of taken chunks is not sent yet */
 };
 
 #define DNET_STAGING_AREAS 4u
@@ -174,7 +188,7 @@ struct dnet_ep {
     uint32_t packet_data;  /* data bytes of one packet */
     uint32_t eager_limit;
     uint32_t chunk_bytes, chunks;
-    bool direct_works;
+    enum { DNET_DIRECT_UNTRIED, DNET_DIRECT_WORKS, DNET_DIRECT_FAILS } direct;
     /* Sending. */
     dnet_op_t **ops;       /* by index */
     uint32_t ops_cap;
@@ -182,7 +196,6 @@ struct dnet_ep {
     uint32_t ops_active;
     dnet_op_t *staged;     /* sends whose chunks are under way, oldest first */
     dnet_queue_t *queues_free;
-    dnet_queue_t *retry;   /* queues held up by the own NIC, not by the peer */
     uint32_t queued_peers;
     uint64_t words_used[DNET_NIC_WORDS / 64];
     /* Receiving. */
@@ -190,7 +203,9 @@ struct dnet_ep {
     dnet_assembly_t *assemblies_free;
     dnet_ep_message_t *messages_free; /* blocks of DNET_MESSAGE_SMALL bytes */
     uint64_t unexpected_bytes;
-    dnet_landing_t *landing_slot[DNET_APERTURES_MAX]; /* by aperture slot */
+    /* By aperture slot: the receive that lands there, or the send that offers its rear half. */
+    dnet_landing_t *landing_slot[DNET_APERTURES_MAX];
+    dnet_op_t *offer_slot[DNET_APERTURES_MAX];
     dnet_landing_t *landing_area[DNET_STAGING_AREAS];
     dnet_landing_t *landing_wait, **landing_wait_tail;
     uint32_t landings_staged;
@@ -203,7 +218,10 @@ struct dnet_ep {
     /* Progress. */
     bool in_progress;
     uint32_t idle;
-    uint64_t idle_since_ns, last_poll_ns, last_check_ns;
+    uint32_t yields;
+    uint64_t looked_ns;     /* last look at the clock while idle; 0: not idle */
+    uint64_t idle_since_ns;
+    uint64_t checked_ns;    /* last look at the peers */
     bool oversubscribed;
     bool impatient; /* the caller does its own waiting */
     uint32_t check_next;
@@ -220,6 +238,7 @@ struct dnet_ep {
 /* send.c */
 dnet_status_t dnet_op_new(dnet_ep_t *ep, uint32_t peer, dnet_op_t **op_p);
 dnet_op_t *dnet_op_find(dnet_ep_t *ep, uint32_t id);
+void dnet_op_acknowledged(dnet_ep_t *ep, dnet_op_t *op);
 void dnet_op_finish(dnet_ep_t *ep, dnet_op_t *op, dnet_status_t status);
 /**
  * Send what the op has to send, or queue it behind what waits for the peer.
@@ -232,10 +251,10 @@ dnet_status_t dnet_send_head(dnet_ep_t *ep, uint32_t peer, const dnet_ep_head_t 
                              const dnet_ep_staging_t *staging);
 /** The peer grants: send what waits for it, the stopped packet first. */
 void dnet_queue_resume(dnet_ep_t *ep, uint32_t peer);
-bool dnet_queues_retry(dnet_ep_t *ep);
 
 /* receive.c */
 bool dnet_receive_round(dnet_ep_t *ep);
+void dnet_send_ack(dnet_ep_t *ep, uint32_t rank, uint32_t op);
 void dnet_count_received(dnet_ep_t *ep, size_t len);
 /** Fill in the results of a receive that has been matched by a message of `sent` bytes. */
 void dnet_request_result(dnet_ep_request_t *req, uint64_t envelope, size_t sent);
@@ -246,6 +265,10 @@ static inline dnet_status_t dnet_request_status(const dnet_ep_request_t *req)
 }
 
 /* rendezvous.c */
+/** Offer the rear half of a message for fetching.  @return its address; 0: not offered */
+uint32_t dnet_rendezvous_offer(dnet_ep_t *ep, dnet_op_t *op);
+/** Close what dnet_rendezvous_offer() has opened. */
+void dnet_rendezvous_withdraw(dnet_ep_t *ep, dnet_op_t *op);
 void dnet_rendezvous_request(dnet_ep_t *ep, const dnet_ep_head_t *head, uint64_t envelope,
                              dnet_ep_request_t *req);
 void dnet_rendezvous_am(dnet_ep_t *ep, const dnet_ep_head_t *head, const uint8_t *header);

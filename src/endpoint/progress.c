@@ -9,10 +9,13 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* A pause longer than this between two rounds means that the caller computes in between. */
-#define QUICK_SUCCESSION_NS 20000u
-#define CLOCK_EVERY 32u        /* idle rounds between two looks at the clock */
-#define YIELDS_BEFORE_SLEEP 16u
+/* Idle rounds between two looks at the clock: each, where ranks outnumber processors. */
+#define CLOCK_EVERY 256u
+/* A longer time between two looks means that the caller computes between its calls. */
+#define PAUSE_NS 5000000u
+#define PAUSE_OVERSUBSCRIBED_NS 50000u
+#define ROUNDS_BEFORE_YIELD 2u
+#define YIELDS_BEFORE_SLEEP 512u
 #define SLEEP_US 1000u
 #define CHECK_EVERY_NS 50000000u /* a look at the peers' lives */
 
@@ -30,8 +33,6 @@ static bool round_once(dnet_ep_t *ep)
         did |= dnet_flow_round(ep);
     if (ep->staged || ep->landings_staged || dnet_nic_status_waiting(&ep->nic))
         did |= dnet_rendezvous_round(ep);
-    if (DNET_UNLIKELY(ep->retry != NULL))
-        did |= dnet_queues_retry(ep);
     return did;
 }
 
@@ -39,7 +40,7 @@ static bool still_idle(void *arg)
 {
     dnet_ep_t *ep = arg;
     return !dnet_nic_lh_next(&ep->nic) && !dnet_nic_flow_waiting(&ep->nic) &&
-           !dnet_rendezvous_waiting(ep) && !ep->retry;
+           !dnet_rendezvous_waiting(ep);
 }
 
 /* Has a peer that we have dealt with ended without leaving?  A few peers are looked at each time. */
@@ -60,30 +61,37 @@ static dnet_status_t check_peers(dnet_ep_t *ep)
     return DNET_OK;
 }
 
+static dnet_status_t sleep_once(dnet_ep_t *ep)
+{
+    ep->counters.sleeps++;
+    ep->dev->ops->sleep(ep->dev, SLEEP_US, still_idle, ep);
+    ep->looked_ns = dnet_clock_ns();
+    if (ep->looked_ns - ep->checked_ns < CHECK_EVERY_NS)
+        return DNET_OK;
+    ep->checked_ns = ep->looked_ns;
+    return check_peers(ep);
+}
+
+/* Poll for a while, then give the time slice away, then sleep. */
 static DNET_COLD dnet_status_t idle_round(dnet_ep_t *ep)
 {
     uint64_t now = dnet_clock_ns();
-    if (now - ep->last_poll_ns > QUICK_SUCCESSION_NS * CLOCK_EVERY) {
-        ep->last_poll_ns = ep->idle_since_ns = now; /* the caller computes; do not slow it down */
-        ep->idle = 1;
+    if (DNET_UNLIKELY(dnet_dump_wanted()))
+        dnet_dump_now(ep);
+    if (ep->looked_ns == 0 ||
+        now - ep->looked_ns > (ep->oversubscribed ? PAUSE_OVERSUBSCRIBED_NS : PAUSE_NS)) {
+        ep->looked_ns = ep->idle_since_ns = now;
+        ep->yields = 0;
         return DNET_OK;
     }
-    ep->last_poll_ns = now;
-    uint64_t spin_ns = ep->oversubscribed ? 0 : ep->options.spin_us * 1000;
-    if (now - ep->idle_since_ns < spin_ns)
+    ep->looked_ns = now;
+    if (!ep->oversubscribed && now - ep->idle_since_ns < ep->options.spin_us * 1000)
         return DNET_OK;
-    if (ep->idle < (YIELDS_BEFORE_SLEEP + 1) * CLOCK_EVERY ||
-        (!ep->oversubscribed && now - ep->idle_since_ns < 4 * spin_ns)) {
-        sched_yield();
-        return DNET_OK;
-    }
-    ep->counters.sleeps++;
-    ep->dev->ops->sleep(ep->dev, SLEEP_US, still_idle, ep);
-    ep->last_poll_ns = dnet_clock_ns();
-    if (ep->last_poll_ns - ep->last_check_ns < CHECK_EVERY_NS)
-        return DNET_OK;
-    ep->last_check_ns = ep->last_poll_ns;
-    return check_peers(ep);
+    if (ep->yields++ >= YIELDS_BEFORE_SLEEP)
+        return sleep_once(ep);
+    sched_yield();
+    ep->looked_ns = dnet_clock_ns();
+    return DNET_OK;
 }
 
 dnet_status_t dnet_ep_progress(dnet_ep_t *ep, bool *did_p)
@@ -93,18 +101,19 @@ dnet_status_t dnet_ep_progress(dnet_ep_t *ep, bool *did_p)
     ep->in_progress = true;
     bool did = round_once(ep);
     ep->in_progress = false;
-    if (DNET_UNLIKELY(dnet_dump_wanted()))
-        dnet_dump_now(ep);
     if (did) {
         *did_p = true;
         ep->idle = 0;
+        ep->looked_ns = 0;
         return DNET_OK;
     }
-    if (ep->impatient)
+    ep->idle++;
+    if (ep->impatient) {
+        if (ep->idle % CLOCK_EVERY == 0 && dnet_dump_wanted())
+            dnet_dump_now(ep);
         return DNET_OK;
-    if (DNET_LIKELY(++ep->idle % CLOCK_EVERY != 0 && !(ep->oversubscribed && ep->idle > 2)))
+    }
+    if (DNET_LIKELY(ep->oversubscribed ? ep->idle <= ROUNDS_BEFORE_YIELD : ep->idle % CLOCK_EVERY))
         return DNET_OK;
-    if (ep->idle == CLOCK_EVERY || (ep->oversubscribed && ep->idle == 3))
-        ep->idle_since_ns = ep->last_poll_ns = dnet_clock_ns();
     return idle_round(ep);
 }

@@ -75,11 +75,11 @@ static void message_free(dnet_ep_t *ep, dnet_ep_message_t *m)
     }
 }
 
-static void send_ack(dnet_ep_t *ep, uint32_t rank, uint32_t op)
+void dnet_send_ack(dnet_ep_t *ep, uint32_t rank, uint32_t op)
 {
     dnet_ep_head_t ack = {.type = DNET_HEAD_ACK, .rank = ep->rank, .op = op};
     if (dnet_send_head(ep, rank, &ack, NULL) != DNET_OK)
-        dnet_error("no memory to acknowledge a synchronous send of rank %u", rank);
+        dnet_error("no memory to acknowledge a message of rank %u", rank);
 }
 
 void dnet_count_received(dnet_ep_t *ep, size_t len)
@@ -126,7 +126,7 @@ static inline void receive_whole(dnet_ep_t *ep, const dnet_lh_entry_t *entry, ui
         copy_out(ep, entry, from, req->buf, req->len_bytes);
     dnet_count_received(ep, len);
     if (head)
-        send_ack(ep, head->rank, head->op);
+        dnet_send_ack(ep, head->rank, head->op);
     req->complete(req, dnet_request_status(req));
 }
 
@@ -228,6 +228,7 @@ static void receive_request(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const d
     m->len = head->length;
     m->rank = head->rank;
     m->op = head->op;
+    m->rear = head->arg;
     dnet_match_keep(&ep->match, &m->match);
 }
 
@@ -295,8 +296,8 @@ static void receive_headed(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
         }
         case DNET_HEAD_ACK: {
             dnet_op_t *op = dnet_op_find(ep, head.op);
-            if (op && op->state == DNET_OP_ACK_WAIT)
-                dnet_op_finish(ep, op, DNET_OK);
+            if (op && op->peer == head.rank)
+                dnet_op_acknowledged(ep, op);
             else
                 malformed(entry, "acknowledges nothing");
             return;
@@ -336,14 +337,14 @@ static dnet_status_t deliver(dnet_ep_t *ep, dnet_ep_message_t *m, dnet_ep_reques
             memcpy(req->buf, m->data, req->len_bytes);
             dnet_count_received(ep, m->len);
             if (m->sync)
-                send_ack(ep, m->rank, m->op);
+                dnet_send_ack(ep, m->rank, m->op);
             message_free(ep, m);
             return dnet_request_status(req);
         case DNET_MESSAGE_PARTIAL:
             m->req = req;
             return DNET_IN_PROGRESS;
         case DNET_MESSAGE_REQUEST: {
-            dnet_ep_head_t head = {.rank = m->rank, .op = m->op, .length = m->len};
+            dnet_ep_head_t head = {.rank = m->rank, .op = m->op, .arg = m->rear, .length = m->len};
             uint64_t envelope = m->match.envelope;
             message_free(ep, m);
             dnet_rendezvous_request(ep, &head, envelope, req);

@@ -5,7 +5,9 @@
  * the receive.
  *
  * Two ways to land:
- *   direct  one RVS into an aperture opened for the receive buffer: a single copy
+ *   direct  one RVS into an aperture opened for the receive buffer: a single copy.  From
+ *           DIMMNET_SPLIT_LIMIT on the receiver fetches the rear half by RVL while the sender stores the
+ *           front half, so that both processors copy
  *   staged  RVS in chunks into an area of the receiver's SO-DIMM, which the receiver empties at the same
  *           time.  Each side counts its chunks in an LLCM word of the other side.
  */
@@ -32,18 +34,25 @@ static uint32_t area_offset(const dnet_ep_t *ep, uint32_t area)
 
 /* ------------------------------------------------------------------ receiver: start */
 
-static bool find_aperture(dnet_ep_t *ep, dnet_landing_t *l)
+/* Open an aperture; slot 0 is the driver's.  @return the slot; 0: none is free */
+static uint32_t aperture_open(dnet_ep_t *ep, const uint8_t *at, size_t len)
 {
     for (uint32_t slot = 1; slot < ep->dev->geometry.aperture_slots && slot < DNET_APERTURES_MAX;
          slot++) {
-        if (!ep->landing_slot[slot]) {
-            ep->landing_slot[slot] = l;
-            l->place = slot;
-            dnet_nic_aperture_set(&ep->nic, slot, l->buf, l->len);
-            return true;
+        if (!ep->landing_slot[slot] && !ep->offer_slot[slot]) {
+            dnet_nic_aperture_set(&ep->nic, slot, at, len);
+            return slot;
         }
     }
-    return false;
+    return 0;
+}
+
+static bool find_aperture(dnet_ep_t *ep, dnet_landing_t *l)
+{
+    l->place = aperture_open(ep, l->buf, l->len);
+    if (l->place)
+        ep->landing_slot[l->place] = l;
+    return l->place != 0;
 }
 
 static bool find_area(dnet_ep_t *ep, dnet_landing_t *l)
@@ -68,22 +77,33 @@ static bool reserve_areas(dnet_ep_t *ep)
     return ep->staging_reserved;
 }
 
-static bool wants_direct(const dnet_ep_t *ep, size_t len)
+/* Whether the kernel lets this process copy straight from and to others is tried out at the first large
+ * message, on the peer it is for: by then that peer has its NIC open. */
+static bool wants_direct(dnet_ep_t *ep, uint32_t peer, size_t len)
 {
-    if (!ep->direct_works || len > DIRECT_MAX || ep->options.rendezvous == RENDEZVOUS_STAGED)
+    if (len > DIRECT_MAX || ep->options.rendezvous == RENDEZVOUS_STAGED)
         return false;
-    return ep->options.rendezvous == RENDEZVOUS_DIRECT || len >= ep->options.direct_limit;
+    if (peer == ep->rank)
+        return ep->dev->geometry.aperture_slots > 1;
+    if (ep->direct == DNET_DIRECT_UNTRIED) {
+        dnet_nic_target_t target = ep->peers[peer].target;
+        bool works = ep->dev->geometry.aperture_slots > 1 &&
+                     dnet_emu_can_copy_direct(ep->emu, dnet_nic_target_lid(target),
+                                              dnet_nic_target_wid(target));
+        ep->direct = works ? DNET_DIRECT_WORKS : DNET_DIRECT_FAILS;
+    }
+    return ep->direct == DNET_DIRECT_WORKS;
 }
 
 static void answer(dnet_ep_t *ep, const dnet_landing_t *l)
 {
     dnet_ep_head_t head = {
         .type = DNET_HEAD_ANSWER,
-        .flags = l->staged ? DNET_ANSWER_STAGED : 0,
+        .flags = l->staged ? DNET_ANSWER_STAGED : l->rear ? DNET_ANSWER_SPLIT : 0,
         .rank = ep->rank,
         .op = l->op,
         .arg = l->staged ? l->place : dnet_nic_aperture_address(l->place),
-        .length = l->len,
+        .length = l->rear ? dnet_split_at(l->len) : l->len,
     };
     dnet_ep_staging_t staging = {ep->chunk_bytes, ep->chunks};
     if (l->staged)
@@ -98,15 +118,28 @@ static void landing_finish(dnet_ep_t *ep, dnet_landing_t *l)
 {
     if (l->req) {
         dnet_ep_request_t *req = l->req;
+        dnet_status_t status = l->status == DNET_OK ? dnet_request_status(req) : l->status;
         free(l);
         dnet_count_received(ep, req->sent_bytes);
-        req->complete(req, dnet_request_status(req));
+        req->complete(req, status);
         return;
     }
     ep->am_fn(ep->am_arg, l->rank, l->am_id, l->am_block, l->am_header_len,
               l->am_block + l->am_header_len, l->len);
     free(l->am_block);
     free(l);
+}
+
+/* The sender stores the front half meanwhile. */
+static void fetch_rear(dnet_ep_t *ep, dnet_landing_t *l)
+{
+    size_t at = dnet_split_at(l->len);
+    l->status = dnet_nic_rvl(&ep->nic, ep->peers[l->rank].target,
+                             (dnet_nic_place_t){l->rear}, l->buf + at, (uint32_t) (l->len - at));
+    if (l->status != DNET_OK)
+        dnet_error("cannot fetch %zu bytes from rank %u: %s", l->len - at, l->rank,
+                   dnet_status_text(l->status));
+    dnet_send_ack(ep, l->rank, l->op);
 }
 
 /* Find room to land and answer; false: no room now. */
@@ -117,10 +150,14 @@ static bool landing_try(dnet_ep_t *ep, dnet_landing_t *l)
         landing_finish(ep, l);
         return true;
     }
-    l->staged = !wants_direct(ep, l->len);
+    l->staged = !wants_direct(ep, l->rank, l->len);
+    if (l->staged || l->len < l->sent_bytes)
+        l->rear = 0; /* a shorter receive does not end where the message does */
     if (l->staged ? !reserve_areas(ep) || !find_area(ep, l) : !find_aperture(ep, l))
         return false;
     answer(ep, l);
+    if (l->rear)
+        fetch_rear(ep, l);
     return true;
 }
 
@@ -162,6 +199,7 @@ void dnet_rendezvous_request(dnet_ep_t *ep, const dnet_ep_head_t *head, uint64_t
 {
     dnet_landing_t *l = landing_new(head, envelope);
     dnet_request_result(req, envelope, head->length);
+    l->rear = head->arg;
     l->req = req;
     l->buf = req->buf;
     l->len = req->len_bytes;
@@ -194,9 +232,8 @@ static void give_credit(dnet_ep_t *ep, dnet_landing_t *l)
     uint64_t total = (l->len + ep->chunk_bytes - 1) / ep->chunk_bytes;
     if (total <= ep->chunks || l->taken > total - ep->chunks)
         return;
-    l->credit_due = dnet_nic_put_word(&ep->nic, ep->peers[l->rank].target,
-                                      dnet_nic_word_offset(l->credit_word),
-                                      l->taken) == DNET_NO_RESOURCE;
+    (void) dnet_nic_put_word(&ep->nic, ep->peers[l->rank].target,
+                             dnet_nic_word_offset(l->credit_word), l->taken);
 }
 
 static void take_chunks(dnet_ep_t *ep, dnet_landing_t *l, uint64_t sent)
@@ -222,8 +259,6 @@ static bool take_counted(dnet_ep_t *ep)
         dnet_landing_t *l = ep->landing_area[area];
         if (!l)
             continue;
-        if (l->credit_due)
-            give_credit(ep, l);
         uint64_t word = dnet_nic_word(&ep->nic, area);
         uint64_t sent = word & ((1ull << COUNT_WORD_SHIFT) - 1);
         if (sent > l->taken) {
@@ -302,17 +337,15 @@ static dnet_status_t put_chunk(dnet_ep_t *ep, dnet_op_t *op, uint32_t n, bool la
 
 static dnet_status_t put_count(dnet_ep_t *ep, dnet_op_t *op)
 {
-    dnet_status_t status = dnet_nic_put_word(&ep->nic, ep->peers[op->peer].target,
-                                             dnet_nic_word_offset(op->head.id),
-                                             op->put | (uint64_t) op->word << COUNT_WORD_SHIFT);
-    op->count_due = status == DNET_NO_RESOURCE;
-    return status;
+    return dnet_nic_put_word(&ep->nic, ep->peers[op->peer].target,
+                             dnet_nic_word_offset(op->head.id),
+                             op->put | (uint64_t) op->word << COUNT_WORD_SHIFT);
 }
 
 /* Send as many chunks as there is room for.  @return DNET_OK: all are out */
 static dnet_status_t put_chunks(dnet_ep_t *ep, dnet_op_t *op, bool *did_p)
 {
-    dnet_status_t status = op->count_due ? put_count(ep, op) : DNET_OK;
+    dnet_status_t status = DNET_OK;
     while (status == DNET_OK && op->off < op->len) {
         if (op->put - dnet_nic_word(&ep->nic, op->word) >= op->staging.chunks)
             return DNET_IN_PROGRESS;
@@ -327,13 +360,34 @@ static dnet_status_t put_chunks(dnet_ep_t *ep, dnet_op_t *op, bool *did_p)
         if (op->off < op->len)
             status = put_count(ep, op);
     }
-    return status == DNET_STOPPED || status == DNET_NO_RESOURCE ? DNET_IN_PROGRESS : status;
+    return status == DNET_STOPPED ? DNET_IN_PROGRESS : status;
 }
 
 static dnet_status_t put_direct(dnet_ep_t *ep, dnet_op_t *op)
 {
     return dnet_nic_rvs(&ep->nic, ep->peers[op->peer].target, op->buf, (dnet_nic_place_t){op->place},
                         (uint32_t) op->len, true);
+}
+
+uint32_t dnet_rendezvous_offer(dnet_ep_t *ep, dnet_op_t *op)
+{
+    if (op->len < ep->options.split_limit || !wants_direct(ep, op->peer, op->len))
+        return 0;
+    size_t at = dnet_split_at(op->len);
+    op->rear_slot = aperture_open(ep, op->buf + at, op->len - at);
+    if (!op->rear_slot)
+        return 0;
+    ep->offer_slot[op->rear_slot] = op;
+    return dnet_nic_aperture_address(op->rear_slot);
+}
+
+void dnet_rendezvous_withdraw(dnet_ep_t *ep, dnet_op_t *op)
+{
+    if (!op->rear_slot)
+        return;
+    dnet_nic_aperture_set(&ep->nic, op->rear_slot, NULL, 0);
+    ep->offer_slot[op->rear_slot] = NULL;
+    op->rear_slot = 0;
 }
 
 /* One turn for an answered send.  @return true: it is finished */
@@ -356,7 +410,10 @@ static bool op_turn(dnet_ep_t *ep, dnet_op_t *op, bool *did_p)
         word_give_back(ep, op->word);
     }
     *did_p = true;
-    dnet_op_finish(ep, op, status);
+    if (status == DNET_OK && op->rear_due)
+        op->state = DNET_OP_REAR_WAIT;
+    else
+        dnet_op_finish(ep, op, status);
     return true;
 }
 
@@ -365,14 +422,16 @@ void dnet_rendezvous_answered(dnet_ep_t *ep, const dnet_ep_head_t *head,
 {
     dnet_op_t *op = dnet_op_find(ep, head->op);
     bool staged = head->flags & DNET_ANSWER_STAGED;
+    bool split = head->flags & DNET_ANSWER_SPLIT;
     if (!op || op->state != DNET_OP_ANSWER_WAIT || op->peer != head->rank ||
-        head->length > op->len ||
+        head->length > op->len || (split && !op->rear_slot) ||
         (staged && (staging->chunks == 0 || staging->chunk_bytes == 0 || head->id >= DNET_NIC_WORDS))) {
         dnet_error("answer of rank %u to a rendezvous that does not exist (operation 0x%x)",
                    head->rank, head->op);
         return;
     }
-    op->len = head->length; /* a shorter receive takes less */
+    op->len = head->length; /* a shorter receive takes less, a split message only its front half */
+    op->rear_due = split;
     if (op->len == 0) {
         dnet_op_finish(ep, op, DNET_OK);
         return;

@@ -63,6 +63,7 @@ dnet_op_t *dnet_op_find(dnet_ep_t *ep, uint32_t id)
 void dnet_op_finish(dnet_ep_t *ep, dnet_op_t *op, dnet_status_t status)
 {
     dnet_ep_request_t *req = op->req;
+    dnet_rendezvous_withdraw(ep, op);
     free(op->owned);
     op->owned = NULL;
     op->state = DNET_OP_FREE;
@@ -72,6 +73,14 @@ void dnet_op_finish(dnet_ep_t *ep, dnet_op_t *op, dnet_status_t status)
     ep->ops_active--;
     if (req)
         req->complete(req, status);
+}
+
+/* The receiver has matched a synchronous message, or fetched its half of a split one. */
+void dnet_op_acknowledged(dnet_ep_t *ep, dnet_op_t *op)
+{
+    op->rear_due = false;
+    if (op->state == DNET_OP_ACK_WAIT || op->state == DNET_OP_REAR_WAIT)
+        dnet_op_finish(ep, op, DNET_OK);
 }
 
 /* ------------------------------------------------------------------ packets */
@@ -88,7 +97,7 @@ static dnet_status_t emit(dnet_ep_t *ep, dnet_op_t *op, const dnet_ep_head_t *he
         if (head->type == DNET_HEAD_ANSWER && (head->flags & DNET_ANSWER_STAGED)) {
             pieces[count++] = (dnet_nic_piece_t){&op->staging, sizeof(op->staging)};
             head_len += sizeof(op->staging);
-        } else if (op->header_len && op->header_len <= DNET_NIC_BOTF_DATA_MAX - sizeof(*head)) {
+        } else if (op->header_len) {
             pieces[count++] = (dnet_nic_piece_t){op->owned, op->header_len};
             head_len += op->header_len;
         }
@@ -130,9 +139,6 @@ static dnet_status_t emit_op(dnet_ep_t *ep, dnet_op_t *op)
         case DNET_HEAD_AM:
             return emit(ep, op, &op->head, op->buf, (uint32_t) op->len);
         case DNET_HEAD_AM_REQUEST:
-            if (op->header_len > DNET_NIC_BOTF_DATA_MAX - sizeof(op->head))
-                return emit(ep, op, &op->head, op->owned, op->header_len);
-            return emit(ep, op, &op->head, NULL, 0);
         case DNET_HEAD_REQUEST:
         case DNET_HEAD_ANSWER:
         case DNET_HEAD_ACK:
@@ -186,16 +192,10 @@ static void queue_append(dnet_queue_t *q, dnet_op_t *op)
     q->tail = op;
 }
 
-/* The NIC did not take a packet for this peer: remember why. */
-static void queue_held(dnet_ep_t *ep, dnet_queue_t *q, dnet_status_t why)
+static void queue_stopped(dnet_ep_t *ep, dnet_queue_t *q)
 {
-    if (why == DNET_STOPPED) {
-        dnet_fc_sender_stop(&q->sender);
-        ep->counters.stop++;
-    } else {
-        q->next = ep->retry;
-        ep->retry = q;
-    }
+    dnet_fc_sender_stop(&q->sender);
+    ep->counters.stop++;
 }
 
 dnet_status_t dnet_op_submit(dnet_ep_t *ep, dnet_op_t *op)
@@ -211,11 +211,11 @@ dnet_status_t dnet_op_submit(dnet_ep_t *ep, dnet_op_t *op)
         packets_out(ep, op);
         return op->id == id ? DNET_IN_PROGRESS : DNET_OK;
     }
-    if (status == DNET_STOPPED || status == DNET_NO_RESOURCE) {
+    if (status == DNET_STOPPED) {
         q = queue_open(ep, op->peer);
         if (q) {
             queue_append(q, op);
-            queue_held(ep, q, status);
+            queue_stopped(ep, q);
             return DNET_IN_PROGRESS;
         }
         status = DNET_ERR_NO_MEMORY;
@@ -229,8 +229,8 @@ static void queue_flush(dnet_ep_t *ep, dnet_queue_t *q)
     while (q->head) {
         dnet_op_t *op = q->head;
         dnet_status_t status = emit_op(ep, op);
-        if (status == DNET_STOPPED || status == DNET_NO_RESOURCE) {
-            queue_held(ep, q, status);
+        if (status == DNET_STOPPED) {
+            queue_stopped(ep, q);
             return;
         }
         q->head = op->next;
@@ -249,18 +249,6 @@ void dnet_queue_resume(dnet_ep_t *ep, uint32_t peer)
         return;
     ep->counters.resend++;
     queue_flush(ep, q);
-}
-
-bool dnet_queues_retry(dnet_ep_t *ep)
-{
-    dnet_queue_t *list = ep->retry;
-    ep->retry = NULL;
-    while (list) {
-        dnet_queue_t *q = list;
-        list = q->next;
-        queue_flush(ep, q);
-    }
-    return ep->retry == NULL;
 }
 
 /* ------------------------------------------------------------------ entry points */
@@ -298,6 +286,7 @@ static DNET_COLD dnet_status_t send_slow(dnet_ep_t *ep, uint32_t peer, uint64_t 
         op->head.type = DNET_HEAD_FIRST;
     } else {
         op->head.type = DNET_HEAD_REQUEST;
+        op->head.arg = dnet_rendezvous_offer(ep, op);
         ep->counters.rendezvous++;
     }
     return submit_for(ep, op, req);
@@ -344,8 +333,7 @@ dnet_status_t dnet_ep_am_send(dnet_ep_t *ep, uint32_t peer, uint16_t id, const v
     dnet_status_t status = dnet_op_new(ep, peer, &op);
     if (status != DNET_OK)
         return status;
-    bool whole = sizeof(op->head) + header_len <= DNET_NIC_BOTF_DATA_MAX &&
-                 sizeof(op->head) + header_len + len <= ep->packet_data;
+    bool whole = sizeof(op->head) + header_len + len <= ep->packet_data;
     op->headed = true;
     op->envelope = DNET_EP_HEADED;
     op->buf = data;

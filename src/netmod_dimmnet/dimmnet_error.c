@@ -4,6 +4,9 @@
  */
 #include "dimmnet_impl.h"
 
+#include <signal.h>
+#include <unistd.h>
+
 /* The class stands in each call: MPICH's extracterrmsgs reads the source. */
 int MPIDI_DIMMNET_error(dnet_status_t status, const char *doing)
 {
@@ -28,7 +31,16 @@ int MPIDI_DIMMNET_error_no_memory(size_t bytes)
                                 (long long) bytes);
 }
 
-int MPIDI_DIMMNET_abort(dnet_status_t status)
+/* MPID_Abort() asks the process manager to end the job, waits for an answer, and may come back.  The
+ * manager may be in trouble as well: then SIGALRM ends this process. */
+void MPIDI_DIMMNET_abort(dnet_status_t status)
 {
-    return MPID_Abort(MPIR_Process.comm_world, MPI_SUCCESS, 1, dnet_status_text(status));
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGALRM);
+    signal(SIGALRM, SIG_DFL);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    alarm(1);
+    MPID_Abort(MPIR_Process.comm_world, MPI_SUCCESS, 1, dnet_status_text(status));
+    _exit(1);
 }

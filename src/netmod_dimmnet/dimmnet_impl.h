@@ -53,7 +53,7 @@ int MPIDI_DIMMNET_error_no_request(void);
 int MPIDI_DIMMNET_error_no_memory(size_t bytes);
 
 /* A process of the job is gone, or the NIC: nothing MPI promises can be kept.  Ends the job. */
-int MPIDI_DIMMNET_abort(dnet_status_t status);
+void MPIDI_DIMMNET_abort(dnet_status_t status) __attribute__((cold, noreturn));
 
 /* dimmnet_pt2pt.c */
 void MPIDI_DIMMNET_send_complete(dnet_ep_request_t *ep_req, dnet_status_t status);

@@ -86,19 +86,18 @@ int MPIDI_DIMMNET_post_init(void)
 
 /* ------------------------------------------------------------------ the end */
 
-static int make_progress(void)
+static void make_progress(void)
 {
     bool did = false;
     dnet_status_t status = dnet_ep_progress(MPIDI_DIMMNET_global.ep, &did);
-    return status == DNET_OK ? MPI_SUCCESS : MPIDI_DIMMNET_abort(status);
+    if (status != DNET_OK)
+        MPIDI_DIMMNET_abort(status);
 }
 
-static int drain(void)
+static void drain(void)
 {
-    int mpi_errno = MPI_SUCCESS;
-    while (mpi_errno == MPI_SUCCESS && dnet_ep_busy(MPIDI_DIMMNET_global.ep))
-        mpi_errno = make_progress();
-    return mpi_errno;
+    while (dnet_ep_busy(MPIDI_DIMMNET_global.ep))
+        make_progress();
 }
 
 /* A context that no communicator has: MPICH's own are below 0x8000. */
@@ -118,12 +117,11 @@ static void barrier_done(dnet_ep_request_t *req, dnet_status_t status)
 /* Dissemination: in round i each process tells the one 2^i behind it.  Unlike MPIR_pmi_barrier() it makes
  * progress meanwhile, which a sender held up by this process's full rings needs; unlike MPI_Barrier() it
  * needs no communicator, for there is none left. */
-static int barrier(void)
+static void barrier(void)
 {
     dnet_ep_t *ep = MPIDI_DIMMNET_global.ep;
     uint32_t rank = MPIR_Process.rank, size = MPIR_Process.size;
-    int mpi_errno = MPI_SUCCESS;
-    for (uint32_t step = 1; step < size && mpi_errno == MPI_SUCCESS; step *= 2) {
+    for (uint32_t step = 1; step < size; step *= 2) {
         uint32_t to = (rank + step) % size, from = (rank + size - step) % size;
         barrier_request_t sent = {.ep.complete = barrier_done};
         barrier_request_t received = {.ep.complete = barrier_done};
@@ -131,10 +129,9 @@ static int barrier(void)
                                      DNET_MATCH_BITS, NULL, 0, &received.ep) == DNET_OK;
         sent.done = dnet_ep_send(ep, to, dnet_ep_envelope(BARRIER_CONTEXT, rank, step), NULL, 0,
                                  false, &sent.ep) == DNET_OK;
-        while (mpi_errno == MPI_SUCCESS && !(sent.done && received.done))
-            mpi_errno = make_progress();
+        while (!sent.done || !received.done)
+            make_progress();
     }
-    return mpi_errno;
 }
 
 int MPIDI_DIMMNET_mpi_finalize_hook(void)
@@ -144,12 +141,9 @@ int MPIDI_DIMMNET_mpi_finalize_hook(void)
         return mpi_errno; /* sessions that never made a world */
 
     /* When all are through the barrier, all have delivered what they had; what it sent itself follows. */
-    mpi_errno = drain();
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = barrier();
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = drain();
-    MPIR_ERR_CHECK(mpi_errno);
+    drain();
+    barrier();
+    drain();
     /* Nobody may leave while another one's NIC still delivers into it. */
     mpi_errno = MPIR_pmi_barrier();
     MPIR_ERR_CHECK(mpi_errno);

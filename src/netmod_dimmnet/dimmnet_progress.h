@@ -15,7 +15,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_progress(int vci, int blocking)
     bool did = false;
     dnet_status_t status = dnet_ep_progress(MPIDI_DIMMNET_global.ep, &did);
     if (unlikely(status != DNET_OK))
-        return MPIDI_DIMMNET_abort(status);
+        MPIDI_DIMMNET_abort(status);
     return MPI_SUCCESS;
 }
 

@@ -45,7 +45,7 @@ dnet_status_t dnet_nic_bring_up(dnet_device_t *dev, uint8_t pgid)
 
 dnet_status_t dnet_nic_start(dnet_nic_t *nic, dnet_device_t *dev, uint32_t ring_bytes)
 {
-    if (ring_bytes < 4096 || (ring_bytes & (ring_bytes - 1)) ||
+    if (!dev->flow || ring_bytes < 4096 || (ring_bytes & (ring_bytes - 1)) ||
         ring_bytes > dev->geometry.sodimm_bytes)
         return DNET_ERR_ARGUMENT;
     dnet_status_t status = dnet_emu_reserve(dev, 0, ring_bytes);
@@ -55,7 +55,7 @@ dnet_status_t dnet_nic_start(dnet_nic_t *nic, dnet_device_t *dev, uint32_t ring_
     *nic = (dnet_nic_t){
         .dev = dev,
         .source = DNET_PUT(dev->wid, PK_SWID),
-        .windows = dev->flow ? 4 : 3,
+        .windows = dev->sodimm ? 4 : 3,
         .lh_mask = dev->geometry.lh_entries - 1,
         .lh_batch = dev->geometry.lh_entries / 8,
         .ring_bytes = ring_bytes,
@@ -69,24 +69,8 @@ dnet_status_t dnet_nic_start(dnet_nic_t *nic, dnet_device_t *dev, uint32_t ring_
     dnet_reg_store(dev, DNET_UREG_STATUS_INITIAL_ADDRESS, DNET_NIC_STATUS_RING);
     dnet_reg_store(dev, DNET_UREG_STATUS_NEXT_READ, DNET_NIC_STATUS_RING);
     dnet_reg_store(dev, DNET_UREG_PRIMITIVE_COUNTER_RESET, 0);
-    if (dev->flow)
-        dnet_reg_store(dev, DNET_UREG_FLOW_MODE, DNET_FLOW_MODE_STOP);
+    dnet_reg_store(dev, DNET_UREG_FLOW_MODE, DNET_FLOW_MODE_STOP);
     return DNET_OK;
-}
-
-/* Prototype: a window may be rewritten when its last BOTF is through, and a request may
- * be issued when none is pending (5.6, 6.6). */
-uint8_t *dnet_nic_window_wait(dnet_nic_t *nic)
-{
-    dnet_device_t *dev = nic->dev;
-    dev->ops->run(dev);
-    uint64_t status = dnet_reg_load(dev, DNET_UREG_CONTROLLER_STATUS);
-    if (status & (DNET_MASK(CS_REQ_PENDING) | DNET_MASK(CS_FIFO_AFULL)))
-        return NULL;
-    uint64_t done = dnet_reg_load(dev, DNET_UREG_PRIMITIVE_COUNTER) & 0x3ff;
-    if (((nic->issued - done) & 0x3ff) >= nic->windows)
-        return NULL;
-    return dev->ww + nic->window * DNET_WINDOW_BYTES;
 }
 
 void dnet_nic_aperture_set(dnet_nic_t *nic, unsigned slot, const void *address, uint64_t len)
@@ -118,8 +102,6 @@ dnet_status_t dnet_nic_send_pieces(dnet_nic_t *nic, dnet_nic_target_t target, ui
                                    const dnet_nic_piece_t *pieces, unsigned count)
 {
     uint8_t *window = dnet_nic_window(nic);
-    if (!window)
-        return DNET_NO_RESOURCE;
     dnet_nic_lhs_header(nic, window, target, envelope);
     uint32_t len = gather(window + 24, pieces, count);
     nic->counters.ipush++;
@@ -148,8 +130,6 @@ static dnet_status_t botf_image(dnet_nic_t *nic, uint64_t line0, uint64_t line1,
                                 const uint64_t *data)
 {
     uint8_t *window = dnet_nic_window(nic);
-    if (!window)
-        return DNET_NO_RESOURCE;
     uint64_t lines[3] = {line0 | nic->source, line1, data ? *data : 0};
     memcpy(window, lines, sizeof(lines));
     return dnet_nic_botf(nic, data ? 24 : 16);
@@ -175,7 +155,7 @@ static dnet_status_t rvs(dnet_nic_t *nic, dnet_nic_target_t target, uint32_t src
     dnet_reg_store(nic->dev, DNET_UREG_COMMAND0_LOWER,
                    request_lower(DNET_PRIM_RVS, target, len, status));
     nic->counters.rvs++;
-    return nic->dev->flow ? dnet_nic_outcome(nic) : DNET_OK;
+    return dnet_nic_outcome(nic);
 }
 
 dnet_status_t dnet_nic_rvs(dnet_nic_t *nic, dnet_nic_target_t target, const void *src,
@@ -183,6 +163,19 @@ dnet_status_t dnet_nic_rvs(dnet_nic_t *nic, dnet_nic_target_t target, const void
 {
     dnet_nic_aperture_set(nic, 0, src, len);
     return rvs(nic, target, dnet_nic_aperture_address(0), dst.address, len, status);
+}
+
+dnet_status_t dnet_nic_rvl(dnet_nic_t *nic, dnet_nic_target_t target, dnet_nic_place_t src, void *dst,
+                           uint32_t len)
+{
+    dnet_nic_aperture_set(nic, 0, dst, len);
+    dnet_reg_store_quiet(nic->dev, DNET_UREG_COMMAND0_UPPER,
+                         DNET_PUT(src.address, RQ_SRC) |
+                             DNET_PUT(dnet_nic_aperture_address(0), RQ_DST));
+    dnet_reg_store(nic->dev, DNET_UREG_COMMAND0_LOWER,
+                   request_lower(DNET_PRIM_RVL, target, len, false));
+    nic->counters.rvl++;
+    return dnet_nic_outcome(nic);
 }
 
 dnet_status_t dnet_nic_rvs_sodimm(dnet_nic_t *nic, dnet_nic_target_t target, uint32_t src,

@@ -91,7 +91,6 @@ typedef struct {
     uint64_t source; /* own SWID in header form */
     uint32_t window;  /* next Write Window for BOTF */
     uint32_t windows; /* used for BOTF: 4, or 3 where window 3 serves VS (prototype) */
-    uint64_t issued; /* BOTF issued since the last counter reset, modulo 1024 (prototype) */
     /* LH Buffer: entries read and entries given back, counted from the start. */
     uint32_t lh_mask;
     uint32_t lh_read;
@@ -109,8 +108,9 @@ typedef struct {
 /**
  * Take a device into use: rings empty, receiving enabled.
  *
+ * @param dev         a NIC with a flow ring; it is set to stop senders that find no room
  * @param ring_bytes  IPUSH ring, a power of two from 4096
- * @return DNET_OK; DNET_ERR_NO_MEMORY (logged)
+ * @return DNET_OK; DNET_ERR_ARGUMENT; DNET_ERR_NO_MEMORY (logged)
  */
 dnet_status_t dnet_nic_start(dnet_nic_t *nic, dnet_device_t *dev, uint32_t ring_bytes);
 
@@ -126,16 +126,11 @@ static inline dnet_status_t dnet_nic_outcome(const dnet_nic_t *nic)
     return report == DNET_REPORT_STOPPED ? DNET_STOPPED : DNET_ERR_PEER_DEAD;
 }
 
-/**
- * Write Window for the next BOTF.  @return NULL: the NIC is behind; run it and try again (prototype)
- */
-uint8_t *dnet_nic_window_wait(dnet_nic_t *nic);
-
-static inline uint8_t *dnet_nic_window(dnet_nic_t *nic)
+/** Write Window for the next BOTF.  With Flow Mode STOP a request is over when it has been issued, so the
+ * window is free. */
+static inline uint8_t *dnet_nic_window(const dnet_nic_t *nic)
 {
-    if (__builtin_expect(nic->dev->flow != NULL, 1)) /* extended: BOTF is over when issued */
-        return nic->dev->ww + nic->window * DNET_WINDOW_BYTES;
-    return dnet_nic_window_wait(nic);
+    return nic->dev->ww + nic->window * DNET_WINDOW_BYTES;
 }
 
 /** Issue what stands in the current Write Window as a packet image of `bytes`. */
@@ -145,7 +140,6 @@ static inline dnet_status_t dnet_nic_botf(dnet_nic_t *nic, uint32_t bytes)
                    DNET_PUT(DNET_PRIM_BOTF, RQ_OTYPE) | DNET_PUT(nic->window, RQ_BOTF_WW) |
                        DNET_PUT(bytes, RQ_BOTF_SIZE));
     nic->counters.botf++;
-    nic->issued++;
     nic->window = nic->window + 1 == nic->windows ? 0 : nic->window + 1;
     return dnet_nic_outcome(nic);
 }
@@ -165,14 +159,12 @@ static inline void dnet_nic_lhs_header(const dnet_nic_t *nic, uint8_t *window,
 /**
  * Send a message of at most DNET_NIC_BOTF_DATA_MAX bytes in one BOTF packet.
  *
- * @return DNET_OK (buf may be reused); DNET_STOPPED; DNET_NO_RESOURCE (NIC behind); DNET_ERR_PEER_DEAD
+ * @return DNET_OK (buf may be reused); DNET_STOPPED; DNET_ERR_PEER_DEAD
  */
 static inline dnet_status_t dnet_nic_send_short(dnet_nic_t *nic, dnet_nic_target_t target,
                                                 uint64_t envelope, const void *buf, uint32_t len)
 {
     uint8_t *window = dnet_nic_window(nic);
-    if (__builtin_expect(!window, 0))
-        return DNET_NO_RESOURCE;
     dnet_nic_lhs_header(nic, window, target, envelope);
     if (len == 8) /* the most frequent size; a store instead of a call */
         memcpy(window + 24, buf, 8);
@@ -216,6 +208,10 @@ dnet_status_t dnet_nic_resend(dnet_nic_t *nic, dnet_nic_target_t target, uint8_t
  */
 dnet_status_t dnet_nic_rvs(dnet_nic_t *nic, dnet_nic_target_t target, const void *src,
                            dnet_nic_place_t dst, uint32_t len, bool status);
+
+/** RDMA read from a place at the peer into host memory (extended); over when issued. */
+dnet_status_t dnet_nic_rvl(dnet_nic_t *nic, dnet_nic_target_t target, dnet_nic_place_t src, void *dst,
+                           uint32_t len);
 
 /** RDMA write from the own SO-DIMM area to the peer's (both profiles). */
 dnet_status_t dnet_nic_rvs_sodimm(dnet_nic_t *nic, dnet_nic_target_t target, uint32_t src,

@@ -11,12 +11,18 @@ libdnet_srq_flowctl_la_SOURCES = \
 	src/srq_flowctl/table.c \
 	src/srq_flowctl/tx.c
 
-DNET_FLOWCTL_TESTS = tests/unit/test_srq_flowctl tests/property/test_fc_faults
+DNET_FLOWCTL_TESTS = \
+	tests/unit/test_srq_flowctl \
+	tests/unit/test_fc_connection \
+	tests/property/test_fc_faults
 check_PROGRAMS += $(DNET_FLOWCTL_TESTS)
 DNET_UNIT_TESTS += $(DNET_FLOWCTL_TESTS)
 
 tests_unit_test_srq_flowctl_SOURCES = tests/unit/test_srq_flowctl.c
 tests_unit_test_srq_flowctl_LDADD = libdnet_srq_flowctl.la -lcmocka
+
+tests_unit_test_fc_connection_SOURCES = tests/unit/test_fc_connection.c
+tests_unit_test_fc_connection_LDADD = libdnet_srq_flowctl.la -lcmocka
 
 tests_property_test_fc_faults_SOURCES = \
 	tests/property/fc_world.c \

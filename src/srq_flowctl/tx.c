@@ -181,8 +181,12 @@ void dnet_fc_tx_control(dnet_fc_tx_t *tx, dnet_fc_tx_env_t *env, const dnet_fc_c
         return;
     }
     tx->silent = 0;
-    if (word->type == DNET_FC_CONTROL_ACK && plausible(tx, word->seq + 1))
+    if (word->type == DNET_FC_CONTROL_ACK && plausible(tx, word->seq + 1)) {
+        /* A stopped sender's first packet is delivered: the receiver is not HELD, or not for it. */
+        if (tx->state == DNET_FC_TX_STOPPED && word->seq + 1 != tx->una_seq)
+            tx->state = DNET_FC_TX_RUN;
         acknowledge(tx, env, word->seq + 1);
+    }
     if (word->type != DNET_FC_CONTROL_ACK && plausible(tx, word->seq)) {
         switch ((dnet_fc_tx_state_t) tx->state) {
         case DNET_FC_TX_RUN:

@@ -4,6 +4,9 @@
  */
 #include "tests/device/board.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "dimmnet/format.h"
 
 void cluster_up(cluster_t *c, dnet_profile_t profile, const dnet_emu_config_t *options)
@@ -181,4 +184,49 @@ unsigned counter(const dnet_device_t *dev, unsigned family)
 bool bit(const dnet_device_t *dev, unsigned n)
 {
     return user_load(dev, DNET_UREG_CONTROLLER_STATUS) >> n & 1;
+}
+
+static bool run_one(const board_test_t *t, dnet_profile_t profile)
+{
+    cluster_t c;
+    int status = 0;
+    pid_t child;
+
+    fflush(stdout);
+    child = fork();
+    if (child == 0) {
+        alarm(60); /* a test that hangs fails */
+        cluster_up(&c, profile, NULL);
+        t->run(&c);
+        cluster_down(&c);
+        exit(0);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        return false;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+int board_main(const board_test_t *tests, unsigned count, int argc, char **argv)
+{
+    static const char *const profile_name[] = { "prototype", "extended" };
+    unsigned passed = 0, failed = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        bool wanted = argc < 2;
+
+        for (int a = 1; a < argc; a++)
+            wanted = wanted || strstr(tests[i].name, argv[a]);
+        for (unsigned p = 0; wanted && p < 2; p++) {
+            bool ok;
+
+            if (!(tests[i].profiles >> p & 1))
+                continue;
+            ok = run_one(&tests[i], p ? DNET_PROFILE_EXTENDED : DNET_PROFILE_PROTOTYPE);
+            printf("%s %s (%s)\n", ok ? "ok  " : "FAIL", tests[i].name, profile_name[p]);
+            passed += ok;
+            failed += !ok;
+        }
+    }
+    printf("%u passed, %u failed\n", passed, failed);
+    return failed ? 1 : 0;
 }

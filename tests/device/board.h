@@ -69,6 +69,19 @@ void ring_set(cluster_t *c, unsigned node, unsigned wid, unsigned sender, unsign
 unsigned counter(const dnet_device_t *dev, unsigned family); /* 0 BOTF 1 VL 2 VS 3 RVL 4 RVS 5 IPUSH */
 bool bit(const dnet_device_t *dev, unsigned n);              /* of Controller Status */
 
+/* A test runs in a process of its own, on a cluster of its own; profiles: 1 prototype, 2 extended. */
+typedef struct {
+    const char *name;
+    void (*run)(cluster_t *c);
+    unsigned profiles;
+} board_test_t;
+#define PROTOTYPE 1u
+#define EXTENDED 2u
+#define BOTH 3u
+#define TEST(function, profiles) { #function, function, profiles }
+/* Returns the exit status; the last line printed is 'N passed, N failed'.  argv: names to run. */
+int board_main(const board_test_t *tests, unsigned count, int argc, char **argv);
+
 #define CHECK(condition)                                                                       \
     do {                                                                                       \
         if (!(condition)) {                                                                    \

@@ -197,5 +197,6 @@ int main(void)
     test_stall_waits_in_the_sender();
     test_unreachable();
     cluster_down(&c);
+    puts("each path of a message works");
     return 0;
 }

@@ -1,38 +1,59 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# A rank killed by SIGKILL: the job ends within 5 seconds with an error, whatever the others are doing; when
-# the process manager leaves the others to themselves they end too and one of them names the rank; no
-# process and nothing in /dev/shm remains.
+# A rank killed by SIGKILL, while the others receive from it, send to it or are in a barrier with it: the
+# job ends within 5 seconds with an error that names the rank, and no process and nothing in /dev/shm
+# remains.  Both when the process manager ends the others and when it is stopped, so that they find out and
+# end by themselves.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-program=$DNET_TEST_DIR/victim
+program=$DNET_TEST_DIR/victim-$RANKS
 mpicc -O2 -I"$here" "$here/victim.c" -o "$program"
 failed=0
 fail() { echo "kill.sh: $*" >&2; failed=1; }
+now_ms() { echo $(($(date +%s%N) / 1000000)); }
+running() { pgrep -f "^$program " || :; }
 
+# Wait until no rank runs, or 5 seconds from $1 on are over.
+until_none() {
+    while [ -n "$(running)" ] && [ $(($(now_ms) - $1)) -lt 5000 ]; do
+        sleep 0.05
+    done
+}
+
+victim=$((RANKS - 1))
 shm_before=$(ls /dev/shm | sort)
 for way in receive send barrier; do
-    for options in '' -disable-auto-cleanup; do
-        victim=$((RANKS - 1))
-        start=$(date +%s%N)
-        rc=0
-        timeout -k 2 20 mpirun $options -n "$RANKS" "$program" $victim $way >"$program.out" 2>&1 || rc=$?
-        took_ms=$((($(date +%s%N) - start) / 1000000))
-        what="$way ${options:-(default)}"
-        echo "$what: status $rc after $took_ms ms"
-        [ $rc -ne 0 ] || fail "$what: exit status 0"
-        [ $took_ms -lt 5000 ] || fail "$what: took $took_ms ms"
-        ! grep -q 'went on' "$program.out" || fail "$what: $(grep -m 1 'went on' "$program.out")"
-        if [ -n "$options" ]; then
-            grep -q "rank $victim " "$program.out" || fail "$what: nobody names rank $victim"
+    for manager in ends-them stopped; do
+        rm -f "$program.pid" "$program".err.*
+        start=$(now_ms)
+        set -- $victim $way
+        rank_command='exec "$0" "$@"'
+        if [ $manager = stopped ]; then
+            set -- "$@" "$program.pid"
+            rank_command='exec "$0" "$@" 2>"$0.err.$PMI_RANK"' # nobody else takes it
         fi
-        # mpirun's helpers may need a moment after mpirun itself has ended
-        for i in 1 2 3 4 5 6 7 8 9 10; do
-            pgrep -f "^$program " >/dev/null || break
+        timeout -k 2 20 mpirun -n "$RANKS" sh -c "$rank_command" "$program" "$@" >"$program.out" 2>&1 &
+        job=$!
+        if [ $manager = stopped ]; then
+            while [ ! -s "$program.pid" ]; do sleep 0.02; done
             sleep 0.1
-        done
-        ! pgrep -f "^$program " >/dev/null || fail "$what: processes remain: $(pgrep -f "^$program ")"
+            until_none "$start"
+            took=$(($(now_ms) - start))
+            kill -CONT "$(cat "$program.pid")"
+        fi
+        rc=0
+        wait $job || rc=$?
+        [ $manager = stopped ] || took=$(($(now_ms) - start))
+        until_none "$(now_ms)"
+        [ $manager = ends-them ] || cat "$program".err.* >"$program.out"
+        what="$way, process manager $manager"
+        echo "$what: status $rc, ended after $took ms: $(grep -m 1 "rank $victim (pid" "$program.out" || :)"
+        [ $rc -ne 0 ] || fail "$what: exit status 0"
+        [ $took -lt 5000 ] || fail "$what: took $took ms"
+        ! grep -q 'went on' "$program.out" || fail "$what: $(grep -m 1 'went on' "$program.out")"
+        grep -q "rank $victim (pid" "$program.out" || fail "$what: nobody names rank $victim"
+        [ -z "$(running)" ] || fail "$what: processes remain: $(running)"
     done
 done
 shm_after=$(ls /dev/shm | sort)

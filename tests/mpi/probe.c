@@ -51,8 +51,10 @@ static void matched_probes(void)
     for (int i = 0; i < SIZES; i++) {
         if (rank == 0) {
             pattern_fill(buf, lengths[i], i);
-            MPI_Send(buf, lengths[i], MPI_BYTE, 1, 3, MPI_COMM_WORLD);
+            MPI_Request request;
+            MPI_Isend(buf, lengths[i], MPI_BYTE, 1, 3, MPI_COMM_WORLD, &request);
             MPI_Send(&i, 1, MPI_INT, 1, 3, MPI_COMM_WORLD);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
             continue;
         }
         MPI_Message message;

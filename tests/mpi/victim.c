@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * For kill.sh: rank `argument` kills itself with SIGKILL; the others wait for it in the way the second
- * argument says: receive, send (until its rings are full), barrier.
+ * For kill.sh: rank `argument 1` kills itself with SIGKILL; the others wait for it in the way argument 2
+ * says: receive, send (until its rings are full), barrier.  With a third argument the victim stops the
+ * process manager first, so that nobody but the others themselves can end them.
  */
 #include "check.h"
 
@@ -15,8 +16,15 @@ int main(int argc, char **argv)
     const char *way = argv[2];
     static char buf[100];
     MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == victim)
+    if (rank == victim) {
+        if (argc > 3) {
+            FILE *f = fopen(argv[3], "w");
+            fprintf(f, "%d\n", (int) getppid());
+            fclose(f);
+            kill(getppid(), SIGSTOP);
+        }
         kill(getpid(), SIGKILL);
+    }
     if (strcmp(way, "receive") == 0)
         MPI_Recv(buf, sizeof(buf), MPI_BYTE, victim, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     else if (strcmp(way, "send") == 0)

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The extensions of the extended profile: flow ring and stop/resend, apertures, larger rings; and that
+ * the prototype profile has none of them (docs/protocol.md sections 5 and 6).
+ */
+#include "tests/device/board.h"
+
+static uint32_t outcome(const dnet_device_t *d)
+{
+    return (uint32_t) user_load(d, DNET_UREG_STOP_REPORT);
+}
+
+static uint32_t delivered(const dnet_device_t *d)
+{
+    return (uint32_t) (user_load(d, DNET_UREG_STOP_REPORT) >> 32);
+}
+
+static uint32_t aperture(unsigned slot, unsigned low)
+{
+    return (uint32_t) (DNET_MASK(AP_FLAG) | DNET_PUT(slot, AP_SLOT) | DNET_PUT(low, AP_OFFSET_LOW));
+}
+
+static void aperture_set(dnet_device_t *d, unsigned slot, void *at, uint64_t bytes)
+{
+    dnet_reg_store_quiet(d, DNET_UREG_APERTURE_ADDRESS, (uintptr_t) at);
+    user_store(d, DNET_UREG_APERTURE_LENGTH, DNET_PUT(bytes, APL_LENGTH) | DNET_PUT(slot, APL_SLOT));
+}
+
+static void lhs(dnet_device_t *d, unsigned dlid)
+{
+    botf(d, 0, &(header_t){ .type = DNET_PRIM_IPUSH, .lflag = true, .dlid = dlid, .swid = d->wid },
+         "12345678", 8);
+}
+
+static void resend(dnet_device_t *d, unsigned dlid, unsigned dwid, uint64_t word)
+{
+    botf(d, 0, &(header_t){ .type = DNET_PRIM_RESEND, .dlid = dlid, .dwid = dwid, .swid = d->wid,
+                            .line2 = word }, NULL, 0);
+}
+
+/* [X.6] The prototype has no flow registers: they read 0, stores mean nothing, RESEND is dropped. */
+static void x_6_prototype_has_no_flow_registers(cluster_t *c)
+{
+    dnet_device_t *d = c->dev[0][0], *to = c->dev[1][0];
+
+    user_store(to, DNET_UREG_FLOW_MODE, DNET_FLOW_MODE_PAUSED);
+    lhs(d, 2);
+    CHECK_EQUAL(user_load(to, DNET_UREG_PACKET_COUNTER), 1);
+    CHECK_EQUAL(user_load(d, DNET_UREG_STOP_REPORT), 0);
+    resend(d, 2, 0, 1);
+    CHECK_EQUAL(user_load(to, DNET_UREG_PACKET_COUNTER), 1);
+    CHECK_EQUAL(dnet_emu_events(c->nic[1], DNET_EMU_DROP_STATE), 1);
+}
+
+/* [X.5] The prototype has no apertures: bit 31 is part of a SO-DIMM offset. */
+static void x_5_prototype_has_no_apertures(cluster_t *c)
+{
+    dnet_device_t *d = c->dev[0][0];
+
+    issue(d, &(request_t){ .type = DNET_PRIM_RVS, .size = 8, .dst = 0x80000000u, .dclid = 2 });
+    CHECK_EQUAL(user_load(c->dev[1][0], DNET_UREG_PACKET_COUNTER), 1);
+    CHECK(bit(c->dev[1][0], 17));
+}
+
+/* [X.6] A full LH ring stops the sender: not delivered, not counted, noted at the receiver. */
+static void x_6_stop_when_lh_ring_is_full(cluster_t *c)
+{
+    dnet_device_t *d = c->dev[0][1], *to = c->dev[1][0];
+    unsigned n = to->geometry.lh_entries;
+
+    user_store(to, DNET_UREG_FLOW_MODE, DNET_FLOW_MODE_STOP);
+    for (unsigned i = 0; i < n - 1; i++) {
+        lhs(d, 2);
+        CHECK_EQUAL(outcome(d), DNET_REPORT_DELIVERED);
+    }
+    CHECK_EQUAL(to->flow[0].word, 0);
+    lhs(d, 2);
+    CHECK_EQUAL(outcome(d), DNET_REPORT_STOPPED);
+    CHECK_EQUAL(counter(d, 0), n - 1);
+    CHECK_EQUAL(user_load(to, DNET_UREG_PACKET_COUNTER), n - 1);
+    CHECK_EQUAL(to->flow[0].word, 1ull << 63 | 1ull << 20 | 1ull << 16 | 1);
+    CHECK_EQUAL(to->flow[0].arg, 64);
+    dnet_reg_store_quiet(to, DNET_UREG_LH_NEXT_READ, 64);
+    lhs(d, 2);
+    CHECK_EQUAL(outcome(d), DNET_REPORT_DELIVERED);
+    CHECK_EQUAL(dnet_emu_events(c->nic[1], DNET_EMU_STOPS), 1);
+}
+
+/* [X.6] A full status ring stops; nothing of the packet is visible. */
+static void x_6_stop_when_status_ring_is_full(cluster_t *c)
+{
+    dnet_device_t *d = c->dev[0][0], *to = c->dev[1][0];
+    uint64_t in = 1;
+
+    sodimm_fill(to, 0x40, 0, 8);
+    user_store(to, DNET_UREG_FLOW_MODE, DNET_FLOW_MODE_STOP);
+    user_store(to, DNET_UREG_STATUS_AREA_SIZE, 1);
+    user_store(to, DNET_UREG_STATUS_INITIAL_ADDRESS, 0);
+    for (unsigned i = 0; i < 3; i++)
+        botf(d, 0, &(header_t){ .type = DNET_PRIM_RVS, .dlid = 2, .eflag = true }, "12345678", 8);
+    botf(d, 0, &(header_t){ .type = DNET_PRIM_RVS, .dlid = 2, .eflag = true,
+                            .line2 = DNET_PUT(0x40, PK_DST) }, "12345678", 8);
+    CHECK_EQUAL(outcome(d), DNET_REPORT_STOPPED);
+    CHECK_EQUAL(to->flow[0].arg, 16);
+    sodimm_read(to, 0x40, &in, 8);
+    CHECK_EQUAL(in, 0);
+    botf(d, 0, &(header_t){ .type = DNET_PRIM_RVS, .dlid = 2 }, "12345678", 8); /* wants no status */
+    CHECK_EQUAL(outcome(d), DNET_REPORT_DELIVERED);
+}
+
+/* [X.6] A full IPUSH ring stops a primitive between two packets; the report says how far it came. */
+static void x_6_stop_in_the_middle(cluster_t *c)
+{
+    dnet_device_t *d = c->dev[0][0], *to = c->dev[1][0];
+
+    user_store(to, DNET_UREG_FLOW_MODE, DNET_FLOW_MODE_STOP);
+    ring_set(c, 1, 0, 0, 0, 9, 0x10000, 1);
+    issue(d, &(request_t){ .type = DNET_PRIM_IPUSH, .size = 6000, .dclid = 2 });
+    CHECK_EQUAL(outcome(d), DNET_REPORT_STOPPED);
+    CHECK_EQUAL(delivered(d), 2 * 2024);
+    CHECK_EQUAL(counter(d, 5), 0);
+    CHECK_EQUAL(to->flow[0].arg, 6000 - 2 * 2024);
+    /* the long LHS message: nothing of its first packet is visible either */
+    issue(d, &(request_t){ .type = DNET_PRIM_LHSv1, .size = 3000, .dclid = 2 });
+    CHECK_EQUAL(outcome(d), DNET_REPORT_STOPPED);
+    CHECK_EQUAL(delivered(d), 0);
+    CHECK_EQUAL(to->lh[0].envelope, 0);
+    CHECK_EQUAL(user_load(to, DNET_UREG_LH_NEXT_WRITE), 0);
+}
+
+/* [X.6] Paused: every packet is stopped, but not RESEND. */
+static void x_6_paused(cluster_t *c)
+{
+    dnet_device_t *d = c->dev[0][0], *to = c->dev[1][0];
+
+    user_store(to, DNET_UREG_FLOW_MODE, DNET_FLOW_MODE_PAUSED);
+    lhs(d, 2);
+    CHECK_EQUAL(outcome(d), DNET_REPORT_STOPPED);
+    issue(d, &(request_t){ .type = DNET_PRIM_RVS, .size = 8, .dclid = 2 });
+    CHECK_EQUAL(outcome(d), DNET_REPORT_STOPPED);
+    issue(d, &(request_t){ .type = DNET_PRIM_RVL, .size = 8, .dclid = 2 });
+    CHECK_EQUAL(outcome(d), DNET_REPORT_STOPPED);
+    resend(d, 2, 0, 5);
+    CHECK_EQUAL(outcome(d), DNET_REPORT_DELIVERED);
+    CHECK_EQUAL(DNET_GET(to->flow[3].word, FLOW_KIND), DNET_FLOW_RESEND);
+    user_store(to, DNET_UREG_FLOW_MODE, DNET_FLOW_MODE_STOP);
+    lhs(d, 2);
+    CHECK_EQUAL(outcome(d), DNET_REPORT_DELIVERED);
+}
+
+/* [X.6] RESEND entries; the flow ring's Valid flips every lap; a full ring drops and counts. */
+static void x_6_flow_ring_laps(cluster_t *c)
+{
+    dnet_device_t *d = c->dev[2][1], *to = c->dev[1][0];
+    unsigned n = to->geometry.flow_entries;
+
+    for (unsigned i = 0; i < 2 * n + 100; i++) {
+        unsigned lap = i / n & 1;
+
+        CHECK_EQUAL(DNET_GET(to->flow[i % n].word, FLOW_VALID), lap);
+        resend(d, 2, 0, (uint64_t) i << 8 | (i & 0xff));
+        CHECK_EQUAL(DNET_GET(to->flow[i % n].word, FLOW_VALID), !lap);
+        CHECK_EQUAL(DNET_GET(to->flow[i % n].word, FLOW_CREDITS), i & 0xff);
+        CHECK_EQUAL(DNET_GET(to->flow[i % n].word, FLOW_LID), 3);
+        CHECK_EQUAL(DNET_GET(to->flow[i % n].word, FLOW_WID), 1);
+        CHECK_EQUAL(DNET_GET(to->flow[i % n].word, FLOW_SEQ), i);
+        CHECK_EQUAL(to->flow[i % n].arg, (uint64_t) i << 8 | (i & 0xff));
+        dnet_reg_store_quiet(to, DNET_UREG_FLOW_NEXT_READ, i + 1);
+    }
+    for (unsigned i = 0; i < n; i++)
+        resend(d, 2, 0, 0);
+    CHECK_EQUAL(dnet_emu_events(c->nic[1], DNET_EMU_DROP_FLOW), 0);
+    resend(d, 2, 0, 0);
+    CHECK_EQUAL(dnet_emu_events(c->nic[1], DNET_EMU_DROP_FLOW), 1);
+}
+
+/* [X.6] No NIC has that LID. */
+static void x_6_unreachable(cluster_t *c)
+{
+    dnet_device_t *d = c->dev[0][0];
+
+    lhs(d, 99);
+    CHECK_EQUAL(outcome(d), DNET_REPORT_UNREACHABLE);
+    CHECK_EQUAL(counter(d, 0), 0);
+    issue(d, &(request_t){ .type = DNET_PRIM_RVL, .size = 8, .dclid = 99 });
+    CHECK_EQUAL(outcome(d), DNET_REPORT_UNREACHABLE);
+    lhs(d, 2);
+    CHECK_EQUAL(outcome(d), DNET_REPORT_DELIVERED);
+}
+
+/* [X.5] RVS and RVL between apertures and SO-DIMM, all four ways, with offsets and sizes that do not align. */
+static void x_5_apertures_all_ways(cluster_t *c)
+{
+    const uint32_t n = 700001;
+    dnet_device_t *a = c->dev[0][0], *b = c->dev[1][1];
+    uint8_t *out = malloc(n + 77), *in = calloc(1, n + 77);
+
+    system_store(a, DNET_SREG_MTU, 16);
+    for (uint32_t i = 0; i < n + 77; i++)
+        out[i] = (uint8_t) (i * 17 + i / 1000);
+    aperture_set(a, 0, out, n + 77);
+    aperture_set(b, 127, in, n + 77);
+    /* aperture to aperture */
+    issue(a, &(request_t){ .type = DNET_PRIM_RVS, .size = n, .src = aperture(0, 77), .dst = aperture(127, 5),
+                           .dclid = 2, .dwid = 1 });
+    CHECK_EQUAL(outcome(a), DNET_REPORT_DELIVERED);
+    CHECK(memcmp(in + 5, out + 77, n) == 0 && in[4] == 0 && in[5 + n] == 0);
+    CHECK_EQUAL(user_load(b, DNET_UREG_PACKET_COUNTER), (n + 4063) / 4064);
+    /* aperture to SO-DIMM, SO-DIMM to aperture */
+    issue(a, &(request_t){ .type = DNET_PRIM_RVS, .size = n, .src = aperture(0, 0), .dst = 0x100000,
+                           .dclid = 2, .dwid = 1 });
+    memset(in, 0, n + 77);
+    issue(b, &(request_t){ .type = DNET_PRIM_RVS, .size = n, .src = 0x100000, .dst = aperture(127, 0),
+                           .dclid = 2, .dwid = 1 });
+    CHECK(memcmp(in, out, n) == 0);
+    /* RVL: read a's memory into b's */
+    memset(in, 0, n + 77);
+    user_store(b, DNET_UREG_STATUS_INITIAL_ADDRESS, 0);
+    issue(b, &(request_t){ .type = DNET_PRIM_RVL, .size = n, .src = aperture(0, 3), .dst = aperture(127, 9),
+                           .dclid = 1, .eflag = true });
+    CHECK(memcmp(in + 9, out + 3, n) == 0);
+    CHECK_EQUAL(user_load(b, DNET_UREG_STATUS_NEXT_WRITE), 16);
+    CHECK_EQUAL(DNET_GET(llcm_word(b, 0), ST_SIZE), n);
+    /* IPUSH and LHS gather from an aperture too */
+    ring_set(c, 1, 1, 0, 0, 9, 0x400000, 4);
+    issue(a, &(request_t){ .type = DNET_PRIM_LHSv1, .size = 5000, .src = aperture(0, 0), .dclid = 2,
+                           .dwid = 1 });
+    CHECK(memcmp(b->sodimm + 0x400000, out + 56, 5000 - 56) == 0);
+    free(out);
+    free(in);
+}
+
+/* [X.5] Bounds: excess sets RC_OVF, closed and unknown slots are unreachable, nothing else is written. */
+static void x_5_aperture_bounds(cluster_t *c)
+{
+    dnet_device_t *a = c->dev[0][0], *b = c->dev[1][0];
+    uint8_t out[256], in[256];
+
+    memset(out, 0x3c, sizeof out);
+    memset(in, 0, sizeof in);
+    aperture_set(a, 1, out, sizeof out);
+    aperture_set(b, 2, in, 100);
+    issue(a, &(request_t){ .type = DNET_PRIM_RVS, .size = 200, .src = aperture(1, 0), .dst = aperture(2, 0),
+                           .dclid = 2 });
+    CHECK(bit(b, 17));
+    CHECK(in[99] == 0x3c && in[100] == 0);
+    issue(a, &(request_t){ .type = DNET_PRIM_RVS, .size = 8, .src = aperture(1, 0),
+                           .dst = aperture(2, 0xffff), .dclid = 2 });
+    CHECK_EQUAL(in[100], 0);
+    issue(a, &(request_t){ .type = DNET_PRIM_RVS, .size = 8, .src = aperture(1, 0), .dst = aperture(3, 0),
+                           .dclid = 2 });
+    CHECK_EQUAL(outcome(a), DNET_REPORT_UNREACHABLE);
+    issue(a, &(request_t){ .type = DNET_PRIM_RVS, .size = 8, .src = aperture(1, 0),
+                           .dst = aperture(0x7fff, 0), .dclid = 2 });
+    CHECK_EQUAL(outcome(a), DNET_REPORT_UNREACHABLE);
+    aperture_set(b, 2, NULL, 0);
+    issue(a, &(request_t){ .type = DNET_PRIM_RVS, .size = 8, .src = aperture(1, 0), .dst = aperture(2, 0),
+                           .dclid = 2 });
+    CHECK_EQUAL(outcome(a), DNET_REPORT_UNREACHABLE);
+    /* the source is clamped like SO-DIMM is: 256 of 300 bytes */
+    aperture_set(b, 2, in, sizeof in);
+    issue(a, &(request_t){ .type = DNET_PRIM_RVS, .size = 300, .src = aperture(1, 0), .dst = aperture(2, 0),
+                           .dclid = 2 });
+    CHECK_EQUAL(delivered(a), 256);
+    /* a slot past the end cannot be set */
+    aperture_set(b, b->geometry.aperture_slots, in, 8);
+    CHECK_EQUAL(dnet_emu_events(c->nic[1], DNET_EMU_DROP_REQUEST), 1);
+    /* Controller Reset closes all */
+    system_store(b, DNET_SREG_CONTROLLER_RESET, 0);
+    issue(a, &(request_t){ .type = DNET_PRIM_RVS, .size = 8, .src = aperture(1, 0), .dst = aperture(2, 0),
+                           .dclid = 2 });
+    CHECK_EQUAL(outcome(a), DNET_REPORT_UNREACHABLE);
+}
+
+/* The process's own SO-DIMM area is mapped, and is the memory VS and VL see. */
+static void x_4_sodimm_is_mapped(cluster_t *c)
+{
+    dnet_device_t *d = c->dev[0][1];
+    uint64_t in = 0;
+
+    CHECK(d->sodimm != NULL);
+    CHECK(dnet_emu_reserve(d, 0x100000, 1 << 20) == DNET_OK);
+    memcpy(d->sodimm + 0x100000, "mapped  ", 8);
+    sodimm_read(d, 0x100000, &in, 8);
+    CHECK(memcmp(&in, "mapped  ", 8) == 0);
+    CHECK(dnet_emu_reserve(d, d->geometry.sodimm_bytes, 8) == DNET_ERR_ARGUMENT);
+    CHECK(dnet_emu_reserve(d, 8, d->geometry.sodimm_bytes) == DNET_ERR_ARGUMENT);
+    CHECK(dnet_emu_reserve(d, 0, 0) == DNET_OK);
+}
+
+static const board_test_t tests[] = {
+    TEST(x_6_prototype_has_no_flow_registers, PROTOTYPE),
+    TEST(x_5_prototype_has_no_apertures, PROTOTYPE),
+    TEST(x_6_stop_when_lh_ring_is_full, EXTENDED),
+    TEST(x_6_stop_when_status_ring_is_full, EXTENDED),
+    TEST(x_6_stop_in_the_middle, EXTENDED),
+    TEST(x_6_paused, EXTENDED),
+    TEST(x_6_flow_ring_laps, EXTENDED),
+    TEST(x_6_unreachable, EXTENDED),
+    TEST(x_5_apertures_all_ways, EXTENDED),
+    TEST(x_5_aperture_bounds, EXTENDED),
+    TEST(x_4_sodimm_is_mapped, EXTENDED),
+};
+
+int main(int argc, char **argv)
+{
+    return board_main(tests, sizeof tests / sizeof *tests, argc, argv);
+}

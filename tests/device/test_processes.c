@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * NICs of several processes: joining, refusing to join, copying between address spaces, sleeping and
+ * waking, processes that are killed at any moment.
+ */
+#define _GNU_SOURCE
+#include "tests/device/board.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* What two processes of a test share beside the NICs: a step counter and a little data. */
+typedef struct {
+    _Atomic unsigned step;
+    dnet_emu_locator_t at[2];
+    _Atomic uint64_t word[8];
+} shared_t;
+
+static shared_t *shared;
+
+static void reach(unsigned step)
+{
+    atomic_store(&shared->step, step);
+}
+
+static void await(unsigned step)
+{
+    while (atomic_load(&shared->step) < step)
+        sched_yield();
+}
+
+static double now_s(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double) t.tv_sec + (double) t.tv_nsec / 1e9;
+}
+
+/* Make and bring up a NIC with one device. */
+static dnet_device_t *nic_up(uint16_t lid, dnet_profile_t profile, dnet_emu_nic_t **nic_p)
+{
+    dnet_emu_config_t config = { .profile = profile, .lid = lid };
+    dnet_device_t *d;
+
+    CHECK(dnet_emu_create(&config, nic_p) == DNET_OK);
+    CHECK(dnet_emu_open(*nic_p, 0, true, &d) == DNET_OK);
+    system_store(d, DNET_SREG_LID, lid);
+    system_store(d, DNET_SREG_SODIMM_INIT, 1);
+    return d;
+}
+
+static pid_t child_of(void (*run)(cluster_t *), cluster_t *c)
+{
+    pid_t child;
+
+    fflush(stdout);
+    child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        alarm(60);
+        run(c);
+        _exit(0);
+    }
+    CHECK(child > 0);
+    return child;
+}
+
+static void join_child(pid_t child)
+{
+    int status;
+
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void share(void)
+{
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(shared != MAP_FAILED);
+}
+
+static void send_lhs(dnet_device_t *d, unsigned dlid, unsigned dwid, uint64_t value)
+{
+    uint64_t data[2] = { value & 0xffffffff, value };
+
+    botf(d, 0, &(header_t){ .type = DNET_PRIM_IPUSH, .lflag = true, .dlid = dlid, .dwid = dwid,
+                            .swid = d->wid }, data, 16);
+}
+
+/* ---- joining ------------------------------------------------------------------------------------------ */
+
+static void join_and_answer(cluster_t *c)
+{
+    dnet_emu_nic_t *nic;
+    dnet_device_t *d;
+
+    CHECK(dnet_emu_attach(&shared->at[0], &nic) == DNET_OK);
+    CHECK(dnet_emu_open(nic, 0, false, &d) == DNET_ERR_STATE); /* the parent has it */
+    CHECK(dnet_emu_open(nic, 1, false, &d) == DNET_OK);
+    CHECK(d->sreg_store == NULL);
+    send_lhs(d, 1, 0, 77);
+    dnet_emu_detach(nic);
+    (void) c;
+}
+
+/* Two processes share a NIC: WID 0 and WID 1. */
+static void processes_share_a_nic(cluster_t *c)
+{
+    dnet_emu_nic_t *nic;
+    dnet_device_t *d = nic_up(1, c->profile, &nic);
+    pid_t child;
+
+    share();
+    dnet_emu_locate(nic, &shared->at[0]);
+    child = child_of(join_and_answer, c);
+    join_child(child);
+    CHECK_EQUAL(user_load(d, DNET_UREG_LH_NEXT_WRITE), 64);
+    CHECK_EQUAL(*(const uint64_t *) (const void *) d->lh[0].data, 77);
+    CHECK(dnet_emu_peer_lost(nic, 1, 1)); /* it has ended without closing */
+    CHECK(!dnet_emu_peer_lost(nic, 1, 0));
+    CHECK(dnet_emu_open(nic, 1, true, &d) == DNET_OK); /* its WID is free again */
+    CHECK(!dnet_emu_peer_lost(nic, 1, 1));
+}
+
+/* [nic 2] [X.4] A segment's mode is 0600, it does not shrink, and descriptors do not pass through exec. */
+static void segment_is_private_and_sealed(cluster_t *c)
+{
+    dnet_emu_locator_t at;
+    struct stat st;
+
+    dnet_emu_locate(c->nic[0], &at);
+    CHECK(fstat(at.fd, &st) == 0);
+    CHECK_EQUAL(st.st_mode & 0777, 0600);
+    CHECK(ftruncate(at.fd, 4096) != 0);
+    CHECK(fcntl(at.fd, F_GETFD) & FD_CLOEXEC);
+    CHECK(st.st_blocks * 512 < 2 << 20); /* SO-DIMM memory is not there before it is used */
+}
+
+static void wait_to_be_killed(cluster_t *c)
+{
+    (void) c;
+    reach(1);
+    for (;;)
+        pause();
+}
+
+/* What cannot be joined, and why. */
+static void joining_refused(cluster_t *c)
+{
+    dnet_emu_locator_t good, at;
+    dnet_emu_nic_t *nic;
+    pid_t child;
+    int file = memfd_create("other", MFD_CLOEXEC);
+
+    share();
+    dnet_emu_locate(c->nic[0], &good);
+    at = good;
+    at.id++;
+    CHECK(dnet_emu_attach(&at, &nic) == DNET_ERR_FORMAT);
+    at = good;
+    at.fd = file;
+    CHECK(dnet_emu_attach(&at, &nic) == DNET_ERR_FORMAT);
+    CHECK(ftruncate(file, 4096) == 0);
+    CHECK(dnet_emu_attach(&at, &nic) == DNET_ERR_FORMAT);
+    at.fd = 9999;
+    CHECK(dnet_emu_attach(&at, &nic) == DNET_ERR_PEER_DEAD);
+    child = child_of(wait_to_be_killed, c);
+    await(1);
+    kill(child, SIGKILL);
+    CHECK(waitpid(child, NULL, 0) == child);
+    at = good;
+    at.pid = child;
+    CHECK(dnet_emu_attach(&at, &nic) == DNET_ERR_PEER_DEAD);
+    /* a packet to it: unreachable */
+    at.lid = 50;
+    CHECK(dnet_emu_route(c->nic[0], &at) == DNET_OK);
+    send_lhs(c->dev[0][0], 50, 0, 1);
+    if (c->profile == DNET_PROFILE_EXTENDED)
+        CHECK_EQUAL(user_load(c->dev[0][0], DNET_UREG_STOP_REPORT), DNET_REPORT_UNREACHABLE);
+    CHECK(dnet_emu_peer_lost(c->nic[0], 50, 0));
+}
+
+/* ---- apertures between processes --------------------------------------------------------------------------- */
+
+#define BIG (3u << 20)
+
+static void aperture_owner(cluster_t *c)
+{
+    dnet_emu_nic_t *nic;
+    dnet_device_t *d = nic_up(2, DNET_PROFILE_EXTENDED, &nic);
+    uint8_t *memory = malloc(BIG);
+
+    (void) c;
+    for (uint32_t i = 0; i < BIG; i++)
+        memory[i] = (uint8_t) (i * 11 + i / 777);
+    dnet_reg_store_quiet(d, DNET_UREG_APERTURE_ADDRESS, (uintptr_t) memory);
+    user_store(d, DNET_UREG_APERTURE_LENGTH, DNET_PUT(BIG, APL_LENGTH) | DNET_PUT(4, APL_SLOT));
+    dnet_emu_locate(nic, &shared->at[1]);
+    reach(1);
+    await(2); /* the parent has written 0xd7 over the second half */
+    for (uint32_t i = 0; i < BIG; i++)
+        CHECK_EQUAL(memory[i], i >= BIG / 2 + 8 ? 0xd7 : (uint8_t) (i * 11 + i / 777));
+    free(memory);
+    reach(3);
+    await(4);
+}
+
+/* [X.5] RVL and RVS between user memory of two processes. */
+static void apertures_between_processes(cluster_t *c)
+{
+    dnet_device_t *d;
+    dnet_emu_nic_t *nic;
+    uint8_t *memory = malloc(BIG);
+    uint32_t far = (uint32_t) (DNET_MASK(AP_FLAG) | DNET_PUT(4, AP_SLOT));
+    uint32_t near = (uint32_t) (DNET_MASK(AP_FLAG) | DNET_PUT(1, AP_SLOT));
+    pid_t child;
+
+    share();
+    d = nic_up(1, DNET_PROFILE_EXTENDED, &nic);
+    child = child_of(aperture_owner, c);
+    await(1);
+    CHECK(dnet_emu_route(nic, &shared->at[1]) == DNET_OK);
+    if (!dnet_emu_can_copy_direct(nic, 2, 0)) {
+        puts("process_vm_readv is not allowed here: copies between processes are not tested");
+        kill(child, SIGKILL);
+        return;
+    }
+    dnet_reg_store_quiet(d, DNET_UREG_APERTURE_ADDRESS, (uintptr_t) memory);
+    user_store(d, DNET_UREG_APERTURE_LENGTH, DNET_PUT(BIG, APL_LENGTH) | DNET_PUT(1, APL_SLOT));
+    issue(d, &(request_t){ .type = DNET_PRIM_RVL, .size = BIG, .src = far, .dst = near, .dclid = 2 });
+    CHECK_EQUAL(user_load(d, DNET_UREG_STOP_REPORT), (uint64_t) BIG << 32 | DNET_REPORT_DELIVERED);
+    for (uint32_t i = 0; i < BIG; i++)
+        CHECK_EQUAL(memory[i], (uint8_t) (i * 11 + i / 777));
+    /* RVS into the second half; the request's offset has 16 bits, so the slot's base moves instead */
+    memset(memory, 0xd7, BIG);
+    shared->word[0] = 0;
+    for (uint32_t at = BIG / 2 + 8; at < BIG;) { /* through SO-DIMM offsets of a BOTF: long offsets */
+        uint32_t n = BIG - at < 480 ? BIG - at : 480;
+
+        botf(d, 0, &(header_t){ .type = DNET_PRIM_RVS, .dlid = 2, .hflag = true,
+                                .line2 = DNET_PUT(far | (at & 0xffff), PK_DST),
+                                .line3 = DNET_PUT(at >> 16, PK_LIST) | DNET_PUT(n, PK_TOTAL) },
+             memory, n);
+        CHECK_EQUAL(user_load(d, DNET_UREG_STOP_REPORT), DNET_REPORT_DELIVERED);
+        at += n;
+    }
+    reach(2);
+    await(3);
+    /* the memory is gone: a clear answer, no signal */
+    issue(d, &(request_t){ .type = DNET_PRIM_RVL, .size = BIG, .src = far, .dst = near, .dclid = 2 });
+    CHECK_EQUAL(user_load(d, DNET_UREG_STOP_REPORT) & 0xf, DNET_REPORT_UNREACHABLE);
+    reach(4);
+    join_child(child);
+    issue(d, &(request_t){ .type = DNET_PRIM_RVL, .size = 8, .src = far, .dst = near, .dclid = 2 });
+    CHECK_EQUAL(user_load(d, DNET_UREG_STOP_REPORT) & 0xf, DNET_REPORT_UNREACHABLE);
+    CHECK(!dnet_emu_can_copy_direct(nic, 2, 0));
+    free(memory);
+}
+
+/* ---- sleeping --------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    dnet_device_t *d;
+    uint32_t position;
+    uint64_t expected;
+} receiver_t;
+
+static bool nothing_yet(void *arg)
+{
+    receiver_t *r = arg;
+
+    return DNET_GET(atomic_load((const _Atomic uint64_t *) &r->d->lh[r->position].envelope), LH_VALID) !=
+           r->expected;
+}
+
+/* Wait asleep for the next entry.  A lost wake-up would show as a sleep of the full five seconds. */
+static void sleep_for_entry(receiver_t *r)
+{
+    while (nothing_yet(r)) {
+        double start = now_s();
+
+        r->d->ops->sleep(r->d, 5000000, nothing_yet, r);
+        CHECK(now_s() - start < 4.0);
+    }
+    if (++r->position == r->d->geometry.lh_entries) {
+        r->position = 0;
+        r->expected ^= 1;
+    }
+    dnet_reg_store_quiet(r->d, DNET_UREG_LH_NEXT_READ, (uint64_t) r->position * 64);
+}
+
+#define ROUNDS 20000u
+
+static void sleeping_peer(cluster_t *c)
+{
+    dnet_emu_nic_t *nic;
+    receiver_t r = { .expected = 1 };
+
+    r.d = nic_up(2, c->profile, &nic);
+    dnet_emu_locate(nic, &shared->at[1]);
+    CHECK(dnet_emu_route(nic, &shared->at[0]) == DNET_OK);
+    reach(1);
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        sleep_for_entry(&r);
+        send_lhs(r.d, 1, 0, i);
+    }
+}
+
+/* A ping-pong in which both sides sleep for every message: no wake-up is lost. */
+static void no_wake_up_is_lost(cluster_t *c)
+{
+    dnet_emu_nic_t *nic;
+    receiver_t r = { .expected = 1 };
+    pid_t child;
+
+    share();
+    r.d = nic_up(1, c->profile, &nic);
+    dnet_emu_locate(nic, &shared->at[0]);
+    child = child_of(sleeping_peer, c);
+    await(1);
+    CHECK(dnet_emu_route(nic, &shared->at[1]) == DNET_OK);
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        send_lhs(r.d, 2, 0, i);
+        sleep_for_entry(&r);
+    }
+    join_child(child);
+}
+
+static bool always(void *arg)
+{
+    (void) arg;
+    return true;
+}
+
+static bool never(void *arg)
+{
+    (void) arg;
+    return false;
+}
+
+/* The timeout ends a sleep; a callback that finds work skips it. */
+static void sleep_ends(cluster_t *c)
+{
+    dnet_device_t *d = c->dev[0][0];
+    double start = now_s();
+
+    d->ops->sleep(d, 20000000, never, NULL);
+    CHECK(now_s() - start < 10.0);
+    d->ops->sleep(d, 1000, always, NULL);
+    CHECK(now_s() - start < 10.0);
+}
+
+/* ---- processes that are killed ------------------------------------------------------------------------------- */
+
+static void hammer(cluster_t *c)
+{
+    dnet_emu_nic_t *nic;
+    dnet_device_t *d = nic_up(2, c->profile, &nic);
+
+    CHECK(dnet_emu_route(nic, &shared->at[0]) == DNET_OK);
+    reach(1);
+    for (unsigned i = 0;; i++) {
+        send_lhs(d, 1, 0, 1);
+        issue(d, &(request_t){ .type = DNET_PRIM_IPUSH, .size = 512, .dclid = 1, .eflag = true });
+    }
+}
+
+/* A sender is killed at any moment, also while it holds the receiver's side: others go on. */
+static void sender_killed_at_any_moment(cluster_t *c)
+{
+    dnet_device_t *d = c->dev[0][0], *from = c->dev[1][0];
+    uint32_t position;
+
+    share();
+    dnet_emu_locate(c->nic[0], &shared->at[0]);
+    for (unsigned n = 0; n < 2; n++)
+        system_store(c->dev[n][0], DNET_SREG_PGID0, 0);
+    user_store(d, DNET_UREG_FLOW_MODE, DNET_FLOW_MODE_STOP);
+    ring_set(c, 0, 0, 1, 0, 2048, 0x10000, 1);
+    for (unsigned k = 0; k < 40; k++) {
+        pid_t child;
+        struct timespec pause = { 0, 100000 + 37000 * (long) k };
+        double end;
+
+        reach(0);
+        child = child_of(hammer, c);
+        await(1);
+        end = now_s() + (double) pause.tv_nsec / 1e9;
+        while (now_s() < end) { /* the receiver reads all the while */
+            dnet_reg_store_quiet(d, DNET_UREG_LH_NEXT_READ, user_load(d, DNET_UREG_LH_NEXT_WRITE));
+            dnet_reg_store_quiet(d, DNET_UREG_STATUS_NEXT_READ,
+                                 user_load(d, DNET_UREG_STATUS_NEXT_WRITE));
+        }
+        kill(child, SIGKILL);
+        CHECK(waitpid(child, NULL, 0) == child);
+        dnet_reg_store_quiet(d, DNET_UREG_LH_NEXT_READ, user_load(d, DNET_UREG_LH_NEXT_WRITE));
+        position = (uint32_t) user_load(d, DNET_UREG_LH_NEXT_WRITE);
+        send_lhs(from, 1, 0, k);
+        CHECK_EQUAL(user_load(d, DNET_UREG_LH_NEXT_WRITE),
+                    (position + 64) % (d->geometry.lh_entries * 64));
+        CHECK_EQUAL(*(const uint64_t *) (const void *) d->lh[position / 64].data, k);
+    }
+}
+
+static const board_test_t tests[] = {
+    TEST(processes_share_a_nic, BOTH),
+    TEST(segment_is_private_and_sealed, BOTH),
+    TEST(joining_refused, BOTH),
+    TEST(apertures_between_processes, EXTENDED),
+    TEST(no_wake_up_is_lost, BOTH),
+    TEST(sleep_ends, BOTH),
+    TEST(sender_killed_at_any_moment, BOTH),
+};
+
+int main(int argc, char **argv)
+{
+    return board_main(tests, sizeof tests / sizeof *tests, argc, argv);
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What an endpoint refuses, it refuses at once, with the right status and one line that says what.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "endpoint/endpoint.h"
+
+typedef struct {
+    dnet_status_t status;
+    char said[2048];
+    unsigned lines;
+} outcome_t;
+
+/* Open an endpoint in a process of its own, under a limit of address space if bytes > 0. */
+static outcome_t open_alone(uint32_t rank, uint32_t size, rlim_t bytes)
+{
+    int said[2];
+    assert_int_equal(pipe(said), 0);
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        dup2(said[1], STDERR_FILENO);
+        if (bytes)
+            setrlimit(RLIMIT_AS, &(struct rlimit){bytes, bytes});
+        dnet_ep_config_t config = {.rank = rank, .size = size, .job = 1};
+        dnet_ep_t *ep;
+        dnet_status_t status = dnet_ep_open(&config, &ep);
+        if (status == DNET_OK)
+            dnet_ep_close(ep);
+        _exit(-status);
+    }
+    close(said[1]);
+    outcome_t o = {0};
+    size_t used = 0;
+    for (ssize_t n; (n = read(said[0], o.said + used, sizeof(o.said) - 1 - used)) > 0;)
+        used += (size_t) n;
+    close(said[0]);
+    int status;
+    waitpid(pid, &status, 0);
+    assert_true(WIFEXITED(status));
+    o.status = (dnet_status_t) -WEXITSTATUS(status);
+    for (const char *c = o.said; *c; c++)
+        o.lines += *c == '\n';
+    return o;
+}
+
+static void test_endpoint_opens_and_says_nothing(void **state)
+{
+    (void) state;
+    outcome_t o = open_alone(0, 2, 0);
+    assert_int_equal(o.status, DNET_OK);
+    assert_string_equal(o.said, "");
+}
+
+static void test_endpoint_more_ranks_than_addresses_is_refused(void **state)
+{
+    (void) state;
+    assert_int_equal(open_alone(0, 6142, 0).status, DNET_OK);
+    outcome_t o = open_alone(0, 6143, 0);
+    assert_int_equal(o.status, DNET_ERR_LIMIT);
+    assert_non_null(strstr(o.said, "6143 ranks"));
+    assert_non_null(strstr(o.said, "6142"));
+    assert_int_equal(o.lines, 1);
+}
+
+static void test_endpoint_without_memory_for_a_segment_says_how_much(void **state)
+{
+    (void) state;
+    outcome_t o = open_alone(0, 2, 100u << 20);
+    assert_int_equal(o.status, DNET_ERR_NO_MEMORY);
+    assert_non_null(strstr(o.said, "bytes"));
+    assert_int_equal(o.lines, 1);
+}
+
+static void test_endpoint_malformed_options_are_refused(void **state)
+{
+    (void) state;
+    static const struct {
+        const char *name, *value, *says;
+    } rows[] = {
+        {"DIMMNET_PROFILE", "huge", "prototype, extended"},
+        {"DIMMNET_PROFILE", "", "prototype, extended"},
+        {"DIMMNET_EAGER_LIMIT", "many", "bytes"},
+        {"DIMMNET_EAGER_LIMIT", "-1", "bytes"},
+        {"DIMMNET_EAGER_LIMIT", "2M", "1048576"},
+        {"DIMMNET_EAGER_LIMIT", "1KB", "bytes"},
+        {"DIMMNET_RING_BYTES", "100000", "power of two"},
+        {"DIMMNET_CHUNK_BYTES", "5000", "multiple of 4096"},
+        {"DIMMNET_CHUNKS", "1", "2"},
+        {"DIMMNET_SPIN_US", "99999999999999999999", "us"},
+    };
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        setenv(rows[i].name, rows[i].value, 1);
+        outcome_t o = open_alone(0, 2, 0);
+        unsetenv(rows[i].name);
+        assert_int_equal(o.status, DNET_ERR_FORMAT);
+        assert_non_null(strstr(o.said, rows[i].name));
+        assert_non_null(strstr(o.said, rows[i].says));
+        assert_int_equal(o.lines, 1);
+    }
+}
+
+static void test_endpoint_unknown_variable_is_warned_about(void **state)
+{
+    (void) state;
+    setenv("DIMMNET_EAGRE_LIMIT", "1", 1);
+    outcome_t o = open_alone(0, 2, 0);
+    unsetenv("DIMMNET_EAGRE_LIMIT");
+    assert_int_equal(o.status, DNET_OK);
+    assert_non_null(strstr(o.said, "DIMMNET_EAGRE_LIMIT is not an option"));
+}
+
+static void test_endpoint_peer_on_another_host_is_refused(void **state)
+{
+    (void) state;
+    dnet_ep_config_t config = {.rank = 0, .size = 2, .job = 1};
+    dnet_ep_t *ep;
+    assert_int_equal(dnet_ep_open(&config, &ep), DNET_OK);
+    dnet_ep_address_t addresses[2];
+    dnet_ep_address(ep, &addresses[0]);
+    addresses[1] = addresses[0];
+    addresses[1].rank = 1;
+    addresses[1].host_id++;
+    assert_int_equal(dnet_ep_connect(ep, addresses), DNET_ERR_LIMIT);
+    addresses[1] = addresses[0]; /* two processes that claim one rank */
+    assert_int_equal(dnet_ep_connect(ep, addresses), DNET_ERR_FORMAT);
+    dnet_ep_close(ep);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_endpoint_opens_and_says_nothing),
+        cmocka_unit_test(test_endpoint_more_ranks_than_addresses_is_refused),
+        cmocka_unit_test(test_endpoint_without_memory_for_a_segment_says_how_much),
+        cmocka_unit_test(test_endpoint_malformed_options_are_refused),
+        cmocka_unit_test(test_endpoint_unknown_variable_is_warned_about),
+        cmocka_unit_test(test_endpoint_peer_on_another_host_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
