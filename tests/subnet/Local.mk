@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Tests of the subnet tools.  The programs also run in `make check`; the scripts, which start OpenSM on
+# ibsim's simulated fabrics (packages.txt), only in `make check-subnet`.
+DNET_SUBNET_TESTS = \
+	tests/subnet/test_health_rails \
+	tests/subnet/test_lid \
+	tests/subnet/test_turns
+check_PROGRAMS += $(DNET_SUBNET_TESTS)
+DNET_UNIT_TESTS += $(DNET_SUBNET_TESTS)
+tests_subnet_test_turns_SOURCES = tests/subnet/test_turns.c
+tests_subnet_test_turns_LDADD = libdnet_subnet.la -lcmocka
+tests_subnet_test_health_rails_SOURCES = tests/subnet/test_health_rails.c
+tests_subnet_test_health_rails_LDADD = libdnet_subnet.la -lcmocka
+tests_subnet_test_lid_SOURCES = tests/subnet/test_lid.c
+tests_subnet_test_lid_LDADD = libdnet_subnet.la -lcmocka
+
+DNET_SUBNET_SHELL_TESTS = \
+	health_fabric \
+	opensm_controls \
+	opensm_files \
+	opensm_lid \
+	opensm_plugin \
+	tool
+EXTRA_DIST += tests/subnet/packages.txt tests/subnet/fabric.sh $(DNET_SUBNET_SHELL_TESTS:%=tests/subnet/%.sh)
+
+check-subnet: all $(DNET_SUBNET_TESTS)
+	@$(DNET_TEST_ENV) DNET_SUBNET_TESTS='$(DNET_SUBNET_TESTS)' \
+		DNET_SUBNET_SHELL_TESTS='$(DNET_SUBNET_SHELL_TESTS)' $(SHELL) $(srcdir)/tests/run-tests subnet
+.PHONY: check-subnet

@@ -1,0 +1,42 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Controls for the verifier on OpenSM's own engines: updn and dfsssp (with its service levels) must pass
+# on a ring, minhop and dfsssp without its service levels must be found to deadlock.
+. "$(dirname "$0")/fabric.sh"
+
+# dump ENGINE [OPENSM OPTION...]
+dump() {
+    start_ibsim net H00001
+    start_opensm "$@"
+    on_fabric dump_fts >"$1.lfts" 2>dump.err || fail "dump_fts: $(cat dump.err)"
+    if [ "$1" = dfsssp ]; then
+        # Pair by pair: through the simulator an answer holds two records, whatever was asked.
+        lids=$(sed -n "s/^0x\([0-9a-f]*\) .*portguid.*/\1/p" dfsssp.lfts | sort -u)
+        for slid in $lids; do
+            for dlid in $lids; do
+                on_fabric saquery -p --slid $((0x$slid)) --dlid $((0x$dlid)) >>dfsssp.paths \
+                    2>saquery.err || fail "saquery: $(cat saquery.err)"
+            done
+        done
+    fi
+    stop_opensm
+    kill $fabric_pids 2>/dev/null
+    wait
+    fabric_pids=
+}
+
+"$subnet" gen --topology ring:7:1 --output net || fail "gen"
+echo 0x200000 >roots
+dump updn -a "$scratch/roots"
+"$subnet" verify --topology file:net --lfts updn.lfts || fail "updn rejected"
+dump minhop
+"$subnet" verify --topology file:net --lfts minhop.lfts --json minhop.json &&
+    fail "minhop on a ring accepted"
+[ "$(json minhop.json cyclic_lanes)" = 1 ] || fail "minhop rejected for another reason"
+dump dfsssp
+"$subnet" verify --topology file:net --lfts dfsssp.lfts --sl dfsssp.paths --json dfsssp.json ||
+    fail "dfsssp rejected"
+[ "$(json dfsssp.json lanes)" -ge 2 ] || fail "dfsssp used one lane only"
+"$subnet" verify --topology file:net --lfts dfsssp.lfts && fail "dfsssp without its lanes accepted"
+exit 0

@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# An unmodified OpenSM routes with our engines as a plug-in; the verifier judges what the simulated
+# switches hold, before and after a link and a switch are cut in operation.
+. "$(dirname "$0")/fabric.sh"
+[ -f "$DNET_BUILD/.libs/libdimmnet_osm.so" ] ||
+    skip "the plug-in was not built (Debian: libopensm-dev libibumad-dev)"
+
+# judge NAME: dump the switches' tables and verify them on the fabric as it is now.
+judge() {
+    on_fabric dump_fts >"$1.lfts" 2>dump.err || fail "dump_fts: $(cat dump.err)"
+    on_fabric ibnetdiscover >"$1.net" 2>discover.err || fail "ibnetdiscover: $(cat discover.err)"
+    "$subnet" verify --topology "file:$1.net" --lfts "$1.lfts" --json "$1.json" ||
+        fail "$1: the verifier rejects the tables in the switches"
+}
+
+for case in turnadd:torus:4x4:2 turnprohib:torus:4x4:2 turnadd:random:12:4:2; do
+    engine=${case%%:*} topology=${case#*:}
+    echo "== $engine on $topology"
+    "$subnet" gen --topology "$topology" --output net || fail "gen"
+    start_ibsim net H00001
+    start_opensm "$engine"
+    judge whole
+    n=$(sweeps)
+    echo 'Unlink "S00001"[3]' >console
+    wait_sweeps $((n + 1))
+    judge link
+    "$subnet" diff --topology file:whole.net --lfts whole.lfts --against link.lfts --json diff.json
+    [ "$(json diff.json blocks)" -gt 0 ] || fail "a cut link changed no table"
+    n=$(sweeps)
+    echo 'Clear "S00006"' >console
+    wait_sweeps $((n + 1))
+    on_fabric ibnetdiscover >now.net
+    grep -q S00006 now.net && fail "the switch is still there"
+    judge switch
+    stop_opensm
+    kill $fabric_pids 2>/dev/null
+    wait
+    fabric_pids=
+done

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The link monitor's judgement and the rail simulation's model.
+ */
+#include "subnet/health.h"
+#include "subnet/rails.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static dnet_topo_t *make(const char *spec)
+{
+    dnet_topo_t *t = NULL;
+    assert_int_equal(dnet_topo_make(spec, 1, &t), DNET_OK);
+    return t;
+}
+
+typedef struct fixture {
+    dnet_topo_t *t;
+    dnet_counters_t *before, *after;
+    dnet_link_health_t *list;
+    int n;
+} fixture_t;
+
+static fixture_t start(const char *spec)
+{
+    fixture_t f = {.t = make(spec)};
+    f.before = calloc((size_t) dnet_topo_channels(f.t), sizeof(*f.before));
+    f.after = calloc((size_t) dnet_topo_channels(f.t), sizeof(*f.after));
+    for (int l = 0; l < f.t->n_links; l++)
+        f.t->link[l].gbps = 40;
+    return f;
+}
+
+static void judge(fixture_t *f, bool confirmed)
+{
+    free(f->list);
+    assert_int_equal(
+        dnet_health_judge(f->t, f->before, f->after, 10, 0, confirmed, &f->list, &f->n), DNET_OK);
+}
+
+static void finish(fixture_t *f)
+{
+    free(f->before);
+    free(f->after);
+    free(f->list);
+    dnet_topo_free(f->t);
+}
+
+static void test_health_idle_errors_are_graded(void **state)
+{
+    (void) state;
+    fixture_t f = start("leaf-spine:4:4:8");
+    f.before[2 * 3].symbol = 100;
+    f.after[2 * 3].symbol = 100; /* old errors, none new: clean */
+    f.after[2 * 5 + 1].symbol = 3000; /* hundreds per second [MR §3.2] */
+    f.after[2 * 9].symbol = 2;
+    f.after[2 * 12].rcv = 5;
+    f.t->link[20].gbps = 10;
+    f.before[2 * 25].symbol = 500;
+    f.after[2 * 25].symbol = 40; /* cleared in between: 4/s */
+    judge(&f, false);
+    assert_int_equal(f.n, 5);
+    assert_int_equal(f.list[0].link, 5);
+    assert_int_equal(f.list[0].isolate, DNET_ISOLATE_YES);
+    assert_int_equal(f.list[4].link, 9);
+    assert_int_equal(f.list[4].state, DNET_LINK_WATCH);
+    assert_int_equal(f.list[4].isolate, DNET_ISOLATE_NO);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(f.list[i].state, DNET_LINK_SICK);
+    assert_true(f.list[3].slow);
+    finish(&f);
+}
+
+static void test_health_capacity_and_connectivity_are_kept(void **state)
+{
+    (void) state;
+    fixture_t f = start("leaf-spine:3:4:4"); /* a quarter of four uplinks is one */
+    for (int l = 0; l < 4; l++)
+        f.after[2 * l].symbol = (uint32_t) (1000 - l);
+    judge(&f, false);
+    assert_int_equal(f.n, 4);
+    assert_int_equal(f.list[0].isolate, DNET_ISOLATE_YES);
+    for (int i = 1; i < 4; i++)
+        assert_int_equal(f.list[i].isolate, DNET_ISOLATE_CAPACITY);
+    judge(&f, true);
+    assert_int_equal(f.list[2].isolate, DNET_ISOLATE_YES);
+    assert_int_equal(f.list[3].isolate, DNET_ISOLATE_LAST_UPLINK);
+    finish(&f);
+}
+
+static void test_health_reads_ibqueryerrors(void **state)
+{
+    (void) state;
+    char path[] = "err-XXXXXX";
+    fixture_t f = start("leaf-spine:2:2:2");
+    int fd = mkstemp(path), c;
+    assert_true(fd >= 0);
+    FILE *out = fdopen(fd, "w");
+    fputs("Errors for 0x200000 \"leaf0001\"\n"
+          "   GUID 0x200000 port ALL: [SymbolErrorCounter == 77]\n"
+          "   GUID 0x200000 port 2: [SymbolErrorCounter == 70] [PortRcvErrors == 7]\n\n"
+          "## Summary: 6 nodes checked, 1 bad nodes found\n", out);
+    fclose(out);
+    assert_int_equal(dnet_health_read(f.t, path, f.after), DNET_OK);
+    assert_int_equal(dnet_topo_port(f.t, 0, 2, &c), DNET_PORT_CHANNEL);
+    assert_int_equal(f.after[c].symbol, 70);
+    assert_int_equal(f.after[c].rcv, 7);
+    unlink(path);
+    finish(&f);
+}
+
+/* One flow alone gets both rails whole; a link at a quarter of its speed makes an outlier. */
+static void test_rails_degraded_link_makes_outliers(void **state)
+{
+    (void) state;
+    dnet_topo_t *t = make("tsubame:20:18:0");
+    dnet_traffic_t tr;
+    dnet_routing_t r;
+    dnet_rail_t rail[2];
+    int order[320];
+    dnet_route_options_t opt = {.seed = 1, .traffic = &tr, .lanes = 8};
+    assert_int_equal(dnet_traffic_init(&tr, t, DNET_TRAFFIC_UNIFORM, 0), DNET_OK);
+    assert_int_equal(dnet_route(t, dnet_engine_find("ftree"), &opt, NULL, &r), DNET_OK);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(dnet_rail_init(&rail[i], t, r.tables), DNET_OK);
+    dnet_rng_t rng = {1};
+    double alone = dnet_rails_random_pairs(rail, 2, DNET_STRIPE_AVERAGED, &rng, order, NULL);
+    assert_true(alone > 7.79 && alone < 7.81);
+    double clean = 0, sick = 0;
+    for (int sickness = 0; sickness < 2; sickness++) {
+        rng.state = 7;
+        for (int i = 0; i < 50; i++) {
+            double b = dnet_rails_random_pairs(rail, 320, DNET_STRIPE_AVERAGED, &rng, order, NULL);
+            *(sickness ? &sick : &clean) += b / 50;
+        }
+        dnet_rail_degrade(&rail[0], 0, 0.25);
+        dnet_rail_degrade(&rail[1], 0, 0.25);
+    }
+    assert_true(sick < 0.9 * clean);
+    for (int i = 0; i < 2; i++)
+        dnet_rail_free(&rail[i]);
+    dnet_routing_free(&r);
+    dnet_traffic_free(&tr);
+    dnet_topo_free(t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_health_idle_errors_are_graded),
+        cmocka_unit_test(test_health_capacity_and_connectivity_are_kept),
+        cmocka_unit_test(test_health_reads_ibqueryerrors),
+        cmocka_unit_test(test_rails_degraded_link_makes_outliers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,59 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# dnet-subnet from the command line: exit codes, error lines that name the cause, what the files hold.
+subnet=$DNET_BUILD/tools/dnet-subnet
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/dnet-subnet-XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+
+# expect STATUS TEXT ARGUMENT...: the exit status, and the text somewhere in the output.
+expect() {
+    status=$1 text=$2
+    shift 2
+    rc=0
+    "$subnet" "$@" >out 2>&1 || rc=$?
+    if [ "$rc" != "$status" ] || { [ -n "$text" ] && ! grep -q -e "$text" out; }; then
+        echo "FAIL: dnet-subnet $*: status $rc instead of $status, or no '$text' in:"
+        cat out
+        exit 1
+    fi
+}
+
+expect 0 'two-fat-trees' --help
+expect 2 'no command' frobnicate
+expect 2 'topology is missing' route
+expect 2 'neither a kind' route --topology nowhere:3
+expect 2 '2\*k^3' route --topology two-fat-trees:17
+expect 2 'no routing engine' route --topology ring:5 --engine none
+expect 2 'is no fat tree' route --topology ring:5 --engine ftree
+expect 2 'expected one of' route --topology ring:5 --traffic odd
+expect 3 'cannot open' verify --topology ring:5 --lfts missing
+expect 0 'turns: good' route --topology two-fat-trees:16:middle --verify --json route.json --quiet
+grep -q '"turn_pairs_allowed": 158' route.json || { echo "FAIL: turn pairs in route.json"; exit 1; }
+expect 1 'cycle: S00001' route --topology ring:5 --engine minhop --verify --quiet
+expect 0 '2 links between switches' path --topology ring:5:1 H00001 H00003
+expect 2 'no server' path --topology ring:5:1 H00001 H99999
+
+# A cut, a hint and a traffic matrix change routes.
+expect 0 '3 links between switches' path --topology ring:5:1 --cut S00002:2 H00001 H00003
+expect 2 'neither a switch nor' path --topology ring:5:1 --cut S9:1 H00001 H00003
+echo 'S00001 2 100' >hints
+expect 0 'S00001 port 3' path --topology mesh:2x2:1 --hints hints H00001 H00004
+echo 'S00001 9 100' >hints
+expect 2 'hints:1' path --topology mesh:2x2:1 --hints hints H00001 H00004
+echo 'H00001 H00002 x' >matrix
+expect 2 'matrix:1' route --topology ring:5:1 --matrix matrix
+echo 'H00001 H00002 1' >matrix
+expect 0 'turns: good' route --topology ring:5:1 --matrix matrix --verify --weightless
+
+for format in ibsim dot svg; do
+    expect 0 '' gen --topology dragonfly:3:1:2 --format $format --output "picture.$format"
+    [ -s "picture.$format" ] || { echo "FAIL: no picture.$format"; exit 1; }
+done
+expect 0 '12 switches' route --topology file:picture.ibsim
+expect 0 '1961 blocks' lid --topology leaf-spine:324:18:18 --scheme grouped --fail 1
+expect 0 'hetero over ftree' rails --nodes 700 --trials 2
+expect 0 'figures that can be judged hold' reproduce --nodes 16 --seeds 1 --json reproduce.json --data data
+grep -q '"id": "TA-14"' reproduce.json || { echo "FAIL: TA-14 is not in reproduce.json"; exit 1; }
+[ -s data/random.dat ] || { echo "FAIL: no data for the plots"; exit 1; }
