@@ -21,7 +21,7 @@
 
 enum { NX = 576, NY = 256, LETTER = 8, MOST_ITERATIONS = 4000 };
 
-static const double loss = 1.0 / (14.0 * 14.0); /* heat fades over 14 cells */
+static const double loss = 1.0 / (8.0 * 8.0); /* heat fades over 8 cells */
 static const double tolerance = 1e-11;
 
 /* 5 x 7 pixels a letter, top row first, leftmost pixel in bit 4. */
@@ -46,7 +46,7 @@ static double heat_at(int x, int y)
     int bit = 4 - column / LETTER % 6;
     for (size_t i = 0; bit >= 0 && i < sizeof(font) / sizeof(*font); i++)
         if (font[i].letter == letter)
-            return (font[i].rows[row / LETTER] >> bit & 1) * 0.02;
+            return (font[i].rows[row / LETTER] >> bit & 1) * 0.05;
     return 0;
 }
 
