@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define DNET_REF_MAX 4096
+#define DNET_REF_MAX 256
 #define DNET_REF_NONE (-1)
 #define DNET_REF_ANY (-1)
 
