@@ -50,14 +50,9 @@ int MPIDI_DIMMNET_send_packed(const void *buf, MPI_Aint count, MPI_Datatype data
 
 /* ------------------------------------------------------------------ receives */
 
-static void recv_status(MPIR_Request *rreq, dnet_status_t status)
+static void __attribute__((cold, noinline)) recv_error(MPIR_Request *rreq, dnet_status_t status)
 {
     const dnet_ep_request_t *ep_req = &MPIDI_DIMMNET_REQ(rreq).ep;
-    rreq->status.MPI_SOURCE = (int) dnet_ep_envelope_rank(ep_req->envelope);
-    rreq->status.MPI_TAG = (int) dnet_ep_envelope_tag(ep_req->envelope);
-    MPIR_STATUS_SET_COUNT(rreq->status, ep_req->len_bytes);
-    if (likely(status == DNET_OK))
-        return;
     if (status == DNET_ERR_TRUNCATED)
         rreq->status.MPI_ERROR =
             MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
@@ -67,6 +62,16 @@ static void recv_status(MPIR_Request *rreq, dnet_status_t status)
                                  (int) ep_req->sent_bytes, (int) ep_req->len_bytes);
     else
         rreq->status.MPI_ERROR = MPIDI_DIMMNET_error(status, "receive");
+}
+
+static inline void recv_status(MPIR_Request *rreq, dnet_status_t status)
+{
+    const dnet_ep_request_t *ep_req = &MPIDI_DIMMNET_REQ(rreq).ep;
+    rreq->status.MPI_SOURCE = (int) dnet_ep_envelope_rank(ep_req->envelope);
+    rreq->status.MPI_TAG = (int) dnet_ep_envelope_tag(ep_req->envelope);
+    MPIR_STATUS_SET_COUNT(rreq->status, ep_req->len_bytes);
+    if (unlikely(status != DNET_OK))
+        recv_error(rreq, status);
 }
 
 void MPIDI_DIMMNET_recv_complete(dnet_ep_request_t *ep_req, dnet_status_t status)
