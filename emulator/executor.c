@@ -109,7 +109,8 @@ static void store_window(const dnet_emu_context_t *c)
     data.span[0] = (dnet_emu_span_t){ .at = c->area->ww + src, .bytes = (uint32_t) n };
     if (!dnet_emu_wu_scatter(c->nic, c->wid, access_of(c), (uint32_t) DNET_GET(r->upper, RQ_DST),
                              (uint32_t) DNET_GET(r->lower, RQ_SIZE), element, (uint32_t) n, &data,
-                             &failed))
+                             &failed) ||
+        failed)
         flags |= DNET_MASK(CS_WW0_DST_OVF);
     dnet_emu_status_set(c->nic, c->wid, flags << (3 * (src / DNET_WINDOW_BYTES)));
 }
@@ -144,7 +145,8 @@ static void copy(const dnet_emu_context_t *c)
         }
         dnet_emu_pu_read(&source, done, bounce, n);
         if (!dnet_emu_wu_scatter(c->nic, c->wid, access_of(c), (uint32_t) at, stride, element, n, &data,
-                                 &failed))
+                                 &failed) ||
+            failed)
             flags |= DNET_MASK(CS_WW0_DST_OVF);
         done += n;
     }

@@ -59,6 +59,8 @@ static dnet_emu_result_t receive_split(const dnet_emu_nic_t *nic, unsigned wid,
     }
     if (dnet_emu_amt_free(&ring) < ((rest + 7) & ~7u))
         return dnet_emu_rc_no_room(nic, wid, packet, rest);
+    if (!dnet_emu_wu_memory(nic, wid, &ring, rest))
+        return DNET_EMU_UNREACHABLE;
     *pointer_p = ring.tail;
     /* Data first, then Valid and Complete in one store: a host that polls the entry pulls its line away
      * at Valid, and would have to give it back for Complete (64 B one way 0.44 us so, nic_pingpong). */

@@ -393,6 +393,8 @@ uint32_t dnet_emu_amt_free(const dnet_emu_ring_t *ring);
 void dnet_emu_amt_set(dnet_emu_nic_t *nic, uint64_t value);
 
 /* write_unit.c */
+bool dnet_emu_wu_memory(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_ring_t *ring,
+                        uint32_t bytes);
 bool dnet_emu_wu_append(const dnet_emu_nic_t *nic, unsigned wid, dnet_emu_ring_t *ring,
                         const dnet_emu_packet_t *packet, uint32_t from, uint32_t bytes);
 dnet_emu_result_t dnet_emu_wu_place(const dnet_emu_nic_t *nic, unsigned wid,

@@ -136,8 +136,9 @@ DNET_EMU_COLD dnet_emu_result_t dnet_emu_rc_no_room(const dnet_emu_nic_t *nic, u
         dnet_emu_ureg(nic, wid, DNET_UREG_FLOW_MODE) == DNET_FLOW_MODE_STALL)
         return DNET_EMU_STALLED;
     dnet_emu_event(nic, DNET_EMU_STOPS);
-    if (!packet->reply)
-        (void) flow_append(nic, wid, DNET_FLOW_STOPPED, packet, 0, bytes);
+    /* A sender that the receiver does not know of would wait for ever. */
+    if (!packet->reply && !flow_append(nic, wid, DNET_FLOW_STOPPED, packet, 0, bytes))
+        return DNET_EMU_UNREACHABLE;
     return DNET_EMU_STOPPED;
 }
 
@@ -146,17 +147,20 @@ DNET_EMU_COLD static dnet_emu_result_t receive_resend(const dnet_emu_nic_t *nic,
                                                       const dnet_emu_packet_t *packet)
 {
     dnet_emu_wid_t *s = nic->area[wid].state;
+    bool known;
 
     if (nic->flow_entries == 0) {
         dnet_emu_event(nic, DNET_EMU_DROP_STATE);
         return DNET_EMU_DELIVERED;
     }
     dnet_emu_rc_acquire(nic, s);
-    if (flow_append(nic, wid, DNET_FLOW_RESEND, packet, packet->header[1] & 0xff, packet->header[1]))
+    known = flow_append(nic, wid, DNET_FLOW_RESEND, packet, packet->header[1] & 0xff,
+                        packet->header[1]);
+    if (known)
         dnet_emu_publish(nic->area[wid].ureg_load + DNET_UREG_PACKET_COUNTER, ++s->packets);
     dnet_emu_rc_release(s);
     dnet_emu_wake(s);
-    return DNET_EMU_DELIVERED;
+    return known ? DNET_EMU_DELIVERED : DNET_EMU_UNREACHABLE;
 }
 
 /* RC has halted, or the process is not ready: the answer to every packet.  The side is held. */
@@ -206,7 +210,8 @@ static dnet_emu_result_t receive_ring(const dnet_emu_nic_t *nic, unsigned wid,
     if (back > before && back <= ring.size)
         before += ring.size;
     *address_p = ring.start + (back <= before ? before - back : 0);
-    if (!dnet_emu_wu_append(nic, wid, &ring, packet, 0, packet->data_bytes))
+    if (!dnet_emu_wu_memory(nic, wid, &ring, packet->data_bytes) ||
+        !dnet_emu_wu_append(nic, wid, &ring, packet, 0, packet->data_bytes))
         return DNET_EMU_UNREACHABLE;
     return DNET_EMU_DELIVERED;
 }

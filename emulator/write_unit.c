@@ -31,8 +31,19 @@ bool dnet_emu_payload_copy(const dnet_emu_packet_t *packet, uint32_t from, uint8
     return true;
 }
 
+/* Is there memory behind the part of a ring that the next `bytes` go to? */
+bool dnet_emu_wu_memory(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_ring_t *ring,
+                        uint32_t bytes)
+{
+    uint32_t to_end = ring->start + ring->size - ring->tail;
+    uint32_t n1 = to_end < bytes ? to_end : bytes;
+
+    return (n1 == 0 || dnet_emu_sodimm_commit(nic, wid, ring->tail, n1)) &&
+           (bytes == n1 || dnet_emu_sodimm_commit(nic, wid, ring->start, bytes - n1));
+}
+
 /* [nic 9.2, 9.3] Append `bytes` of a packet's data at the ring's Tail and move the Tail.  The caller has
- * tested the free space. */
+ * tested the free space and dnet_emu_wu_memory(). */
 bool dnet_emu_wu_append(const dnet_emu_nic_t *nic, unsigned wid, dnet_emu_ring_t *ring,
                         const dnet_emu_packet_t *packet, uint32_t from, uint32_t bytes)
 {
@@ -40,19 +51,11 @@ bool dnet_emu_wu_append(const dnet_emu_nic_t *nic, unsigned wid, dnet_emu_ring_t
     uint32_t at = ring->tail - ring->start;
     uint32_t n8 = (bytes + 7) & ~7u;
     uint32_t n1 = ring->size - at < bytes ? ring->size - at : bytes;
-    bool ok = true;
+    bool ok;
 
     charge(nic, WU, 16 + n8 / 8 - 1); /* [nic 11.8] ring 4, address 2, data 2, right 2, write 6 */
-    if (n1 > 0) {
-        if (!dnet_emu_sodimm_commit(nic, wid, (uint64_t) ring->start + at, n1))
-            return false;
-        ok = dnet_emu_payload_copy(packet, from, base + at, n1);
-    }
-    if (bytes > n1) {
-        if (!dnet_emu_sodimm_commit(nic, wid, ring->start, bytes - n1))
-            return false;
-        ok = ok && dnet_emu_payload_copy(packet, from + n1, base, bytes - n1);
-    }
+    ok = dnet_emu_payload_copy(packet, from, base + at, n1) &&
+         dnet_emu_payload_copy(packet, from + n1, base, bytes - n1);
     at += n8;
     if (at >= ring->size)
         at -= ring->size;

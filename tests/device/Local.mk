@@ -6,6 +6,7 @@ dnet_device_programs = \
 	tests/device/smoke \
 	tests/device/test_clocks \
 	tests/device/test_extensions \
+	tests/device/test_memory \
 	tests/device/test_primitives \
 	tests/device/test_processes \
 	tests/device/test_reception \
@@ -29,6 +30,9 @@ tests_device_test_reception_SOURCES = tests/device/test_reception.c
 tests_device_test_reception_LDADD = $(dnet_device_libraries)
 tests_device_test_registers_SOURCES = tests/device/test_registers.c
 tests_device_test_registers_LDADD = $(dnet_device_libraries)
+tests_device_test_memory_SOURCES = tests/device/test_memory.c
+tests_device_test_memory_LDADD = $(dnet_device_libraries)
+tests_device_test_memory_LDFLAGS = -Wl,--wrap=fallocate -Wl,--wrap=fallocate64 -Wl,--wrap=madvise
 
 # Every clause has its place in the code and its test.
 check_PROGRAMS += tests/device/test_trace
