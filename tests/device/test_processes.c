@@ -196,9 +196,10 @@ static void aperture_owner(cluster_t *c)
 {
     dnet_emu_nic_t *nic;
     dnet_device_t *d = nic_up(2, DNET_PROFILE_EXTENDED, &nic);
-    uint8_t *memory = malloc(BIG);
+    uint8_t *memory = mmap(NULL, BIG, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     (void) c;
+    CHECK(memory != MAP_FAILED);
     for (uint32_t i = 0; i < BIG; i++)
         memory[i] = (uint8_t) (i * 11 + i / 777);
     dnet_reg_store_quiet(d, DNET_UREG_APERTURE_ADDRESS, (uintptr_t) memory);
@@ -208,7 +209,7 @@ static void aperture_owner(cluster_t *c)
     await(2); /* the parent has written 0xd7 over the second half */
     for (uint32_t i = 0; i < BIG; i++)
         CHECK_EQUAL(memory[i], i >= BIG / 2 + 8 ? 0xd7 : (uint8_t) (i * 11 + i / 777));
-    free(memory);
+    munmap(memory, BIG);
     reach(3);
     await(4);
 }

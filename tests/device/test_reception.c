@@ -18,7 +18,8 @@ static void lhs(cluster_t *c, unsigned wid, unsigned to_wid, uint64_t envelope, 
     uint8_t image[488];
 
     memcpy(image, &envelope, 8);
-    memcpy(image + 8, data, bytes);
+    if (bytes > 0)
+        memcpy(image + 8, data, bytes);
     botf(c->dev[0][wid], 0, &(header_t){ .type = DNET_PRIM_IPUSH, .lflag = true, .dlid = 2, .swid = wid,
                                          .dwid = to_wid, .eflag = eflag }, image, 8 + bytes);
 }
