@@ -2,7 +2,7 @@
  *
  * What the units of the emulated NIC share: the segment, its internal state, packets, requests.
  *
- * Segment (docs/protocol.md section 4): one memfd file.  All areas start on page boundaries; where they
+ * Segment (docs/nic.md section 2): one memfd file.  All areas start on page boundaries; where they
  * lie follows from the profile alone, never from numbers found in the file.
  *
  *   header            1 page, read-only after creation

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The kept corpus is replayed by `make check`; `make check-fuzz SECONDS=60` looks for more.
-EXTRA_DIST += tests/fuzz/run tests/fuzz/corpus
+EXTRA_DIST += tests/fuzz/README.md tests/fuzz/run tests/fuzz/corpus
 
 dnet_fuzz_programs = tests/fuzz/replay_packets tests/fuzz/replay_registers
 check_PROGRAMS += $(dnet_fuzz_programs)
