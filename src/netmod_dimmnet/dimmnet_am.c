@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Active messages.  A send has an object of its own, not a place in MPICH's request: a reply may start
- * another send on the same request before the endpoint has finished with the first.
+ * Active messages.  A send has an object of its own, not a place in MPICH's request: a reply may
+ * start another send on the same request before the endpoint has finished with the first.
  */
 #include "dimmnet_impl.h"
 #include "dimmnet_am.h"
@@ -53,7 +53,8 @@ static MPIDI_DIMMNET_am_op_t *am_op_get(void)
 }
 
 int MPIDI_DIMMNET_am_send(uint32_t peer, int handler_id, const void *am_hdr, MPI_Aint am_hdr_sz,
-                          const void *data, MPI_Aint count, MPI_Datatype datatype, MPIR_Request *sreq)
+                          const void *data, MPI_Aint count, MPI_Datatype datatype,
+                          MPIR_Request *sreq)
 {
     MPIDI_DIMMNET_am_op_t *op = am_op_get();
     if (!op)

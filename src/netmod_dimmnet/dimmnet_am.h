@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Active messages: what MPICH's fall-back code for RMA, partitioned communication and the rest travels in.
- * The endpoint delivers a message whole, so nothing is asynchronous on the receiving side.
+ * Active messages: what MPICH's fall-back code for RMA, partitioned communication and the rest
+ * travels in. The endpoint delivers a message whole, so nothing is asynchronous on the receiving
+ * side.
  */
 #ifndef DIMMNET_AM_H_INCLUDED
 #define DIMMNET_AM_H_INCLUDED

@@ -13,8 +13,8 @@ int MPIDI_DIMMNET_error(dnet_status_t status, const char *doing)
     if (status == DNET_ERR_NO_MEMORY)
         return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
                                     MPI_ERR_NO_MEM, "**nomem", 0);
-    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_OTHER,
-                                "**dimmnet_status", "**dimmnet_status %s %s", doing,
+    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                MPI_ERR_OTHER, "**dimmnet_status", "**dimmnet_status %s %s", doing,
                                 dnet_status_text(status));
 }
 
@@ -31,7 +31,7 @@ int MPIDI_DIMMNET_error_no_memory(size_t bytes)
                                 (long long) bytes);
 }
 
-/* MPID_Abort() asks the process manager to end the job, waits for an answer, and may come back.  The
+/* MPID_Abort() asks the process manager to end the job, waits for an answer, and may come back. The
  * manager may be in trouble as well: then SIGALRM ends this process. */
 void MPIDI_DIMMNET_abort(dnet_status_t status)
 {

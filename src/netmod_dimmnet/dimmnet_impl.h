@@ -2,7 +2,7 @@
  *
  * State of the netmod and what its files share.
  *
- *   dimmnet_send.h, dimmnet_recv.h, dimmnet_probe.h, dimmnet_am.h, dimmnet_progress.h   hot paths, inlined
+ *   dimmnet_send.h, _recv.h, _probe.h, _am.h, _progress.h   hot paths, inlined
  *   dimmnet_pt2pt.c   completion of requests, types with gaps
  *   dimmnet_am.c      active messages in both directions
  *   dimmnet_init.c    life: open, connect, drain, close
@@ -12,7 +12,7 @@
  * MPICH objects stop here: below, a process is a peer number, a message an envelope and bytes.
  */
 
-/* Outside the guard: mpidimpl.h includes the netmod, which then finds this file still to be read. */
+/* Outside the guard: mpidimpl.h includes the netmod, which then finds this file still unread. */
 #include <mpidimpl.h>
 
 #ifndef DIMMNET_IMPL_H_INCLUDED
@@ -60,7 +60,8 @@ void MPIDI_DIMMNET_send_complete(dnet_ep_request_t *ep_req, dnet_status_t status
 void MPIDI_DIMMNET_recv_complete(dnet_ep_request_t *ep_req, dnet_status_t status);
 void MPIDI_DIMMNET_recv_unpack(dnet_ep_request_t *ep_req, dnet_status_t status);
 int MPIDI_DIMMNET_send_packed(const void *buf, MPI_Aint count, MPI_Datatype datatype, uint32_t peer,
-                              uint64_t envelope, bool sync, MPIR_Comm *comm, MPIR_Request **request);
+                              uint64_t envelope, bool sync, MPIR_Comm *comm,
+                              MPIR_Request **request);
 int MPIDI_DIMMNET_recv_packed(void *buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Request *rreq);
 void MPIDI_DIMMNET_recv_cancelled(MPIR_Request *rreq);
 
@@ -70,7 +71,8 @@ int MPIDI_DIMMNET_pack(const void *buf, MPI_Aint count, MPI_Datatype datatype, v
 
 /* dimmnet_am.c */
 int MPIDI_DIMMNET_am_send(uint32_t peer, int handler_id, const void *am_hdr, MPI_Aint am_hdr_sz,
-                          const void *data, MPI_Aint count, MPI_Datatype datatype, MPIR_Request *sreq);
+                          const void *data, MPI_Aint count, MPI_Datatype datatype,
+                          MPIR_Request *sreq);
 void MPIDI_DIMMNET_am_init(void);
 void MPIDI_DIMMNET_am_finalize(void);
 

@@ -31,8 +31,9 @@ static int connect_all(void)
     dnet_ep_address(MPIDI_DIMMNET_global.ep, &address);
     void *table;
     int len;
-    int mpi_errno = MPIDU_bc_table_create(MPIR_Process.rank, MPIR_Process.size, MPIR_Process.node_map,
-                                          &address, sizeof(address), TRUE, FALSE, &table, &len);
+    int mpi_errno =
+        MPIDU_bc_table_create(MPIR_Process.rank, MPIR_Process.size, MPIR_Process.node_map, &address,
+                              sizeof(address), TRUE, FALSE, &table, &len);
     MPIR_ERR_CHECK(mpi_errno);
     dnet_status_t status = dnet_ep_connect(MPIDI_DIMMNET_global.ep, table);
     if (status != DNET_OK)
@@ -114,9 +115,9 @@ static void barrier_done(dnet_ep_request_t *req, dnet_status_t status)
     self->done = true;
 }
 
-/* Dissemination: in round i each process tells the one 2^i behind it.  Unlike MPIR_pmi_barrier() it makes
- * progress meanwhile, which a sender held up by this process's full rings needs; unlike MPI_Barrier() it
- * needs no communicator, for there is none left. */
+/* Dissemination: in round i each process tells the one 2^i behind it.  Unlike MPIR_pmi_barrier() it
+ * makes progress meanwhile, which a sender held up by this process's full rings needs; unlike
+ * MPI_Barrier() it needs no communicator, for there is none left. */
 static void barrier(void)
 {
     dnet_ep_t *ep = MPIDI_DIMMNET_global.ep;
@@ -140,7 +141,8 @@ int MPIDI_DIMMNET_mpi_finalize_hook(void)
     if (!MPIDI_DIMMNET_global.ep)
         return mpi_errno; /* sessions that never made a world */
 
-    /* When all are through the barrier, all have delivered what they had; what it sent itself follows. */
+    /* When all are through the barrier, all have delivered what they had; what it sent itself
+     * follows. */
     drain();
     barrier();
     drain();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the netmod keeps inside MPICH's objects.  MPICH includes this file before its own objects exist.
+ * What the netmod keeps inside MPICH's objects.  MPICH includes this file before its own objects
+ * exist.
  */
 #ifndef DIMMNET_PRE_H_INCLUDED
 #define DIMMNET_PRE_H_INCLUDED

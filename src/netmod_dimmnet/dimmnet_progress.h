@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Progress.  One endpoint serves VCI 0; others have nothing of ours.  Requests that complete advance
- * MPICH's progress count themselves, in their free hook.
+ * Progress.  One endpoint serves VCI 0; others have nothing of ours.  Requests that complete
+ * advance MPICH's progress count themselves, in their free hook.
  */
 #ifndef DIMMNET_PROGRESS_H_INCLUDED
 #define DIMMNET_PROGRESS_H_INCLUDED

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Completion of sends and receives, and types with gaps: these are packed into a contiguous buffer to be
- * sent, and received into one to be unpacked.
+ * Completion of sends and receives, and types with gaps: these are packed into a contiguous buffer
+ * to be sent, and received into one to be unpacked.
  */
 #include "dimmnet_impl.h"
 #include "dimmnet_send.h"
@@ -96,7 +96,7 @@ void MPIDI_DIMMNET_recv_unpack(dnet_ep_request_t *ep_req, dnet_status_t status)
         MPI_Aint unpacked;
         MPIR_Typerep_unpack(req->packed, ep_req->len_bytes, req->buf, req->count, req->datatype, 0,
                             &unpacked);
-        /* There was room, yet not all fitted: the elements are of another size than the sender's. */
+        /* There was room, yet not all fitted: the sender's elements are of another size. */
         if (unpacked < (MPI_Aint) ep_req->len_bytes && status == DNET_OK)
             rreq->status.MPI_ERROR =
                 MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,

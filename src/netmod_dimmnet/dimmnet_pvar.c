@@ -25,7 +25,8 @@ static void read_counter(void *addr, void *obj_handle, int count, void *buf)
     memcpy(buf, (const char *) counters_now() + offset, sizeof(uint64_t));
 }
 
-/* MPI_T may have been initialized before MPI was, and stays when MPI is initialized again (sessions). */
+/* MPI_T may have been initialized before MPI was, and stays when MPI is initialized again
+ * (sessions). */
 static bool is_registered(const char *name)
 {
     name2index_hash_t *entry;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Sends.  The path of a contiguous message that the endpoint takes at once touches the communicator, the
- * address table and the endpoint, and no request.
+ * Sends.  The path of a contiguous message that the endpoint takes at once touches the
+ * communicator, the address table and the endpoint, and no request.
  */
 #ifndef DIMMNET_SEND_H_INCLUDED
 #define DIMMNET_SEND_H_INCLUDED
 
 #include "dimmnet_impl.h"
 
-/* A request for a send that may outlive the call: one reference for the caller, one for the endpoint.
- * NULL: no more requests. */
+/* A request for a send that may outlive the call: one reference for the caller, one for the
+ * endpoint. NULL: no more requests. */
 MPL_STATIC_INLINE_PREFIX MPIR_Request *MPIDI_DIMMNET_sreq_get(void)
 {
     MPIR_Request *sreq = MPIDI_DIMMNET_global.spare_sreq;
@@ -36,7 +36,7 @@ MPL_STATIC_INLINE_PREFIX void MPIDI_DIMMNET_sreq_put(MPIR_Request * sreq)
 }
 
 /* The send goes on: the caller gets the request. */
-MPL_STATIC_INLINE_PREFIX MPIR_Request *MPIDI_DIMMNET_sreq_keep(MPIR_Request * sreq, MPIR_Comm * comm)
+MPL_STATIC_INLINE_PREFIX MPIR_Request *MPIDI_DIMMNET_sreq_keep(MPIR_Request *sreq, MPIR_Comm *comm)
 {
     sreq->comm = comm;
     MPIR_Comm_add_ref(comm);

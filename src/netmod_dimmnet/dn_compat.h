@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Differences between MPICH releases, in one place.  The glue is written against 4.0; a later release
- * gets its lines here.  Prototypes themselves are generated from the release's own ch4_api.txt.
+ * Differences between MPICH releases, in one place.  The glue is written against 4.0; a later
+ * release gets its lines here.  Prototypes are generated from the release's own ch4_api.txt.
  *
  *   4.0.3  mpi_cancel_recv has a second parameter
- *   4.1    mpi_isend takes an attribute word that also says "synchronous" and the error flag, and replaces
+ *   4.1    mpi_isend takes an attribute word with "synchronous" and the error flag, and replaces
  *          mpi_issend and isend_coll; MPIR_Typerep_pack and _unpack take flags
- *   4.2    progress reports through a pointer whether it made any; init_vcis; requests hold their comm
+ *   4.2    progress reports through a pointer whether it made any; init_vcis; requests hold comm
  *   5.0    one address per upid (insert_upid), no init_world
  */
 #ifndef DN_COMPAT_H_INCLUDED

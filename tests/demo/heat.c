@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Steady heat in a plate: letters are heated, the lower edge is kept warm, the other edges are cold, and
- * the plate loses heat to the air.  On a grid with spacing 1
+ * Steady heat in a plate: letters are heated, the lower edge is kept warm, the other edges are
+ * cold, and the plate loses heat to the air.  On a grid with spacing 1
  *
  *     loss * u - (u_left + u_right + u_up + u_down - 4 u) = heat
  *
- * is solved by the conjugate gradient method.  The grid is divided into blocks, one a rank; neighbours
- * exchange their edges (columns with a strided type) in each iteration, and dot products are summed over
- * all ranks.  Rank 0 then solves the whole problem alone, and the two answers are compared.
+ * is solved by the conjugate gradient method.  The grid is divided into blocks, one a rank;
+ * neighbours exchange their edges (columns with a strided type) in each iteration, and dot products
+ * are summed over all ranks.  Rank 0 then solves the whole problem alone, and the two answers are
+ * compared.
  *
  *   heat [PICTURE.png]
  */
@@ -29,10 +30,14 @@ static const struct {
     char letter;
     unsigned char rows[7];
 } font[] = {
-    {'D', {0x1e, 0x11, 0x11, 0x11, 0x11, 0x11, 0x1e}}, {'I', {0x0e, 0x04, 0x04, 0x04, 0x04, 0x04, 0x0e}},
-    {'M', {0x11, 0x1b, 0x15, 0x15, 0x11, 0x11, 0x11}}, {'n', {0x00, 0x00, 0x16, 0x19, 0x11, 0x11, 0x11}},
-    {'e', {0x00, 0x00, 0x0e, 0x11, 0x1f, 0x10, 0x0e}}, {'t', {0x08, 0x08, 0x1c, 0x08, 0x08, 0x09, 0x06}},
-    {'-', {0x00, 0x00, 0x00, 0x1f, 0x00, 0x00, 0x00}}, {'2', {0x0e, 0x11, 0x01, 0x02, 0x04, 0x08, 0x1f}},
+    {'D', {0x1e, 0x11, 0x11, 0x11, 0x11, 0x11, 0x1e}},
+    {'I', {0x0e, 0x04, 0x04, 0x04, 0x04, 0x04, 0x0e}},
+    {'M', {0x11, 0x1b, 0x15, 0x15, 0x11, 0x11, 0x11}},
+    {'n', {0x00, 0x00, 0x16, 0x19, 0x11, 0x11, 0x11}},
+    {'e', {0x00, 0x00, 0x0e, 0x11, 0x1f, 0x10, 0x0e}},
+    {'t', {0x08, 0x08, 0x1c, 0x08, 0x08, 0x09, 0x06}},
+    {'-', {0x00, 0x00, 0x00, 0x1f, 0x00, 0x00, 0x00}},
+    {'2', {0x0e, 0x11, 0x01, 0x02, 0x04, 0x08, 0x1f}},
 };
 static const char text[] = "DIMMnet-2";
 
@@ -285,9 +290,9 @@ static int draw(const double *field, const char *path)
 /* What this process sent through its NIC, from MPI_T. */
 static void show_counters(int rank, int size)
 {
-    static const char *const names[] = {"dimmnet_botf", "dimmnet_ipush", "dimmnet_rvs", "dimmnet_vl",
-                                        "dimmnet_sent_messages", "dimmnet_sent_bytes", "dimmnet_stop",
-                                        "dimmnet_resend"};
+    static const char *const names[] = {
+        "dimmnet_botf",          "dimmnet_ipush",      "dimmnet_rvs",  "dimmnet_vl",
+        "dimmnet_sent_messages", "dimmnet_sent_bytes", "dimmnet_stop", "dimmnet_resend"};
     enum { NAMES = sizeof(names) / sizeof(*names) };
     unsigned long long values[NAMES] = {0};
     MPI_T_pvar_session session;
@@ -330,7 +335,8 @@ int main(int argc, char **argv)
     double *field = malloc(sizeof(double) * NX * NY);
     block_make(&b, MPI_COMM_WORLD);
     if (rank == 0)
-        printf("%d x %d cells on %d ranks, conjugate gradients to a residual of %g\n", NX, NY, size, tolerance);
+        printf("%d x %d cells on %d ranks, conjugate gradients to a residual of %g\n", NX, NY, size,
+               tolerance);
     double start = MPI_Wtime();
     int iterations = solve(&b, rank == 0);
     double parallel_s = MPI_Wtime() - start;
@@ -351,8 +357,8 @@ int main(int argc, char **argv)
             }
         block_free(&b);
         wrong = !(difference <= 1e-8 * most) || iterations >= MOST_ITERATIONS;
-        printf("  %d ranks: %d iterations in %.3f s; one rank: %d in %.3f s\n", size, iterations, parallel_s,
-               serial_iterations, serial_s);
+        printf("  %d ranks: %d iterations in %.3f s; one rank: %d in %.3f s\n", size, iterations,
+               parallel_s, serial_iterations, serial_s);
         printf("  largest difference from the serial answer: %.1e of %.3g: %s\n", difference, most,
                wrong ? "WRONG" : "they agree");
         if (argc > 1 && draw(field, argv[1]) != 0) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Latency and bandwidth between two ranks, 0 B to 4 MiB, in the columns of the OSU micro-benchmarks:
- * latency is half of a ping-pong's round trip; bandwidth is that of windows of 64 messages, each answered
- * by an empty one.  Every size is measured several times and the median is printed.
+ * Latency and bandwidth between two ranks, 0 B to 4 MiB, in the columns of the OSU
+ * micro-benchmarks: latency is half of a ping-pong's round trip; bandwidth is that of windows of 64
+ * messages, each answered by an empty one.  Every size is measured several times and the median is
+ * printed.
  *
  *   latency [--csv|--json] [--max=BYTES]
  */
@@ -103,8 +104,8 @@ static void print_line(form_t form, int len, double latency, double bandwidth)
     else if (form == CSV)
         printf("%d,%.3f,%.2f\n", len, latency, bandwidth);
     else
-        printf("%s\n  {\"bytes\": %d, \"latency_us\": %.3f, \"bandwidth_mb_s\": %.2f}", len ? "," : "", len,
-               latency, bandwidth);
+        printf("%s\n  {\"bytes\": %d, \"latency_us\": %.3f, \"bandwidth_mb_s\": %.2f}",
+               len ? "," : "", len, latency, bandwidth);
     fflush(stdout);
 }
 

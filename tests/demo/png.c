@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * PNG (ISO/IEC 15948): signature, chunks of length, type, data and CRC-32.  The image data are a zlib
- * stream (RFC 1950) of stored blocks (RFC 1951 section 3.2.4); each row starts with filter type 0.
+ * PNG (ISO/IEC 15948): signature, chunks of length, type, data and CRC-32.  The image data are a
+ * zlib stream (RFC 1950) of stored blocks (RFC 1951 section 3.2.4); each row starts with filter
+ * type 0.
  */
 #include "png.h"
 

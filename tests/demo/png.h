@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A PNG file from 8-bit RGB pixels, in rows from the top.  Stored, not compressed: no library needed.
+ * A PNG file from 8-bit RGB pixels, in rows from the top.  Stored, not compressed: no library
+ * needed.
  */
 #ifndef PNG_H
 #define PNG_H

@@ -97,10 +97,12 @@ static inline uint32_t random_next(uint32_t *state)
     return *state = x;
 }
 
-/* Sizes that sit on both sides of every limit of the path: entry, window, packet, eager limit, chunk. */
+/* Sizes that sit on both sides of every limit of the path: entry, window, packet, eager limit,
+ * chunk. */
 static inline size_t random_length(uint32_t *state, size_t most)
 {
-    static const size_t around[] = {0, 1, 8, 24, 47, 48, 49, 63, 64, 455, 456, 480, 512, 1000, 2048, 4095,
+    static const size_t around[] = {0,    1,    8,     24,    47,    48,    49,    63,
+                                    64,   455,  456,   480,   512,   1000,  2048,  4095,
                                     4096, 8192, 16383, 16384, 16385, 32768, 65536, 262144};
     size_t len = around[random_next(state) % (sizeof(around) / sizeof(*around))];
     len += random_next(state) % 3;

@@ -29,18 +29,18 @@ static void look_at_list(void)
     MPI_T_pvar_get_num(&count);
     for (int i = 0; i < count; i++) {
         char name[128], text[256];
-        int name_len = sizeof(name), text_len = sizeof(text), verbosity, class, bind, readonly, continuous,
-            atomic;
+        int name_len = sizeof(name), text_len = sizeof(text), verbosity, class, bind, readonly,
+            continuous, atomic;
         MPI_Datatype type;
         MPI_T_enum values;
-        if (MPI_T_pvar_get_info(i, name, &name_len, &verbosity, &class, &type, &values, text, &text_len,
-                                &bind, &readonly, &continuous, &atomic) != MPI_SUCCESS ||
+        if (MPI_T_pvar_get_info(i, name, &name_len, &verbosity, &class, &type, &values, text,
+                                &text_len, &bind, &readonly, &continuous, &atomic) != MPI_SUCCESS ||
             strncmp(name, "dimmnet_", 8) != 0)
             continue;
         ours++;
         CHECK(class == MPI_T_PVAR_CLASS_COUNTER && readonly && continuous && text[0] &&
-              type == MPI_UNSIGNED_LONG_LONG && bind == MPI_T_BIND_NO_OBJECT, "%s: class %d type 0x%x", name,
-              class, (unsigned) type);
+                  type == MPI_UNSIGNED_LONG_LONG && bind == MPI_T_BIND_NO_OBJECT,
+              "%s: class %d type 0x%x", name, class, (unsigned) type);
     }
     CHECK(ours >= NAMES, "%d variables named dimmnet_*", ours);
 }
@@ -76,14 +76,14 @@ int main(int argc, char **argv)
     for (int i = 0; i < NAMES; i++)
         after[i] -= before[i];
     const unsigned long long bytes = SMALL * 8ull + LARGE * (unsigned long long) LARGE_BYTES;
-    CHECK(after[SENT] == SMALL + LARGE && after[SENT_BYTES] == bytes, "sent %llu messages, %llu bytes",
-          after[SENT], after[SENT_BYTES]);
+    CHECK(after[SENT] == SMALL + LARGE && after[SENT_BYTES] == bytes,
+          "sent %llu messages, %llu bytes", after[SENT], after[SENT_BYTES]);
     CHECK(after[RECEIVED] == SMALL + LARGE && after[RECEIVED_BYTES] == bytes,
           "received %llu messages, %llu bytes", after[RECEIVED], after[RECEIVED_BYTES]);
     CHECK(after[BOTF] >= SMALL, "%llu BOTF requests for %d small messages", after[BOTF], SMALL);
     CHECK(after[IPUSH] >= SMALL, "%llu IPUSH for %d small messages", after[IPUSH], SMALL);
-    CHECK(after[RENDEZVOUS] == LARGE && after[RVS] >= LARGE, "%llu rendezvous, %llu RVS for %d messages",
-          after[RENDEZVOUS], after[RVS], LARGE);
+    CHECK(after[RENDEZVOUS] == LARGE && after[RVS] >= LARGE,
+          "%llu rendezvous, %llu RVS for %d messages", after[RENDEZVOUS], after[RVS], LARGE);
     free(buf);
     MPI_T_pvar_session_free(&session);
     MPI_T_finalize();

@@ -14,8 +14,10 @@ int main(int argc, char **argv)
     int length, codes[1], error = MPI_Open_port(MPI_INFO_NULL, port);
     CHECK(error != MPI_SUCCESS, "MPI_Open_port succeeded");
     MPI_Error_string(error, text, &length);
-    CHECK(strstr(text, "Processes cannot be added to a running job"), "MPI_Open_port says: %s", text);
-    error = MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, codes);
+    CHECK(strstr(text, "Processes cannot be added to a running job"), "MPI_Open_port says: %s",
+          text);
+    error =
+        MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, codes);
     CHECK(error != MPI_SUCCESS, "MPI_Comm_spawn succeeded");
     error = MPI_Comm_connect("nonsense", MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter);
     CHECK(error != MPI_SUCCESS, "MPI_Comm_connect succeeded");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Rank 0 sends thousands of small messages and goes straight into MPI_Finalize; the others receive them
- * late.  All arrive, and the job ends.
+ * Rank 0 sends thousands of small messages and goes straight into MPI_Finalize; the others receive
+ * them late.  All arrive, and the job ends.
  */
 #include "check.h"
 
@@ -24,7 +24,8 @@ int main(int argc, char **argv)
             ;
         for (int i = 0; i < MESSAGES; i++) {
             MPI_Recv(value, 4, MPI_INT64_T, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-            CHECK(value[0] == i && value[3] == -i, "message %d holds %lld", i, (long long) value[0]);
+            CHECK(value[0] == i && value[3] == -i, "message %d holds %lld", i,
+                  (long long) value[0]);
         }
         status = check_failures != 0;
     }

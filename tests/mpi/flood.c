@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Everybody floods everybody with small messages before anybody receives: rings fill up, senders are held
- * back, nothing is lost, nothing is doubled, nobody waits for ever.  Argument: messages per pair (2000).
+ * Everybody floods everybody with small messages before anybody receives: rings fill up, senders
+ * are held back, nothing is lost, nothing is doubled, nobody waits for ever.  Argument: messages
+ * per pair (2000).
  */
 #include "check.h"
 
@@ -42,7 +43,8 @@ int main(int argc, char **argv)
                   status.MPI_SOURCE, tag, in.number, wanted.number);
         }
         for (int r = 0; r < size; r++)
-            CHECK(r == rank || next[r] == expected / (size - 1), "%d messages of rank %d", next[r], r);
+            CHECK(r == rank || next[r] == expected / (size - 1), "%d messages of rank %d", next[r],
+                  r);
         free(next);
     }
     MPI_Waitall(total, requests, MPI_STATUSES_IGNORE);

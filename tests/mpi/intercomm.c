@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Communicators of all kinds keep their messages apart: duplicates, halves, an intercommunicator and its
- * merged form, reversed ranks; with the same tag in all of them.
+ * Communicators of all kinds keep their messages apart: duplicates, halves, an intercommunicator
+ * and its merged form, reversed ranks; with the same tag in all of them.
  */
 #include "check.h"
 
@@ -11,8 +11,8 @@ static void ring(MPI_Comm comm, int mark)
     MPI_Comm_rank(comm, &r);
     MPI_Comm_size(comm, &n);
     int sent = mark * 1000 + r;
-    MPI_Sendrecv(&sent, 1, MPI_INT, (r + 1) % n, 1, &got, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comm,
-                 MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&sent, 1, MPI_INT, (r + 1) % n, 1, &got, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG,
+                 comm, MPI_STATUS_IGNORE);
     CHECK(got == mark * 1000 + (r + n - 1) % n, "communicator %d delivered %d", mark, got);
 }
 

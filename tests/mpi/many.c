@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Many more ranks than processors: collectives, an all-to-all of 64 KiB blocks and a token ring go on.
+ * Many more ranks than processors: collectives, an all-to-all of 64 KiB blocks and a token ring go
+ * on.
  */
 #include "check.h"
 
@@ -28,7 +29,8 @@ int main(int argc, char **argv)
     int token = 0;
     for (int lap = 0; lap < 20; lap++) {
         if (rank != 0 || lap)
-            MPI_Recv(&token, 1, MPI_INT, (rank + size - 1) % size, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Recv(&token, 1, MPI_INT, (rank + size - 1) % size, 1, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
         CHECK(token == lap * size + rank, "lap %d: token %d", lap, token);
         token++;
         MPI_Send(&token, 1, MPI_INT, (rank + 1) % size, 1, MPI_COMM_WORLD);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages of one sender with one tag are received in the order of sending, whatever their sizes and
- * send modes, by receives that name the source or take any, that name the tag or take any.
+ * Messages of one sender with one tag are received in the order of sending, whatever their sizes
+ * and send modes, by receives that name the source or take any, that name the tag or take any.
  */
 #include "check.h"
 
@@ -36,10 +36,10 @@ static void receive_one(uint8_t *buf, const uint32_t *next, int from, uint32_t *
     MPI_Get_count(&status, MPI_BYTE, &count);
     head_t head;
     memcpy(&head, buf, sizeof(head));
-    CHECK((int) head.sender == status.MPI_SOURCE, "source %d holds a message of %u", status.MPI_SOURCE,
-          head.sender);
-    CHECK(head.number == next[status.MPI_SOURCE], "message %u of rank %d came as number %u", head.number,
-          status.MPI_SOURCE, next[status.MPI_SOURCE]);
+    CHECK((int) head.sender == status.MPI_SOURCE, "source %d holds a message of %u",
+          status.MPI_SOURCE, head.sender);
+    CHECK(head.number == next[status.MPI_SOURCE], "message %u of rank %d came as number %u",
+          head.number, status.MPI_SOURCE, next[status.MPI_SOURCE]);
     CHECK((uint32_t) count == head.length, "%d bytes of %u", count, head.length);
     for (int i = sizeof(head); i < count; i++)
         if (buf[i] != pattern_byte(head.number, i)) {
@@ -81,8 +81,8 @@ int main(int argc, char **argv)
             receive_one(buf, next, MPI_ANY_SOURCE, &random);
             head_t head;
             memcpy(&head, buf, sizeof(head));
-            CHECK((int) head.sender == status.MPI_SOURCE, "probed %d, received %u", status.MPI_SOURCE,
-                  head.sender);
+            CHECK((int) head.sender == status.MPI_SOURCE, "probed %d, received %u",
+                  status.MPI_SOURCE, head.sender);
             next[head.sender]++;
         }
     }

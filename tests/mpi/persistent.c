@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Requests that are started again and again: persistent sends of each mode and receives, a persistent
- * collective, and partitioned sends whose parts become ready in any order.
+ * Requests that are started again and again: persistent sends of each mode and receives, a
+ * persistent collective, and partitioned sends whose parts become ready in any order.
  */
 #include "check.h"
 
@@ -12,7 +12,8 @@ static void persistent(int to, int from)
     static int out[4][LENGTH], in[4][LENGTH];
     MPI_Request requests[8];
     for (int i = 0; i < 4; i++)
-        MPI_Recv_init(in[i], LENGTH, MPI_INT, i % 2 ? from : MPI_ANY_SOURCE, i, MPI_COMM_WORLD, &requests[i]);
+        MPI_Recv_init(in[i], LENGTH, MPI_INT, i % 2 ? from : MPI_ANY_SOURCE, i, MPI_COMM_WORLD,
+                      &requests[i]);
     MPI_Send_init(out[0], LENGTH, MPI_INT, to, 0, MPI_COMM_WORLD, &requests[4]);
     MPI_Ssend_init(out[1], LENGTH, MPI_INT, to, 1, MPI_COMM_WORLD, &requests[5]);
     MPI_Rsend_init(out[2], LENGTH, MPI_INT, to, 2, MPI_COMM_WORLD, &requests[6]);
@@ -34,7 +35,8 @@ static void persistent(int to, int from)
             CHECK(count == length && statuses[i].MPI_SOURCE == from, "%d ints of rank %d", count,
                   statuses[i].MPI_SOURCE);
             int last = from * 1000000 + round * 10000 + i * 3000 + length - 1;
-            CHECK(in[i][length - 1] == last, "round %d message %d ends in %d", round, i, in[i][length - 1]);
+            CHECK(in[i][length - 1] == last, "round %d message %d ends in %d", round, i,
+                  in[i][length - 1]);
         }
     }
     for (int i = 0; i < 8; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Every size from 0 to 4 MiB that sits near a limit, and every size up to 600, goes back and forth whole,
- * from and to any alignment, and touches nothing outside its buffer.
+ * Every size from 0 to 4 MiB that sits near a limit, and every size up to 600, goes back and forth
+ * whole, from and to any alignment, and touches nothing outside its buffer.
  */
 #include "check.h"
 
@@ -30,8 +30,10 @@ static void exchange(size_t len, int out_at, int in_at)
     CHECK(status.MPI_TAG == 7 + !rank, "tag %d", status.MPI_TAG);
     CHECK_PATTERN(in + GUARD + in_at, len, (uint32_t) len);
     for (int i = 0; i < GUARD; i++) {
-        CHECK(in[in_at + i] == 0xee, "%zu bytes: byte %d before the buffer changed", len, GUARD - i);
-        CHECK(in[GUARD + in_at + len + i] == 0xee, "%zu bytes: byte %d behind the buffer changed", len, i);
+        CHECK(in[in_at + i] == 0xee, "%zu bytes: byte %d before the buffer changed", len,
+              GUARD - i);
+        CHECK(in[GUARD + in_at + len + i] == 0xee, "%zu bytes: byte %d behind the buffer changed",
+              len, i);
     }
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * MPI_Probe, MPI_Iprobe, MPI_Mprobe, MPI_Improbe say what a receive would get; a message taken by
- * MPI_Mprobe is out of reach of others; MPI_Cancel withdraws a receive that has matched nothing, and only
- * such a one.
+ * MPI_Mprobe is out of reach of others; MPI_Cancel withdraws a receive that has matched nothing,
+ * and only such a one.
  */
 #include "check.h"
 
@@ -17,8 +17,8 @@ static void probe_status(const MPI_Status *status, int source, int tag, int len)
     MPI_Get_count(status, MPI_BYTE, &count);
     MPI_Test_cancelled(status, &cancelled);
     CHECK(status->MPI_SOURCE == source && status->MPI_TAG == tag && count == len && !cancelled,
-          "probe says source %d tag %d count %d cancelled %d", status->MPI_SOURCE, status->MPI_TAG, count,
-          cancelled);
+          "probe says source %d tag %d count %d cancelled %d", status->MPI_SOURCE, status->MPI_TAG,
+          count, cancelled);
 }
 
 static void probes(void)
@@ -108,7 +108,8 @@ static void cancels(void)
         MPI_Cancel(&request); /* too late: the message came before the barrier's */
         MPI_Wait(&request, &status);
         MPI_Test_cancelled(&status, &cancelled);
-        CHECK(!cancelled && value == 42, "cancelled %d, value %d after the message came", cancelled, value);
+        CHECK(!cancelled && value == 42, "cancelled %d, value %d after the message came", cancelled,
+              value);
     }
 }
 

@@ -11,7 +11,8 @@ static void fence_put_get(void)
 {
     double *base, *local = check_alloc(N * sizeof(double));
     MPI_Win win;
-    MPI_Win_allocate(N * sizeof(double), sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+    MPI_Win_allocate(N * sizeof(double), sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD, &base,
+                     &win);
     int right = (rank + 1) % size, left = (rank + size - 1) % size;
     static const int counts[] = {1, 7, 500, 5000, N};
     for (int c = 0; c < 5; c++) {
@@ -23,13 +24,13 @@ static void fence_put_get(void)
         MPI_Win_fence(0, win);
         MPI_Put(local, n, MPI_DOUBLE, right, 0, n, MPI_DOUBLE, win);
         MPI_Win_fence(0, win);
-        CHECK(base[0] == left * 1e6 && base[n - 1] == left * 1e6 + n - 1, "put of %d: %g .. %g", n, base[0],
-              base[n - 1]);
+        CHECK(base[0] == left * 1e6 && base[n - 1] == left * 1e6 + n - 1, "put of %d: %g .. %g", n,
+              base[0], base[n - 1]);
         memset(local, 0, n * sizeof(double));
         MPI_Get(local, n, MPI_DOUBLE, right, 0, n, MPI_DOUBLE, win);
         MPI_Win_fence(0, win);
-        CHECK(local[0] == rank * 1e6 && local[n - 1] == rank * 1e6 + n - 1, "get of %d: %g .. %g", n,
-              local[0], local[n - 1]);
+        CHECK(local[0] == rank * 1e6 && local[n - 1] == rank * 1e6 + n - 1, "get of %d: %g .. %g",
+              n, local[0], local[n - 1]);
     }
     /* Every other element, both ways. */
     MPI_Datatype type;
@@ -50,7 +51,8 @@ static void fence_put_get(void)
     memset(local, 0, 2000 * sizeof(double));
     MPI_Get(local, 1000, MPI_DOUBLE, right, 0, 1, type, win);
     MPI_Win_fence(0, win);
-    CHECK(local[0] == rank && local[999] == 1998 + rank, "strided get: %g .. %g", local[0], local[999]);
+    CHECK(local[0] == rank && local[999] == 1998 + rank, "strided get: %g .. %g", local[0],
+          local[999]);
     MPI_Type_free(&type);
     MPI_Win_free(&win);
     free(local);
@@ -93,7 +95,8 @@ static void accumulate(void)
         last = drawn;
         MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
         int result, expected;
-        MPI_Get_accumulate(NULL, 0, MPI_INT, &expected, 1, MPI_INT, 0, 1, 1, MPI_INT, MPI_NO_OP, win);
+        MPI_Get_accumulate(NULL, 0, MPI_INT, &expected, 1, MPI_INT, 0, 1, 1, MPI_INT, MPI_NO_OP,
+                           win);
         MPI_Win_flush(0, win);
         int wanted = expected + 1;
         MPI_Compare_and_swap(&wanted, &expected, &result, MPI_INT, 0, 1, win);
@@ -103,7 +106,8 @@ static void accumulate(void)
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) {
         MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
-        CHECK(base[0] == size * DRAWS && base[1] == size * DRAWS, "counters %d and %d", base[0], base[1]);
+        CHECK(base[0] == size * DRAWS && base[1] == size * DRAWS, "counters %d and %d", base[0],
+              base[1]);
         MPI_Win_unlock(0, win);
     }
     MPI_Win_free(&win);

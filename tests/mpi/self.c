@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A process sends to itself in MPI_COMM_WORLD: all sizes, before and after the receive, synchronous too.
+ * A process sends to itself in MPI_COMM_WORLD: all sizes, before and after the receive, synchronous
+ * too.
  */
 #include "check.h"
 

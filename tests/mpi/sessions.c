@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * MPI without MPI_Init: a session, its process sets, a communicator from a group, traffic, and the end.
+ * MPI without MPI_Init: a session, its process sets, a communicator from a group, traffic, and the
+ * end.
  */
 #include "check.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * MPI_THREAD_MULTIPLE: four threads of each process exchange messages of all sizes with their partners
- * at once, each on its own tag, with blocking, waiting and probing calls mixed; and one thread waits for a
- * message that only another thread of the same process can make happen.
+ * MPI_THREAD_MULTIPLE: four threads of each process exchange messages of all sizes with their
+ * partners at once, each on its own tag, with blocking, waiting and probing calls mixed; and one
+ * thread waits for a message that only another thread of the same process can make happen.
  */
 #include "check.h"
 

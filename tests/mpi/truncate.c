@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A message longer than its receive is an error of class MPI_ERR_TRUNCATE at the receiver, raised on the
- * communicator of the receive; the part that fits is there, nothing behind the buffer changes, the sender
- * succeeds, and the next message is not disturbed.
+ * A message longer than its receive is an error of class MPI_ERR_TRUNCATE at the receiver, raised
+ * on the communicator of the receive; the part that fits is there, nothing behind the buffer
+ * changes, the sender succeeds, and the next message is not disturbed.
  */
 #include "check.h"
 
@@ -24,7 +24,8 @@ int main(int argc, char **argv)
                 pattern_fill(buf, len, i);
                 if (way != 1)
                     MPI_Recv(NULL, 0, MPI_BYTE, 1, 2, comm, MPI_STATUS_IGNORE);
-                CHECK(MPI_Send(buf, len, MPI_BYTE, 1, i, comm) == MPI_SUCCESS, "the sender got an error");
+                CHECK(MPI_Send(buf, len, MPI_BYTE, 1, i, comm) == MPI_SUCCESS,
+                      "the sender got an error");
                 MPI_Send(&i, 1, MPI_INT, 1, i, comm);
                 continue;
             }
@@ -42,8 +43,8 @@ int main(int argc, char **argv)
             }
             MPI_Error_class(error, &class);
             CHECK(class == MPI_ERR_TRUNCATE, "%d bytes into %d: error class %d", len, room, class);
-            CHECK(status.MPI_SOURCE == 0 && status.MPI_TAG == i, "source %d tag %d", status.MPI_SOURCE,
-                  status.MPI_TAG);
+            CHECK(status.MPI_SOURCE == 0 && status.MPI_TAG == i, "source %d tag %d",
+                  status.MPI_SOURCE, status.MPI_TAG);
             CHECK_PATTERN(buf, room, i);
             for (int g = 0; g < GUARD; g++)
                 CHECK(buf[room + g] == 0xee, "byte %d behind a truncated receive changed", g);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Types with gaps, with a lower bound of their own, absolute addresses, no bytes at all: sent and received
- * at sizes from some bytes to megabytes, matched with other types of the same signature, truncated, and
- * freed while the transfer is under way.
+ * Types with gaps, with a lower bound of their own, absolute addresses, no bytes at all: sent and
+ * received at sizes from some bytes to megabytes, matched with other types of the same signature,
+ * truncated, and freed while the transfer is under way.
  */
 #include "check.h"
 
@@ -100,7 +100,8 @@ static void truncated(int n)
     free(data);
 }
 
-/* A struct whose first byte is not where it starts: lower bound negative, true lower bound positive. */
+/* A struct whose first byte is not where it starts: lower bound negative, true lower bound
+ * positive. */
 static void bounds(void)
 {
     struct {
@@ -144,7 +145,8 @@ static void bounds(void)
         MPI_Recv(numbers, 1, type, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     for (int i = 6; i < 10; i++)
         CHECK(numbers[i] == i, "shifted int %d is %d", i, numbers[i]);
-    CHECK(numbers[0] == 0 && numbers[5] == (rank ? 0 : 5), "a shifted receive wrote before its place");
+    CHECK(numbers[0] == 0 && numbers[5] == (rank ? 0 : 5),
+          "a shifted receive wrote before its place");
     MPI_Type_free(&type);
 }
 
@@ -164,8 +166,8 @@ static void absolute(void)
         MPI_Send(MPI_BOTTOM, 1, type, 1, 0, MPI_COMM_WORLD);
     else
         MPI_Recv(MPI_BOTTOM, 1, type, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    CHECK(a == 11 && b == 22 && c[0] == 1.5 && c[2] == 3.5, "absolute addresses: %d %d %g %g", a, b, c[0],
-          c[2]);
+    CHECK(a == 11 && b == 22 && c[0] == 1.5 && c[2] == 3.5, "absolute addresses: %d %d %g %g", a, b,
+          c[0], c[2]);
     MPI_Type_free(&type);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages of all sizes and modes that arrive before their receives are kept, and given to receives by
- * tag in any order, and to wildcard receives in the order of arrival.
+ * Messages of all sizes and modes that arrive before their receives are kept, and given to receives
+ * by tag in any order, and to wildcard receives in the order of arrival.
  */
 #include "check.h"
 
@@ -33,7 +33,8 @@ static void receive(int source, int tag, int wanted)
     MPI_Recv(buffers[wanted], MOST, MPI_BYTE, source, tag, MPI_COMM_WORLD, &status);
     MPI_Get_count(&status, MPI_BYTE, &count);
     CHECK(status.MPI_TAG == wanted, "message %d where %d should be", status.MPI_TAG, wanted);
-    CHECK((size_t) count == lengths[wanted], "message %d: %d bytes of %zu", wanted, count, lengths[wanted]);
+    CHECK((size_t) count == lengths[wanted], "message %d: %d bytes of %zu", wanted, count,
+          lengths[wanted]);
     CHECK_PATTERN(buffers[wanted], lengths[wanted], wanted);
 }
 

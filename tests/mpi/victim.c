@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * For kill.sh: rank `argument 1` kills itself with SIGKILL; the others wait for it in the way argument 2
- * says: receive, send (until its rings are full), barrier.  With a third argument the victim stops the
- * process manager first, so that nobody but the others themselves can end them.
+ * For kill.sh: rank `argument 1` kills itself with SIGKILL; the others wait for it in the way
+ * argument 2 says: receive, send (until its rings are full), barrier.  With a third argument the
+ * victim stops the process manager first, so that nobody but the others themselves can end them.
  */
 #include "check.h"
 
