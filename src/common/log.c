@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 dnet_log_level_t dnet_log_threshold = DNET_LOG_WARN;
@@ -33,6 +35,18 @@ void dnet_log_identity(const char *who)
     snprintf(identity, sizeof(identity), "%s", who);
 }
 
+/* The process that collects the output of a job ends it as soon as one rank is gone, and drops what it has
+ * not read by then.  So after an error, which often is the last line, wait until the pipe is empty. */
+static void wait_until_read(void)
+{
+    int unread;
+    for (int ms = 0; ms < 200; ms++) {
+        if (ioctl(STDERR_FILENO, FIONREAD, &unread) != 0 || unread == 0)
+            return;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+}
+
 void dnet_log_line(dnet_log_level_t level, const char *fmt, ...)
 {
     int saved_errno = errno;
@@ -54,5 +68,7 @@ void dnet_log_line(dnet_log_level_t level, const char *fmt, ...)
     /* One write, so that lines of several ranks do not mix. */
     ssize_t written = write(STDERR_FILENO, line, len);
     (void) written;
+    if (level == DNET_LOG_ERROR)
+        wait_until_read();
     errno = saved_errno;
 }

@@ -198,8 +198,9 @@ dnet_status_t dnet_ep_am_send(dnet_ep_t *ep, uint32_t peer, uint16_t id, const v
 dnet_status_t dnet_ep_progress(dnet_ep_t *ep, bool *did_p);
 
 /**
- * May dnet_ep_progress() give the processor away or sleep?  True at first.  A caller whose threads share
- * a lock that is held during progress says false, and waits by its own means.
+ * May dnet_ep_progress() sleep?  True at first.  A caller whose threads share a lock that is held during
+ * progress says false, and waits by its own means; on a machine with more processes than processors the
+ * slice is given away now and then all the same.
  */
 void dnet_ep_set_patient(dnet_ep_t *ep, bool patient);
 

@@ -61,15 +61,31 @@ static dnet_status_t check_peers(dnet_ep_t *ep)
     return DNET_OK;
 }
 
+static dnet_status_t check_peers_at_times(dnet_ep_t *ep)
+{
+    if (ep->looked_ns - ep->checked_ns < CHECK_EVERY_NS)
+        return DNET_OK;
+    ep->checked_ns = ep->looked_ns;
+    return check_peers(ep);
+}
+
 static dnet_status_t sleep_once(dnet_ep_t *ep)
 {
     ep->counters.sleeps++;
     ep->dev->ops->sleep(ep->dev, SLEEP_US, still_idle, ep);
     ep->looked_ns = dnet_clock_ns();
-    if (ep->looked_ns - ep->checked_ns < CHECK_EVERY_NS)
-        return DNET_OK;
-    ep->checked_ns = ep->looked_ns;
-    return check_peers(ep);
+    return check_peers_at_times(ep);
+}
+
+/* The caller holds a lock that other threads of this process need: no sleep. */
+static DNET_COLD dnet_status_t idle_round_impatient(dnet_ep_t *ep)
+{
+    if (DNET_UNLIKELY(dnet_dump_wanted()))
+        dnet_dump_now(ep);
+    if (ep->oversubscribed)
+        sched_yield();
+    ep->looked_ns = dnet_clock_ns();
+    return check_peers_at_times(ep);
 }
 
 /* Poll for a while, then give the time slice away, then sleep. */
@@ -108,11 +124,8 @@ dnet_status_t dnet_ep_progress(dnet_ep_t *ep, bool *did_p)
         return DNET_OK;
     }
     ep->idle++;
-    if (ep->impatient) {
-        if (ep->idle % CLOCK_EVERY == 0 && dnet_dump_wanted())
-            dnet_dump_now(ep);
-        return DNET_OK;
-    }
+    if (ep->impatient)
+        return ep->idle % CLOCK_EVERY ? DNET_OK : idle_round_impatient(ep);
     if (DNET_LIKELY(ep->oversubscribed ? ep->idle <= ROUNDS_BEFORE_YIELD : ep->idle % CLOCK_EVERY))
         return DNET_OK;
     return idle_round(ep);

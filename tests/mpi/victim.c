@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * For kill.sh: rank `argument 1` kills itself with SIGKILL; the others wait for it in the way
- * argument 2 says: receive, send (until its rings are full), barrier.  With a third argument the
- * victim stops the process manager first, so that nobody but the others themselves can end them.
+ * argument 2 says: receive, threads (receive, with MPI_THREAD_MULTIPLE), send (until its rings are
+ * full), barrier.  With a third argument the victim stops the process manager first, so that nobody
+ * but the others themselves can end them.
  */
 #include "check.h"
 
@@ -11,9 +12,12 @@
 
 int main(int argc, char **argv)
 {
-    check_begin(&argc, &argv);
-    int victim = atoi(argv[1]);
+    int victim = atoi(argv[1]), provided;
     const char *way = argv[2];
+    MPI_Init_thread(&argc, &argv,
+                    strcmp(way, "threads") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
+                    &provided);
+    check_world();
     static char buf[100];
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == victim) {
@@ -25,7 +29,7 @@ int main(int argc, char **argv)
         }
         kill(getpid(), SIGKILL);
     }
-    if (strcmp(way, "receive") == 0)
+    if (strcmp(way, "receive") == 0 || strcmp(way, "threads") == 0)
         MPI_Recv(buf, sizeof(buf), MPI_BYTE, victim, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     else if (strcmp(way, "send") == 0)
         for (;;)
