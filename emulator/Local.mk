@@ -12,9 +12,11 @@ libdnet_emulator_la_SOURCES = \
 	emulator/packets.c \
 	emulator/prefetch_unit.c \
 	emulator/receive_controller.c \
+	emulator/results.def \
 	emulator/segment.c \
 	emulator/states.def \
 	emulator/status_write_unit.c \
+	emulator/swif/capture.c \
 	emulator/swif/lines.c \
 	emulator/swif/shm.c \
 	emulator/swif/swif.h \

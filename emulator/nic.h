@@ -248,6 +248,7 @@ struct dnet_emu_nic {
     int32_t pid;            /* this process */
     uint16_t lid;
     const dnet_emu_swif_ops_t *swif;
+    struct dnet_emu_capture *capture; /* of what this process sends by `swif`; NULL: none */
     dnet_emu_route_t *route; /* DNET_EMU_PEERS of them, by CLID; NULL in a NIC only delivered to */
 };
 
@@ -336,12 +337,9 @@ typedef struct {
 } dnet_emu_packet_t;
 
 typedef enum {
-    DNET_EMU_DELIVERED,
-    DNET_EMU_DROPPED,     /* by the receiver: the sender never learns */
-    DNET_EMU_SERVE,       /* an RVL: the caller executes packet->service at packet->service_nic */
-    DNET_EMU_STALLED,     /* no room; the receiver stalls reception until there is */
-    DNET_EMU_STOPPED,     /* no room; dropped, and the receiver knows whom it stopped */
-    DNET_EMU_UNREACHABLE,
+#define DNET_RESULT(name, shown) DNET_EMU_##name,
+#include "emulator/results.def"
+#undef DNET_RESULT
 } dnet_emu_result_t;
 
 /* ---- units ---------------------------------------------------------------------------------- */

@@ -3,3 +3,13 @@ bin_PROGRAMS += tools/dnet-info
 tools_dnet_info_SOURCES = tools/dnet-info.c
 tools_dnet_info_LDADD = libdnet_all.la
 dist_man_MANS += tools/dnet-info.1
+
+# Tables that repeat a .def list: `make lists` renews them, the tests say when one is stale.
+check_PROGRAMS += tools/lists
+DNET_UNIT_TESTS += tools/lists
+tools_lists_SOURCES = tools/lists.c
+lists: tools/lists$(EXEEXT)
+	DNET_SRC='$(abs_top_srcdir)' tools/lists --write
+.PHONY: lists
+dist_pkgdata_DATA = tools/wireshark/dimmnet.lua
+EXTRA_DIST += docs/register-guide.md docs/tracing.md

@@ -19,4 +19,7 @@ dnet_emu_nic_t *dnet_emu_swif_peer(dnet_emu_nic_t *via, uint16_t lid);
 
 extern const dnet_emu_swif_ops_t dnet_emu_swif_shm;
 
+/** dnet_emu_swif_shm, and each packet goes to the NIC's capture file. */
+extern const dnet_emu_swif_ops_t dnet_emu_swif_capture;
+
 #endif

@@ -97,6 +97,32 @@ typedef struct {
  */
 void dnet_emu_inject(dnet_emu_nic_t *nic, uint16_t slid, const dnet_emu_line_t *lines, unsigned count);
 
+/** A capture file; used by one thread at a time, by any number of NICs of this process. */
+typedef struct dnet_emu_capture dnet_emu_capture_t;
+
+/**
+ * Make a capture file: pcapng, every packet with its time, fate and direction (docs/tracing.md 1).
+ *
+ * @param path        made or emptied, mode 0600; a regular file
+ * @param who         name of this process in the file, for example "rank 3"
+ * @param data_bytes  data kept of each packet; its header is always kept
+ * @return DNET_OK; DNET_ERR_SYSTEM (no such folder, no permission, no space, not a regular file);
+ *         DNET_ERR_NO_MEMORY; each logged
+ */
+dnet_status_t dnet_emu_capture_open(const char *path, const char *who, uint32_t data_bytes,
+                                    dnet_emu_capture_t **capture_p);
+
+/**
+ * From now on write each packet that this process sends through `nic`, and each reply to an RVL of
+ * it, as soon as it is sent; a file that cannot grow gets one logged line and no more packets.
+ *
+ * @param capture  NULL: no more
+ */
+void dnet_emu_capture_set(dnet_emu_nic_t *nic, dnet_emu_capture_t *capture);
+
+/** Close the file; no NIC may use it any more. */
+void dnet_emu_capture_close(dnet_emu_capture_t *capture);
+
 /** Events no register of the data sheet shows, counted since the NIC was made. */
 typedef enum {
 #define DNET_EMU_EVENT(name, clause, text) DNET_EMU_##name,

@@ -32,8 +32,8 @@ typedef enum {
 } dnet_prim_t;
 
 enum {
-/* Request, Lower half (5.1). */
-#define DNET_FORMAT_FIELD(name, shift, width) DNET_##name##_SHIFT = (shift), DNET_##name##_WIDTH = (width),
+#define DNET_FORMAT_FIELD(name, shift, width, title) \
+    DNET_##name##_SHIFT = (shift), DNET_##name##_WIDTH = (width),
 #include "dimmnet/format.def"
 #undef DNET_FORMAT_FIELD
     DNET_FORMAT_END_

@@ -13,7 +13,7 @@
 extern char **environ;
 
 /* Variables that other parts read for themselves. */
-static const char *const other_variables[] = {"DIMMNET_LOG", "DIMMNET_PCAP", "DIMMNET_TRACE"};
+static const char *const other_variables[] = {"DIMMNET_LOG"};
 
 static dnet_status_t read_choice(const char *variable, unsigned preset, const char *const *choices,
                                  unsigned *value_p)
@@ -121,6 +121,42 @@ dnet_status_t dnet_options_load(dnet_options_t *options_p)
     warn_unknown_variables();
     *options_p = o;
     return DNET_OK;
+}
+
+/* Where the rank goes in a name that does not say it: before the suffix, or at the end. */
+static const char *place_of_rank(const char *pattern)
+{
+    const char *base = strrchr(pattern, '/');
+    const char *dot = strrchr(base ? base : pattern, '.');
+    return dot && dot != (base ? base + 1 : pattern) ? dot : pattern + strlen(pattern);
+}
+
+dnet_status_t dnet_options_rank_path(const char *variable, const char *pattern, uint32_t rank,
+                                     uint32_t size, char *path, size_t room)
+{
+    bool named = strstr(pattern, "%r") != NULL;
+    const char *place = named || size == 1 ? NULL : place_of_rank(pattern);
+    size_t used = 0;
+    const char *wrong = *pattern ? NULL : "names no file";
+    for (const char *c = pattern; !wrong; c++) {
+        if (used + 16 > room) {
+            wrong = "is too long for a file name";
+        } else if (c == place) {
+            used += (size_t) snprintf(path + used, room - used, ".%" PRIu32, rank);
+        }
+        if (*c == '%' && c[1] == 'r') {
+            used += (size_t) snprintf(path + used, room - used, "%" PRIu32, rank);
+            c++;
+        } else if (*c == '%') {
+            wrong = "has a % that is not %r, the rank";
+        } else {
+            path[used++] = *c;
+        }
+        if (!*c)
+            return DNET_OK;
+    }
+    dnet_error("%s=%s %s", variable, pattern, wrong);
+    return DNET_ERR_FORMAT;
 }
 
 void dnet_options_print(const dnet_options_t *o, FILE *out)

@@ -30,6 +30,18 @@ typedef struct {
  */
 dnet_status_t dnet_options_load(dnet_options_t *options_p);
 
+/**
+ * The file of one rank of a job.
+ *
+ * @param variable  option it comes from, for the logged line
+ * @param pattern   "%r" is replaced by the rank; where it is missing and the job has several ranks,
+ *                  ".RANK" goes before the last suffix
+ * @param path      result, at most `room` bytes with its end
+ * @return DNET_OK, or DNET_ERR_FORMAT (logged): empty, too long, or a % that is not %r
+ */
+dnet_status_t dnet_options_rank_path(const char *variable, const char *pattern, uint32_t rank,
+                                     uint32_t size, char *path, size_t room);
+
 /** Table of all options with their values, for people. */
 void dnet_options_print(const dnet_options_t *options, FILE *out);
 

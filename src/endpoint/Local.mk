@@ -6,6 +6,7 @@ libdnet_endpoint_la_SOURCES = \
 	src/endpoint/endpoint.c \
 	src/endpoint/endpoint.h \
 	src/endpoint/flow.c \
+	src/endpoint/heads.def \
 	src/endpoint/internal.h \
 	src/endpoint/progress.c \
 	src/endpoint/receive.c \

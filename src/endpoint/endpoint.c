@@ -67,6 +67,20 @@ static void apply_limits(dnet_ep_t *ep)
     ep->oversubscribed = ep->size > processors();
 }
 
+/* DIMMNET_PCAP: a job that cannot write what it was asked for does not start. */
+static dnet_status_t open_capture(dnet_ep_t *ep)
+{
+    char who[32], path[4096];
+    if (!ep->options.pcap)
+        return DNET_OK;
+    dnet_status_t status = dnet_options_rank_path("DIMMNET_PCAP", ep->options.pcap, ep->rank,
+                                                  ep->size, path, sizeof(path));
+    if (status != DNET_OK)
+        return status;
+    snprintf(who, sizeof(who), "rank %u", ep->rank);
+    return dnet_emu_capture_open(path, who, (uint32_t) ep->options.pcap_bytes, &ep->capture);
+}
+
 /* Even ranks make the NIC that they share with the next rank. */
 static dnet_status_t make_nic(dnet_ep_t *ep)
 {
@@ -109,6 +123,8 @@ dnet_status_t dnet_ep_open(const dnet_ep_config_t *config, dnet_ep_t **ep_p)
     ep->landing_wait_tail = &ep->landing_wait;
     dnet_match_init(&ep->match);
     dnet_status_t status = dnet_options_load(&ep->options);
+    if (status == DNET_OK)
+        status = open_capture(ep);
     if (status == DNET_OK) {
         apply_limits(ep);
         ep->peers = calloc(ep->size, sizeof(*ep->peers));
@@ -185,6 +201,8 @@ dnet_status_t dnet_ep_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses)
                                       addresses[r].lid};
         status = dnet_emu_route(ep->emu, &locator);
     }
+    if (status == DNET_OK && ep->capture)
+        dnet_emu_capture_set(ep->emu, ep->capture);
     if (status == DNET_OK)
         status = dnet_nic_start(&ep->nic, ep->dev, (uint32_t) ep->options.ring_bytes);
     if (status == DNET_OK)
@@ -261,6 +279,8 @@ void dnet_ep_close(dnet_ep_t *ep)
         ep->dev->ops->close(ep->dev);
     if (ep->emu)
         dnet_emu_detach(ep->emu);
+    if (ep->capture)
+        dnet_emu_capture_close(ep->capture);
     free_messages(ep);
     for (uint32_t base = 0; base < ep->ops_cap; base = base ? base * 2 : 256)
         free(ep->ops[base]); /* each growth is one block, and starts at the old size */

@@ -113,7 +113,7 @@ typedef void (*dnet_ep_am_fn)(void *arg, uint32_t peer, uint16_t id, const void 
 /**
  * Make this process's end: on even ranks a NIC, on odd ranks nothing yet.
  *
- * Reads DIMMNET_* options (docs/options.md); a malformed value is logged with what is allowed.
+ * Reads DIMMNET_* options (src/common/options.def); a malformed value is logged with what is allowed.
  *
  * @return DNET_OK; DNET_ERR_LIMIT (more ranks than the NIC can address); DNET_ERR_NO_MEMORY;
  *         DNET_ERR_FORMAT (option); DNET_ERR_SYSTEM; each logged

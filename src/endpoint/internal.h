@@ -25,28 +25,19 @@
 /* Bit 31 of the Tag: a dnet_ep_head_t stands before the data (docs/protocol.md 3). */
 #define DNET_EP_HEADED (1ull << 31)
 
-/* Packets with a head (docs/protocol.md 3.1). */
+/* Packets with a head: the list is heads.def. */
 typedef enum {
-    DNET_HEAD_SYNC = 1,   /* whole message; the sender waits for ACK */
-    DNET_HEAD_FIRST = 2,  /* first piece of a message in several packets */
-    DNET_HEAD_MORE = 3,   /* a further piece */
-    DNET_HEAD_REQUEST = 4, /* rendezvous: envelope only */
-    DNET_HEAD_ANSWER = 5, /* rendezvous: where to put the data */
-    DNET_HEAD_ACK = 6,    /* SYNC message has been matched */
-    DNET_HEAD_AM = 7,     /* active message, whole */
-    DNET_HEAD_AM_REQUEST = 8, /* active message: header only, data by rendezvous */
+#define DNET_HEAD_TYPE(name, value, title) DNET_HEAD_##name = (value),
+#include "endpoint/heads.def"
 } dnet_head_type_t;
 
-/* Little endian, 24 bytes, at the start of the message's data. */
 typedef struct {
-    uint8_t type;     /* +0  dnet_head_type_t */
-    uint8_t flags;    /* +1  DNET_ANSWER_* */
-    uint16_t id;      /* +2  active message id */
-    uint32_t rank;    /* +4  sender's rank in the job */
-    uint32_t op;      /* +8  operation the packet belongs to, named by the process that started it */
-    uint32_t arg;     /* +12 REQUEST: address of the rear half, or 0; ANSWER: address; AM: header bytes */
-    uint64_t length;  /* +16 bytes of the whole message; ANSWER: bytes to send */
+#define DNET_HEAD_FIELD(type, name, offset, title) type name;
+#include "endpoint/heads.def"
 } dnet_ep_head_t;
+#define DNET_HEAD_FIELD(type, name, at, title) \
+    _Static_assert(offsetof(dnet_ep_head_t, name) == (at), "head layout");
+#include "endpoint/heads.def"
 _Static_assert(sizeof(dnet_ep_head_t) == 24, "head layout");
 _Static_assert(sizeof(dnet_ep_head_t) + DNET_EP_AM_HEADER_MAX <= DNET_NIC_BOTF_DATA_MAX,
                "a head and an active message's header fit one window");
@@ -229,6 +220,7 @@ struct dnet_ep {
     dnet_options_t options;
     dnet_ep_counters_t counters;
     dnet_emu_nic_t *emu;
+    dnet_emu_capture_t *capture; /* DIMMNET_PCAP; else NULL */
     dnet_device_t *dev;
     uint64_t job;
     int32_t *pids;

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * DIMMNET_PCAP: over the files of all ranks every packet is there exactly once and as it was sent; what
+ * cannot be written is refused or given up with one line.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "capture.h"
+#include "tests/endpoint/job.h"
+#include "endpoint/internal.h"
+
+enum { LARGE = 300001, PLACES = 4 };
+
+static char folder[] = "/tmp/dimmnet-capture-XXXXXX";
+/* Packet Counter registers at the end, by rank. */
+static uint64_t *received;
+
+static char *path_of(const char *name)
+{
+    static char path[PLACES][128];
+    static unsigned place;
+    char *p = path[place++ % PLACES];
+    snprintf(p, sizeof(path[0]), "%s/%s", folder, name);
+    return p;
+}
+
+static uint8_t byte_of(size_t i)
+{
+    return (uint8_t) (i * 7 + i / 251);
+}
+
+/* Every way to travel, both ways at once, then all is quiet. */
+static int exchange(dnet_job_rank_t *job, void *arg)
+{
+    static const size_t sizes[] = {0, 8, 48, 300, 3000, 8000, LARGE};
+    uint8_t *out = malloc(LARGE), *in = malloc(LARGE);
+    int bad = 0;
+    (void) arg;
+    for (size_t i = 0; i < LARGE; i++)
+        out[i] = byte_of(i);
+    for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && !bad; i++) {
+        uint64_t envelope = dnet_ep_envelope(5, 0, i);
+        if (job->rank == 0) {
+            bad = dnet_job_send(job, 1, envelope, out, sizes[i], i == 3) != 0 ||
+                  dnet_job_recv(job, envelope, DNET_MATCH_BITS, in, LARGE) != (long) sizes[i];
+        } else {
+            bad = dnet_job_recv(job, envelope, DNET_MATCH_BITS, in, LARGE) != (long) sizes[i] ||
+                  dnet_job_send(job, 0, envelope, out, sizes[i], false) != 0;
+        }
+    }
+    for (bool did; dnet_ep_busy(job->ep);)
+        dnet_ep_progress(job->ep, &did);
+    dnet_job_barrier(job);
+    received[job->rank] = dnet_reg_load(job->ep->dev, DNET_UREG_PACKET_COUNTER);
+    free(out);
+    free(in);
+    return bad;
+}
+
+static void run_exchange(const char *profile, const char *rendezvous, const char *file)
+{
+    setenv("DIMMNET_PROFILE", profile, 1);
+    setenv("DIMMNET_RENDEZVOUS", rendezvous, 1);
+    setenv("DIMMNET_PCAP", file, 1);
+    assert_int_equal(dnet_job_run(2, 60, exchange, NULL), 0);
+}
+
+static bool delivered(const capture_packet_t *p)
+{
+    return DNET_GET(p->beside, CAP_RESULT) <= 2; /* results.def: delivered, dropped, to serve */
+}
+
+/* Bytes of the large message of one sender that its packets show where they belong; `first` is the
+ * address of its byte 0. */
+static size_t large_bytes(const capture_packet_t *p, uint32_t first, uint8_t *seen)
+{
+    bool aperture = DNET_GET(p->header[1], PK_DST) & DNET_MASK(AP_FLAG);
+    uint64_t at = DNET_GET(p->header[1], PK_DST) - first;
+    if (aperture)
+        at = (DNET_GET(p->header[2], PK_LIST) << 16 | (DNET_GET(p->header[1], PK_DST) & 0xffff)) -
+             (first & 0xffff);
+    size_t fresh = 0;
+    for (uint32_t i = 0; i < p->kept && at + i < LARGE; i++)
+        if (p->data[i] == byte_of(at + i) && !seen[at + i]++)
+            fresh++;
+    return fresh;
+}
+
+/* All ranks' packets against what the receiving NICs have counted. */
+static void assert_each_packet_once(const capture_t *files)
+{
+    uint64_t count[2] = {0, 0};
+    for (unsigned r = 0; r < 2; r++) {
+        char name[16];
+        snprintf(name, sizeof(name), "rank %u", r);
+        assert_string_equal(files[r].interface, name);
+        for (unsigned i = 0; i < files[r].count; i++) {
+            const capture_packet_t *p = &files[r].packet[i];
+            if (delivered(p))
+                count[DNET_GET(p->header[0], PK_DWID)]++;
+            assert_true(i == 0 || p->time_ns >= p[-1].time_ns);
+            assert_int_equal(p->inbound, 0); /* both ranks share a NIC, so its LID is every packet's */
+            assert_int_equal(p->kept, p->data_bytes);
+        }
+    }
+    assert_int_equal(count[0], received[0]);
+    assert_int_equal(count[1], received[1]);
+}
+
+static void check_exchange(const char *profile, const char *rendezvous)
+{
+    capture_t files[2];
+    run_exchange(profile, rendezvous, path_of("run.pcapng"));
+    assert_true(capture_read(path_of("run.0.pcapng"), &files[0]));
+    assert_true(capture_read(path_of("run.1.pcapng"), &files[1]));
+    assert_each_packet_once(files);
+
+    /* The front of the large message in one row of RVS packets: places, data, end. */
+    uint8_t *seen = calloc(1, LARGE);
+    size_t bytes = 0, first = 0;
+    unsigned ends = 0;
+    for (unsigned i = 0; i < files[0].count; i++) {
+        const capture_packet_t *p = &files[0].packet[i];
+        if (DNET_GET(p->header[0], PK_TYPE) != DNET_PRIM_RVS || DNET_GET(p->header[0], PK_LFLAG) ||
+            DNET_GET(p->beside, CAP_REPLY) || !p->data_bytes)
+            continue;
+        if (!first)
+            first = DNET_GET(p->header[1], PK_SRC);
+        if (strcmp(rendezvous, "staged") != 0)
+            bytes += large_bytes(p, (uint32_t) first, seen);
+        ends += DNET_GET(p->header[0], PK_EFLAG);
+    }
+    assert_int_equal(ends, 1);
+    if (strcmp(rendezvous, "staged") != 0)
+        assert_int_equal(bytes, dnet_split_at(LARGE)); /* the rear half comes as replies to RVL */
+    free(seen);
+    capture_free(&files[0]);
+    capture_free(&files[1]);
+}
+
+static void test_capture_holds_each_packet_once_direct(void **state)
+{
+    (void) state;
+    check_exchange("extended", "direct");
+}
+
+static void test_capture_holds_each_packet_once_staged(void **state)
+{
+    (void) state;
+    check_exchange("extended", "staged");
+    check_exchange("prototype", "staged");
+}
+
+static void test_capture_without_data_keeps_headers_and_lengths(void **state)
+{
+    (void) state;
+    setenv("DIMMNET_PCAP_BYTES", "0", 1);
+    run_exchange("extended", "direct", path_of("head-%r.pcapng"));
+    unsetenv("DIMMNET_PCAP_BYTES");
+    capture_t c;
+    uint64_t bytes = 0;
+    assert_true(capture_read(path_of("head-1.pcapng"), &c));
+    for (unsigned i = 0; i < c.count; i++) {
+        assert_int_equal(c.packet[i].kept, 0);
+        bytes += c.packet[i].data_bytes;
+    }
+    assert_true(bytes > LARGE);
+    capture_free(&c);
+}
+
+/* Four ranks, two NICs: what a process sends is outbound, replies to its own RVLs are inbound. */
+static int fetch_from_afar(dnet_job_rank_t *job, void *arg)
+{
+    uint8_t *buf = calloc(1, LARGE);
+    int bad = 0;
+    (void) arg;
+    if (job->rank == 0)
+        bad = dnet_job_send(job, 2, dnet_ep_envelope(5, 0, 1), buf, LARGE, false);
+    if (job->rank == 2)
+        bad = dnet_job_recv(job, dnet_ep_envelope(5, 0, 1), DNET_MATCH_BITS, buf, LARGE) != LARGE;
+    free(buf);
+    return bad;
+}
+
+static void test_capture_tells_replies_from_own_packets(void **state)
+{
+    (void) state;
+    setenv("DIMMNET_PROFILE", "extended", 1);
+    setenv("DIMMNET_RENDEZVOUS", "direct", 1);
+    setenv("DIMMNET_PCAP", path_of("afar.pcapng"), 1);
+    assert_int_equal(dnet_job_run(4, 60, fetch_from_afar, NULL), 0);
+    capture_t c;
+    size_t fetched = 0;
+    assert_true(capture_read(path_of("afar.2.pcapng"), &c));
+    for (unsigned i = 0; i < c.count; i++) {
+        const capture_packet_t *p = &c.packet[i];
+        assert_int_equal(p->inbound, DNET_GET(p->beside, CAP_REPLY));
+        assert_int_equal(DNET_GET(p->beside, CAP_SLID), p->inbound ? 1 : 2);
+        if (p->inbound)
+            fetched += p->data_bytes;
+    }
+    assert_int_equal(fetched, LARGE - dnet_split_at(LARGE));
+    capture_free(&c);
+}
+
+/* ------------------------------------------------------------------ what cannot be written */
+
+static FILE *said; /* stderr of the processes under test */
+
+static void assert_one_line(const char *text)
+{
+    char line[512] = "";
+    unsigned lines = 0, hits = 0;
+    rewind(said);
+    while (fgets(line, sizeof(line), said)) {
+        lines++;
+        hits += strstr(line, text) != NULL;
+    }
+    if (hits != 1 || lines != 1)
+        print_message("%u lines, %u with '%s'; the last one: %s\n", lines, hits, text, line);
+    assert_int_equal(lines, 1);
+    assert_int_equal(hits, 1);
+}
+
+/* Status with which an endpoint opens, in a process of its own whose stderr is kept. */
+static dnet_status_t open_with(const char *pcap)
+{
+    setenv("DIMMNET_PCAP", pcap, 1);
+    said = tmpfile();
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        dup2(fileno(said), STDERR_FILENO);
+        dnet_ep_config_t config = {.rank = 0, .size = 2, .job = 1};
+        dnet_ep_t *ep;
+        dnet_status_t status = dnet_ep_open(&config, &ep);
+        if (status == DNET_OK)
+            dnet_ep_close(ep);
+        _exit(-status);
+    }
+    int status;
+    waitpid(pid, &status, 0);
+    assert_true(WIFEXITED(status));
+    return (dnet_status_t) -WEXITSTATUS(status);
+}
+
+static void test_capture_that_cannot_begin_ends_the_job(void **state)
+{
+    (void) state;
+    assert_int_equal(open_with(path_of("none/run.pcapng")), DNET_ERR_SYSTEM);
+    assert_one_line("No such file or directory");
+    assert_int_equal(mkdir(path_of("folder.0"), 0700), 0);
+    assert_int_equal(open_with(path_of("folder.%r")), DNET_ERR_SYSTEM);
+    assert_one_line("Is a directory");
+    assert_int_equal(mkfifo(path_of("fifo.0"), 0600), 0);
+    assert_int_equal(open_with(path_of("fifo.%r")), DNET_ERR_SYSTEM);
+    assert_one_line("fifo.0");
+    assert_int_equal(open_with(path_of("run-%p.pcapng")), DNET_ERR_FORMAT);
+    assert_one_line("has a % that is not %r");
+    assert_int_equal(open_with(""), DNET_ERR_FORMAT);
+    assert_one_line("names no file");
+    char name[5000];
+    memset(name, 'x', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    assert_int_equal(open_with(name), DNET_ERR_FORMAT);
+}
+
+/* Room on the disk that capture files share; a file that passes it is written in part. */
+static long room = LONG_MAX;
+
+ssize_t __real_write(int fd, const void *buf, size_t bytes);
+ssize_t __wrap_write(int fd, const void *buf, size_t bytes)
+{
+    if (fd == STDERR_FILENO)
+        return __real_write(fd, buf, bytes);
+    if (room == 0) {
+        errno = ENOSPC;
+        return -1;
+    }
+    size_t n = bytes < (size_t) room ? bytes : (size_t) room;
+    ssize_t done = __real_write(fd, buf, n);
+    room -= done > 0 ? done : 0;
+    return done;
+}
+
+/* Rank 0 has little room; what it says is kept. */
+static int exchange_with_little_room(dnet_job_rank_t *job, void *arg)
+{
+    if (job->rank == 0) {
+        room = 20000;
+        dup2(fileno(said), STDERR_FILENO);
+    }
+    return exchange(job, arg);
+}
+
+static void test_capture_that_cannot_grow_ends_whole_and_the_job_goes_on(void **state)
+{
+    (void) state;
+    capture_t c;
+    said = tmpfile();
+    setenv("DIMMNET_PROFILE", "extended", 1);
+    setenv("DIMMNET_PCAP", path_of("little.pcapng"), 1);
+    assert_int_equal(dnet_job_run(2, 60, exchange_with_little_room, NULL), 0);
+    assert_one_line("No space left on device");
+    assert_true(capture_read(path_of("little.0.pcapng"), &c));
+    assert_true(c.count > 3);
+    capture_free(&c);
+    assert_true(capture_read(path_of("little.1.pcapng"), &c));
+    assert_true(c.count > 60);
+    capture_free(&c);
+    room = 40; /* not even the file's head */
+    assert_int_equal(open_with(path_of("full.pcapng")), DNET_ERR_SYSTEM);
+    assert_one_line("No space left on device");
+    room = LONG_MAX;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_capture_holds_each_packet_once_direct),
+        cmocka_unit_test(test_capture_holds_each_packet_once_staged),
+        cmocka_unit_test(test_capture_without_data_keeps_headers_and_lengths),
+        cmocka_unit_test(test_capture_tells_replies_from_own_packets),
+        cmocka_unit_test(test_capture_that_cannot_begin_ends_the_job),
+        cmocka_unit_test(test_capture_that_cannot_grow_ends_whole_and_the_job_goes_on),
+    };
+    received = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_non_null(mkdtemp(folder));
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    char command[128];
+    snprintf(command, sizeof(command), "rm -r %s", folder);
+    return system(command) != 0 || failed;
+}

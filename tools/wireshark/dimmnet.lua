@@ -1,0 +1,335 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--
+-- Wireshark dissector of DIMMnet-2 packets as DIMMNET_PCAP captures them (docs/tracing.md section 1):
+-- link type USER0, a word about the packet, then the packet's lines, little endian.
+--
+--   wireshark -X lua_script:dimmnet.lua run.pcapng      or put it into ~/.local/lib/wireshark/plugins
+--
+-- Filters: dimmnet.type.name == "IPUSH", dimmnet.tag == 7, dimmnet.result != 0, dimmnet.head == "REQUEST" ...
+
+-- begin list dissector
+local lists = {}
+lists.primitives = {
+  [0x00] = "NOP",
+  [0x01] = "BOTF",
+  [0x04] = "VL",
+  [0x05] = "VLS",
+  [0x06] = "VLI",
+  [0x08] = "VS",
+  [0x09] = "VSS",
+  [0x0a] = "VSI",
+  [0x10] = "RVL",
+  [0x11] = "RVLS",
+  [0x12] = "RVLI",
+  [0x14] = "RVS",
+  [0x15] = "RVSS",
+  [0x16] = "RVSI",
+  [0x18] = "IPUSH",
+  [0x19] = "LHSv1",
+  [0x1a] = "LHSv2",
+  [0x1c] = "RESEND",
+}
+lists.results = {
+  [0] = "delivered",
+  [1] = "dropped",
+  [2] = "to serve",
+  [3] = "stalled",
+  [4] = "stopped",
+  [5] = "unreachable",
+}
+lists.heads = {
+  [1] = "SYNC",
+  [2] = "FIRST",
+  [3] = "MORE",
+  [4] = "REQUEST",
+  [5] = "ANSWER",
+  [6] = "ACK",
+  [7] = "AM",
+  [8] = "AM_REQUEST",
+}
+lists.head_fields = {
+  { "type", 0, 1, "type" },
+  { "flags", 1, 1, "ANSWER: 1 staged, 2 split" },
+  { "id", 2, 2, "handler of an active message; staged ANSWER: LLCM word" },
+  { "rank", 4, 4, "sender's rank in the job" },
+  { "op", 8, 4, "operation, named by the process that started it" },
+  { "arg", 12, 4, "REQUEST: address of the rear half, or 0; ANSWER: address; AM: header bytes" },
+  { "length", 16, 8, "bytes of the whole message; ANSWER: bytes to send" },
+}
+lists.words = {
+  RQ = { title = "Request, Lower half; Command Ex uses OTYPE, DTYPE, Iteration and Size alone",
+    { "RQ_OTYPE", 0, 5, "primitive" },
+    { "RQ_DTYPE", 5, 3, "bytes of an element: 1 << DTYPE" },
+    { "RQ_ITERATION", 8, 8, "elements of a strided or list access" },
+    { "RQ_DWID", 16, 1, "WID at the far side" },
+    { "RQ_DCLID", 18, 12, "CLID of the far side" },
+    { "RQ_EFLAG", 30, 1, "1: the far side writes a receive status at the end" },
+    { "RQ_SIZE", 32, 32, "Size in bytes; Stride; or List, the address of the list" },
+  },
+  RQ_BOTF = { title = "Request, Lower half of BOTF",
+    { "RQ_BOTF_WW", 5, 2, "Write Window that holds the packet image" },
+    { "RQ_BOTF_SIZE", 32, 10, "bytes of the image, header included; at least 16" },
+  },
+  RQ_UPPER = { title = "Request, Upper half",
+    { "RQ_SRC", 0, 32, "SRCOff: where the data are read" },
+    { "RQ_DST", 32, 32, "DSTOff: where the data go" },
+  },
+  RQ_LHS = { title = "Request, Upper half of LHSv2; SRCOff as above",
+    { "RQ_LHS_WW_SIZE", 32, 10, "bytes that come out of a Write Window first" },
+    { "RQ_LHS_WW_OFFSET", 42, 12, "their offset in the Write Windows" },
+  },
+  PK = { title = "Packet header, 1st line",
+    { "PK_SIZE", 0, 12, "Packet Size in bytes, header included; stamped by the NIC" },
+    { "PK_TYPE", 12, 5, "primitive" },
+    { "PK_PGID", 20, 8, "process group; stamped by the NIC" },
+    { "PK_DWID", 28, 1, "destination WID" },
+    { "PK_SWID", 30, 1, "source WID" },
+    { "PK_DLID", 32, 16, "destination LID" },
+    { "PK_DTYPE", 48, 3, "bytes of an element: 1 << DTYPE" },
+    { "PK_ITERATION", 51, 8, "elements" },
+    { "PK_RFLAG", 59, 1, "1: into the Prefetch Window instead of SO-DIMM" },
+    { "PK_EFLAG", 60, 1, "1: last packet, and a receive status is wanted" },
+    { "PK_HFLAG", 61, 1, "1: the header has more than two lines" },
+    { "PK_LFLAG", 62, 1, "1: IPUSH: an entry in the LH Buffer; RVS: into LLCM" },
+  },
+  PK_ADDRESS = { title = "Packet header, 2nd line",
+    { "PK_SRC", 0, 32, "RVL: SRCOff; RVS: DSTOff of the first packet" },
+    { "PK_DST", 32, 32, "DSTOff of this packet; an aperture where bit 31 is set" },
+  },
+  PK_MORE = { title = "Packet header, 3rd line; the 4th line of RVL is Command Ex",
+    { "PK_TOTAL", 0, 32, "bytes of the whole primitive" },
+    { "PK_LIST", 32, 32, "Stride or List address; RVS to an aperture: its offset >> 16" },
+  },
+  ST = { title = "Receive status, Lower half: source WID and CLID, bytes",
+    { "ST_TYPE", 0, 5, "primitive" },
+    { "ST_SWID", 16, 1, "source WID" },
+    { "ST_SCLID", 18, 12, "source CLID" },
+    { "ST_EFLAG", 30, 1, "1" },
+    { "ST_SIZE", 32, 32, "bytes of the whole primitive" },
+  },
+  ST_UPPER = { title = "Receive status, Upper half",
+    { "ST_ADDRESS", 0, 32, "first address that was written" },
+  },
+  LH = { title = "LH entry, line 0: the envelope, and the entry's flags",
+    { "LH_TAG", 0, 32, "Tag" },
+    { "LH_RANK", 32, 14, "Rank of the sender" },
+    { "LH_COMPLETE", 46, 1, "turns when the packet's data are all there" },
+    { "LH_VALID", 47, 1, "turns when the entry is filled: 1 in odd laps, 0 in even ones" },
+    { "LH_CONTEXT", 48, 16, "Context of the communicator" },
+  },
+  LH_WHERE = { title = "LH entry, line 1",
+    { "LH_SIZE", 0, 32, "bytes of the message behind the envelope" },
+    { "LH_POINTER", 32, 32, "SO-DIMM address of what did not fit the entry, or 0" },
+  },
+  AMT = { title = "AMT entry in LLCM: an IPUSH ring",
+    { "AMT_HEAD", 0, 32, "next byte the host will free" },
+    { "AMT_TAIL", 32, 32, "next byte the NIC will fill" },
+  },
+  AMTI = { title = "AMT Address Table Interface",
+    { "AMTI_VALUE", 0, 12, "index of the AMT entry in LLCM, in words of 8 bytes" },
+    { "AMTI_WID", 12, 2, "sender's WID" },
+    { "AMTI_LID", 14, 16, "sender's LID" },
+  },
+  CS = { title = "Controller Status; the WW0 bits repeat every 3 bits for Write Windows 1 to 3",
+    { "CS_REQ_PENDING", 0, 1, "a kicked request still waits to enter the Request FIFO" },
+    { "CS_SDIMM_READY", 1, 1, "the SO-DIMM is initialised" },
+    { "CS_FIFO_AFULL", 2, 1, "the Request FIFO is almost full: do not issue" },
+    { "CS_ST_FULL", 3, 1, "the status ring is full" },
+    { "CS_ST_EMPTY", 4, 1, "the status ring is empty" },
+    { "CS_WW0_DONE", 5, 1, "a store from this Write Window to SO-DIMM is complete" },
+    { "CS_WW0_SRC_OVF", 6, 1, "it passed the end of the Write Window" },
+    { "CS_WW0_DST_OVF", 7, 1, "it passed the end of the own SO-DIMM area" },
+    { "CS_RC_OVF", 17, 1, "received data passed the end of their target; until Controller Reset" },
+    { "CS_RC_STATE", 18, 2, "0 normal; 1 a packet was cut off; 2 hflag and header lines disagree; 3 illegal RVL" },
+  },
+  SMA = { title = "SMA LID",
+    { "SMA_LID", 0, 16, "LID that the Subnet Manager has assigned" },
+    { "SMA_STATE", 16, 2, "3: the switch interface can communicate" },
+  },
+  AP = { title = "Extension: an address that names an aperture",
+    { "AP_OFFSET_LOW", 0, 16, "offset in the aperture, low half" },
+    { "AP_SLOT", 16, 15, "slot" },
+    { "AP_FLAG", 31, 1, "1: an aperture; 0: SO-DIMM" },
+  },
+  APL = { title = "Extension: Aperture Length",
+    { "APL_LENGTH", 0, 48, "bytes; 0 revokes" },
+    { "APL_SLOT", 48, 15, "slot" },
+  },
+  FLOW = { title = "Extension: entry of the flow ring",
+    { "FLOW_LID", 0, 16, "LID of the other side" },
+    { "FLOW_WID", 16, 1, "its WID" },
+    { "FLOW_KIND", 20, 4, "1 STOPPED: that sender waits; 2 RESEND: that receiver grants" },
+    { "FLOW_CREDITS", 24, 8, "RESEND: packets granted" },
+    { "FLOW_SEQ", 32, 31, "count of entries, for tracing" },
+    { "FLOW_VALID", 63, 1, "turns when the entry is filled" },
+  },
+  CAP = { title = "Extension: what a capture file puts before a packet",
+    { "CAP_VERSION", 0, 8, "1" },
+    { "CAP_RESULT", 8, 4, "what became of the packet" },
+    { "CAP_LINES", 12, 3, "lines of the header" },
+    { "CAP_REPLY", 15, 1, "1: answers an RVL" },
+    { "CAP_SLID", 16, 16, "source LID, which travels beside the packet" },
+  },
+}
+-- end list dissector
+
+local proto = Proto("dimmnet", "DIMMnet-2")
+
+local HEADED = 2 ^ 31 -- bit of the Tag: a head stands before the data (docs/protocol.md 3)
+
+-- Values that have names.
+local names = {
+  PK_TYPE = lists.primitives,
+  RQ_OTYPE = lists.primitives,
+  CAP_RESULT = lists.results,
+}
+-- Filters by the names people use.
+local filters = {
+  PK_TYPE = "type", PK_SIZE = "size", PK_PGID = "pgid", PK_DLID = "dlid", PK_DWID = "dwid",
+  PK_SWID = "swid", PK_LFLAG = "lflag", PK_EFLAG = "eflag", PK_HFLAG = "hflag", PK_RFLAG = "rflag",
+  CAP_SLID = "slid", CAP_RESULT = "result", CAP_REPLY = "reply",
+  LH_TAG = "tag", LH_RANK = "rank", LH_CONTEXT = "context",
+}
+
+local fields = {}
+
+local function make_field(name, title)
+  local filter = "dimmnet." .. (filters[name] or name:lower())
+  fields[name] = ProtoField.uint32(filter, name, base.DEC, nil, nil, title)
+  if names[name] then
+    -- A text beside the number, so that a filter can use either.
+    fields[name .. "_name"] = ProtoField.string(filter .. ".name", name)
+  end
+end
+
+for _, word in ipairs({ "CAP", "PK", "PK_ADDRESS", "PK_MORE", "RQ", "LH" }) do
+  for _, f in ipairs(lists.words[word]) do
+    make_field(f[1], f[4])
+  end
+end
+for _, f in ipairs(lists.head_fields) do
+  local make = f[3] == 8 and ProtoField.uint64 or ProtoField.uint32
+  fields["head_" .. f[1]] = make("dimmnet.head." .. f[1], f[1], base.DEC, nil, nil, f[4])
+end
+fields.head = ProtoField.string("dimmnet.head", "Head")
+fields.headed = ProtoField.bool("dimmnet.headed", "a head stands before the data")
+fields.data = ProtoField.bytes("dimmnet.data", "Data")
+fields.data_bytes = ProtoField.uint32("dimmnet.data_bytes", "Data bytes")
+
+local list = {}
+for _, f in pairs(fields) do
+  list[#list + 1] = f
+end
+proto.fields = list
+
+-- A field's value and the bytes that hold it; no field crosses the middle of its word.
+local function value_of(word, f)
+  local shift, width = f[2], f[3]
+  local half = word(math.floor(shift / 32) * 4, 4):le_uint()
+  local first = math.floor(shift / 8)
+  local value = math.floor(half / 2 ^ (shift % 32)) % 2 ^ width
+  return value, word(first, math.floor((shift + width - 1) / 8) - first + 1)
+end
+
+-- Adds a word's fields to the tree, with what `instead` says in the place of their own values; returns
+-- the values of the word by name.
+local function add_word(tree, name, word, title, instead)
+  local values = {}
+  local branch = tree:add(word, title or lists.words[name].title)
+  for _, f in ipairs(lists.words[name]) do
+    local value, bytes = value_of(word, f)
+    local known = names[f[1]]
+    values[f[1]] = value
+    value = instead and instead[f[1]] or value
+    local item = branch:add(fields[f[1]], bytes, value)
+    if known then
+      local text = known[value] or "unknown"
+      item:append_text(" (" .. text .. ")")
+      branch:add(fields[f[1] .. "_name"], bytes, text):set_hidden()
+    end
+  end
+  return values, branch
+end
+
+-- Adds a head; returns what the Info column says of it.
+local function add_head(tree, data)
+  local kind = data(0, 1):uint()
+  local text = lists.heads[kind] or string.format("head of type %d", kind)
+  local branch = tree:add(fields.head, data(0, 24), text)
+  for _, f in ipairs(lists.head_fields) do
+    branch:add_le(fields["head_" .. f[1]], data(f[2], f[3]))
+  end
+  return string.format("%s op %d length %s", text, data(8, 4):le_uint(),
+                       tostring(data(16, 8):le_uint64()))
+end
+
+-- An IPUSH packet with lflag: the envelope, a head, data.  Returns the Info text and the data behind.
+local function add_message(tree, data)
+  local envelope = data(0, 8)
+  local word = envelope(0, 4):le_uint()
+  local headed, tag = word >= HEADED, word % HEADED
+  local values, branch = add_word(tree, "LH", envelope, "Envelope", { LH_TAG = tag })
+  local info = string.format("context %d rank %d tag %d", values.LH_CONTEXT, values.LH_RANK, tag)
+  branch:add(fields.headed, envelope(3, 1), headed)
+  if not headed then
+    return info, 8
+  end
+  if data:len() < 32 then
+    return info .. ", head cut off", 8
+  end
+  return info .. ", " .. add_head(tree, data(8)), 32
+end
+
+local function add_header(tree, packet, lines)
+  local h, branch = add_word(tree, "PK", packet(0, 8))
+  local second = lines > 1 and add_word(tree, "PK_ADDRESS", packet(8, 8)) or {}
+  if lines > 2 then
+    add_word(tree, "PK_MORE", packet(16, 8))
+  end
+  if lines > 3 then
+    add_word(tree, "RQ", packet(24, 8))
+  end
+  return h, second, branch
+end
+
+function proto.dissector(buffer, pinfo, root)
+  if buffer:len() < 16 then
+    return 0
+  end
+  local word = buffer(0, 8)
+  local lines = math.floor(word:range(0, 4):le_uint() / 2 ^ 12) % 8
+  if buffer:len() < 8 + 8 * lines or lines < 1 then
+    return 0
+  end
+  local tree = root:add(proto, buffer())
+  local cap = add_word(tree, "CAP", word, "Beside the packet")
+  local h, second = add_header(tree, buffer(8), lines)
+  local from = 8 + 8 * lines
+  local bytes = buffer:reported_len() - from
+  local type_name = lists.primitives[h.PK_TYPE] or string.format("type 0x%02x", h.PK_TYPE)
+  local info = type_name
+
+  tree:add(fields.data_bytes, buffer(0, 0), bytes):set_generated()
+  pinfo.cols.protocol = "DIMMnet-2"
+  pinfo.cols.src = string.format("%d:%d", cap.CAP_SLID, h.PK_SWID)
+  pinfo.cols.dst = string.format("%d:%d", h.PK_DLID, h.PK_DWID)
+  if math.floor(h.PK_TYPE / 4) == 6 and h.PK_LFLAG == 1 and buffer:len() >= from + 8 then
+    local text, used = add_message(tree, buffer(from))
+    info = info .. " " .. text
+    from = from + used
+    bytes = bytes - used
+  elseif second.PK_DST then
+    info = info .. string.format(" to 0x%x", second.PK_DST)
+  end
+  if buffer:len() > from then
+    tree:add(fields.data, buffer(from))
+  end
+  info = info .. string.format(", %d bytes", bytes)
+  if cap.CAP_RESULT ~= 0 then
+    info = info .. ", " .. (lists.results[cap.CAP_RESULT] or "?")
+  end
+  pinfo.cols.info = info
+  return buffer:len()
+end
+
+DissectorTable.get("wtap_encap"):add(wtap.USER0, proto)
