@@ -20,6 +20,16 @@ void dnet_emu_amt_set(dnet_emu_nic_t *nic, uint64_t value)
         (uint16_t) DNET_GET(value, AMTI_VALUE);
 }
 
+static uint16_t amt_word(const dnet_emu_nic_t *nic, uint16_t lid, unsigned wid)
+{
+    return nic->state->amt_address[amt_index(lid, wid & 1)] & 0xfff;
+}
+
+uint16_t dnet_emu_amt_word(const dnet_emu_nic_t *nic, uint16_t lid, unsigned wid)
+{
+    return amt_word(nic, lid, wid);
+}
+
 /*
  * [nic 9.2, OP-17] The ring a packet belongs to: the sender's entry of the AMT Address Table names a word of
  * the destination WID's LLCM, whose Tail says where the ring lies.  False: no usable ring.
@@ -27,8 +37,7 @@ void dnet_emu_amt_set(dnet_emu_nic_t *nic, uint64_t value)
 bool dnet_emu_amt_ring(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_packet_t *packet,
                        dnet_emu_ring_t *ring_p)
 {
-    uint32_t index = amt_index(packet->slid, DNET_GET(packet->header[0], PK_SWID));
-    uint32_t word = nic->state->amt_address[index] & 0xfff;
+    uint32_t word = amt_word(nic, packet->slid, DNET_GET(packet->header[0], PK_SWID));
     uint64_t units = dnet_emu_ureg(nic, wid, DNET_UREG_IPUSH_AREA_SIZE) & 0xffff;
     uint32_t size = (uint32_t) units * 4096;
     uint64_t entry;

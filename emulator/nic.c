@@ -305,13 +305,14 @@ void dnet_emu_locate(const dnet_emu_nic_t *nic, dnet_emu_locator_t *locator_p)
     *locator_p = (dnet_emu_locator_t){ .pid = nic->pid, .fd = nic->fd, .id = nic->id, .lid = nic->lid };
 }
 
-dnet_status_t dnet_emu_attach(const dnet_emu_locator_t *locator, dnet_emu_nic_t **nic_p)
+static dnet_status_t attach(const dnet_emu_locator_t *locator, bool watch, dnet_emu_nic_t **nic_p)
 {
     dnet_emu_nic_t *nic = nic_alloc();
     dnet_status_t status;
 
     if (!nic)
         return DNET_ERR_NO_MEMORY;
+    nic->watched = watch;
     status = dnet_emu_segment_attach(nic, locator);
     if (status != DNET_OK) {
         free(nic);
@@ -320,6 +321,16 @@ dnet_status_t dnet_emu_attach(const dnet_emu_locator_t *locator, dnet_emu_nic_t 
     set_options(nic);
     *nic_p = nic;
     return DNET_OK;
+}
+
+dnet_status_t dnet_emu_attach(const dnet_emu_locator_t *locator, dnet_emu_nic_t **nic_p)
+{
+    return attach(locator, false, nic_p);
+}
+
+dnet_status_t dnet_emu_watch(const dnet_emu_locator_t *locator, dnet_emu_nic_t **nic_p)
+{
+    return attach(locator, true, nic_p);
 }
 
 void dnet_emu_close_descriptor(dnet_emu_nic_t *nic)
@@ -361,7 +372,8 @@ static void device_close(dnet_device_t *dev)
 {
     dnet_emu_device_t *d = (dnet_emu_device_t *) (void *) dev;
 
-    atomic_store_explicit(&d->area->state->owner, 0, memory_order_release);
+    if (!d->nic->watched)
+        atomic_store_explicit(&d->area->state->owner, 0, memory_order_release);
     free(d);
 }
 
@@ -407,14 +419,14 @@ dnet_status_t dnet_emu_open(dnet_emu_nic_t *nic, unsigned wid, bool privileged, 
         dnet_error("no memory for a device: %zu bytes needed", sizeof *d);
         return DNET_ERR_NO_MEMORY;
     }
-    if (!claim(nic, wid)) {
+    if (!nic->watched && !claim(nic, wid)) {
         free(d);
         return DNET_ERR_STATE;
     }
     a = &nic->area[wid];
     d->nic = nic;
     d->area = a;
-    if (nic->extended)
+    if (nic->extended && !nic->watched)
         dnet_emu_wc_reset(nic, wid); /* what a process before has left half done */
     d->dev = (dnet_device_t){
         .ops = &device_ops,
@@ -441,7 +453,7 @@ dnet_status_t dnet_emu_open(dnet_emu_nic_t *nic, unsigned wid, bool privileged, 
     };
     if (privileged)
         nic->privileged = true;
-    else if (!nic->privileged)
+    else if (!nic->privileged && !nic->watched)
         dnet_emu_segment_protect(nic);
     *dev_p = &d->dev;
     return DNET_OK;

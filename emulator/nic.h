@@ -242,6 +242,7 @@ struct dnet_emu_nic {
     bool pgid_check;
     bool strict_swid;
     bool privileged;        /* this process may store to the System Register page */
+    bool watched;           /* mapped read-only */
     uint64_t bytes;
     uint64_t id;
     int fd;                 /* -1: a peer's NIC, whose descriptor is not kept */

@@ -251,7 +251,8 @@ static void set_areas(dnet_emu_nic_t *nic, const profile_t *p, const layout_t *l
 
 static dnet_status_t map(dnet_emu_nic_t *nic, int fd, const profile_t *p, const layout_t *l)
 {
-    void *base = mmap(NULL, l->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    int protection = nic->watched ? PROT_READ : PROT_READ | PROT_WRITE;
+    void *base = mmap(NULL, l->bytes, protection, MAP_SHARED | MAP_NORESERVE, fd, 0);
 
     if (base == MAP_FAILED) {
         dnet_error("cannot map a NIC of %" PRIu64 " bytes: %m", l->bytes);
@@ -310,7 +311,8 @@ dnet_status_t dnet_emu_segment_create(dnet_emu_nic_t *nic, const dnet_emu_config
 }
 
 /* Copy the header of a segment that is about to be joined and look for reasons not to. */
-static dnet_status_t check_segment(int fd, const dnet_emu_locator_t *at, dnet_emu_header_t *header)
+static dnet_status_t check_segment(int fd, const dnet_emu_locator_t *at, bool any_id,
+                                   dnet_emu_header_t *header)
 {
     struct stat st;
     layout_t l;
@@ -323,7 +325,7 @@ static dnet_status_t check_segment(int fd, const dnet_emu_locator_t *at, dnet_em
         dnet_error("NIC of process %d: belongs to user %u", at->pid, (unsigned) st.st_uid);
         return DNET_ERR_SYSTEM;
     }
-    if (header->magic != DNET_EMU_MAGIC || header->id != at->id) {
+    if (header->magic != DNET_EMU_MAGIC || (header->id != at->id && !any_id)) {
         dnet_error("NIC of process %d: descriptor %d is not that NIC", at->pid, at->fd);
         return DNET_ERR_FORMAT;
     }
@@ -350,14 +352,14 @@ dnet_status_t dnet_emu_segment_attach(dnet_emu_nic_t *nic, const dnet_emu_locato
     int fd;
 
     snprintf(path, sizeof path, "/proc/%d/fd/%d", at->pid, at->fd);
-    fd = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    fd = open(path, (nic->watched ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0) {
         int error = errno;
 
         dnet_error("cannot join the NIC of process %d: %m", at->pid);
         return error == ENOENT || error == ESRCH ? DNET_ERR_PEER_DEAD : DNET_ERR_SYSTEM;
     }
-    status = check_segment(fd, at, &header);
+    status = check_segment(fd, at, nic->watched && at->id == 0, &header);
     if (status == DNET_OK) {
         l = layout_of(&profiles[header.profile]);
         status = map(nic, fd, &profiles[header.profile], &l);

@@ -5,14 +5,10 @@
  */
 #include "config.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/options.h"
 #include "dimmnet/emulator.h"
@@ -114,41 +110,27 @@ static void show_flow_control(printer_t *p, const dnet_options_t *o)
            "bytes, for comparison");
 }
 
-static unsigned count_nics_of(const char *pid)
+typedef struct {
+    unsigned nics, processes;
+    int32_t last;
+} users_t;
+
+static void count_use(void *arg, const dnet_emu_locator_t *at)
 {
-    char path[300], target[64];
-    unsigned count = 0;
-    snprintf(path, sizeof(path), "/proc/%s/fd", pid);
-    DIR *d = opendir(path);
-    for (struct dirent *e; d && (e = readdir(d));) {
-        char link[600];
-        snprintf(link, sizeof(link), "%s/%s", path, e->d_name);
-        ssize_t n = readlink(link, target, sizeof(target) - 1);
-        target[n > 0 ? n : 0] = '\0';
-        count += strncmp(target, "/memfd:dimmnet", 14) == 0;
-    }
-    if (d)
-        closedir(d);
-    return count;
+    users_t *u = arg;
+    u->nics++;
+    u->processes += at->pid != u->last; /* descriptors of a process come in a row */
+    u->last = at->pid;
 }
 
 /* Every process of this user that holds a NIC's segment open. */
 static void show_running(printer_t *p)
 {
-    unsigned processes = 0, nics = 0;
-    DIR *d = opendir("/proc");
-    for (struct dirent *e; d && (e = readdir(d));) {
-        if (!isdigit((unsigned char) e->d_name[0]) || atoi(e->d_name) == getpid())
-            continue;
-        unsigned n = count_nics_of(e->d_name);
-        processes += n > 0;
-        nics += n;
-    }
-    if (d)
-        closedir(d);
+    users_t u = {0};
+    dnet_emu_find(count_use, &u);
     heading(p, "In use now");
-    number(p, "nics_now", "NIC segments held open", nics, "");
-    number(p, "nic_processes_now", "by processes", processes, "");
+    number(p, "nics_now", "NIC segments held open", u.nics, "");
+    number(p, "nic_processes_now", "by processes", u.processes, "");
 }
 
 static int usage(FILE *out)

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "dimmnet/device.h"
+#include "dimmnet/format.h"
 #include "dimmnet/status.h"
 
 typedef enum {
@@ -56,6 +57,46 @@ void dnet_emu_locate(const dnet_emu_nic_t *nic, dnet_emu_locator_t *locator_p);
  *         version or id); DNET_ERR_SYSTEM (permission), each logged
  */
 dnet_status_t dnet_emu_attach(const dnet_emu_locator_t *locator, dnet_emu_nic_t **nic_p);
+
+/**
+ * Look at a NIC of the same user without taking part: its segment is mapped read-only, so nothing this
+ * process does can change it.  A device opened on it claims no WID, and stores to it are faults.
+ *
+ * @param locator  as found by dnet_emu_find(), or with id 0: whatever NIC that descriptor is
+ * @return as dnet_emu_attach()
+ */
+dnet_status_t dnet_emu_watch(const dnet_emu_locator_t *locator, dnet_emu_nic_t **nic_p);
+
+/**
+ * Visit every NIC segment that a process of this user holds open, this process included: one visit for
+ * each descriptor, in the order of /proc.  Processes that may not be looked into are passed over.
+ *
+ * @param visit  called with the process, its descriptor, and the NIC's id and LID
+ */
+void dnet_emu_find(void (*visit)(void *arg, const dnet_emu_locator_t *at), void *arg);
+
+/** What a NIC is and who uses it now. */
+typedef struct {
+    dnet_profile_t profile;
+    uint64_t id;
+    uint16_t lid;
+    int32_t maker;                           /* process that made it */
+    int32_t process[DNET_PROCESSES_PER_NIC]; /* that has the WID open; 0: none */
+} dnet_emu_description_t;
+
+void dnet_emu_describe(const dnet_emu_nic_t *nic, dnet_emu_description_t *description_p);
+
+/** Entry of the AMT Address Table for a sender (9.1): index of a 64-bit word of LLCM. */
+uint16_t dnet_emu_amt_word(const dnet_emu_nic_t *nic, uint16_t lid, unsigned wid);
+
+/**
+ * Read SO-DIMM memory for display, past all units.  Memory never written reads 0 and stays uncommitted.
+ *
+ * @param offset,len  bytes in the area of `wid`
+ * @return DNET_OK; DNET_ERR_ARGUMENT (outside the area); DNET_ERR_SYSTEM
+ */
+dnet_status_t dnet_emu_sodimm_peek(const dnet_emu_nic_t *nic, unsigned wid, uint64_t offset, void *to,
+                                   uint64_t len);
 
 /** Leave a NIC; the segment goes when its last process has left. */
 void dnet_emu_detach(dnet_emu_nic_t *nic);
