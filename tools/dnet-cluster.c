@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * dnet-cluster: persistent clusters of emulated NICs, for dsh and for drivers under development.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cluster/cluster.h"
+#include "common/log.h"
+#include "subnet/json_out.h"
+
+enum { EXIT_GOOD = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+static const char *const profile_names[] = {
+    [DNET_PROFILE_PROTOTYPE] = "prototype",
+    [DNET_PROFILE_EXTENDED] = "extended",
+    [DNET_PROFILE_PROTOTYPE_FLOW] = "prototype-flow",
+};
+
+static const char usage_text[] =
+    "usage: dnet-cluster up [--nodes N] [--profile P] [--pgid N] [--cold] [--owner PID] [NAME]\n"
+    "       dnet-cluster down [NAME]\n"
+    "       dnet-cluster status [--json] [NAME]\n"
+    "Persistent clusters of emulated NICs; NAME is \"" DNET_CLUSTER_NAME_DEFAULT "\" unless given.\n"
+    "  --nodes N      NICs, 1 to 3071 (2)\n"
+    "  --profile P    prototype, extended or prototype-flow (prototype)\n"
+    "  --pgid N       process group of both WIDs of every node, 0 to 255 (1)\n"
+    "  --cold         leave the NICs as after power-on: no LID, no PGID, SO-DIMM not initialised\n"
+    "  --owner PID    end the cluster when this process ends\n"
+    "  --json         status as JSON\n";
+
+static int usage(int code)
+{
+    fputs(usage_text, code == EXIT_GOOD ? stdout : stderr);
+    return code;
+}
+
+/* ---- command line ------------------------------------------------------------------------------- */
+
+typedef struct {
+    dnet_cluster_config_t config;
+    bool json;
+} options_t;
+
+static bool parse_number(const char *option, const char *text, unsigned long least, unsigned long most,
+                         unsigned long *value_p)
+{
+    char *end;
+    errno = 0;
+    unsigned long value = strtoul(text, &end, 0);
+    if (*text >= '0' && *text <= '9' && !*end && errno == 0 && value >= least && value <= most) {
+        *value_p = value;
+        return true;
+    }
+    fprintf(stderr, "dnet-cluster: --%s %s: want a number from %lu to %lu\n", option, text, least, most);
+    return false;
+}
+
+static bool parse_profile(const char *text, dnet_profile_t *profile_p)
+{
+    for (unsigned i = 0; i < sizeof(profile_names) / sizeof(profile_names[0]); i++) {
+        if (strcmp(text, profile_names[i]) == 0) {
+            *profile_p = (dnet_profile_t) i;
+            return true;
+        }
+    }
+    fprintf(stderr, "dnet-cluster: --profile %s: want prototype, extended or prototype-flow\n", text);
+    return false;
+}
+
+static bool parse_option(int c, options_t *o)
+{
+    unsigned long value = 0;
+    bool good = true;
+    switch (c) {
+    case 'n':
+        good = parse_number("nodes", optarg, 1, DNET_NODES_MAX, &value);
+        o->config.nodes = (uint32_t) value;
+        return good;
+    case 'p':
+        return parse_profile(optarg, &o->config.profile);
+    case 'g':
+        good = parse_number("pgid", optarg, 0, 255, &value);
+        o->config.pgid = (uint8_t) value;
+        return good;
+    case 'o':
+        good = parse_number("owner", optarg, 1, INT32_MAX, &value);
+        o->config.owner = (int32_t) value;
+        return good;
+    case 'c':
+        o->config.cold = true;
+        return true;
+    case 'j':
+        o->json = true;
+        return true;
+    }
+    return false; /* getopt has said why */
+}
+
+/* Options and at most one name behind the command.  The name stays NULL when none is given. */
+static bool parse(int argc, char **argv, const struct option *known, options_t *o)
+{
+    *o = (options_t){.config = {.nodes = 2, .pgid = 1}};
+    for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;)
+        if (!parse_option(c, o))
+            return false;
+    if (optind < argc)
+        o->config.name = argv[optind++];
+    if (optind == argc)
+        return true;
+    fprintf(stderr, "dnet-cluster %s: unexpected argument %s\n", argv[0], argv[optind]);
+    return false;
+}
+
+static dnet_status_t find(const char *name, dnet_cluster_t **cluster_p)
+{
+    dnet_status_t status = dnet_cluster_open(name, cluster_p);
+    if (status == DNET_NOT_FOUND)
+        fprintf(stderr, "dnet-cluster: no cluster %s of this user; make one with: dnet-cluster up %s\n",
+                name, name);
+    return status;
+}
+
+/* ---- up ------------------------------------------------------------------------------------------- */
+
+/* The keeper keeps nothing of the shell it was started from. */
+static void become_daemon(void *arg)
+{
+    int ready = *(int *) arg;
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = 0; fd < 3 && null >= 0; fd++)
+        dup2(null, fd);
+    if (null > 2)
+        close(null);
+    ssize_t written = write(ready, "", 1);
+    (void) written;
+    close(ready);
+}
+
+static int keep(const dnet_cluster_config_t *config, int ready)
+{
+    setsid();
+    prctl(PR_SET_NAME, "dnet-keeper");
+    if (chdir("/") != 0)
+        return EXIT_FAILED;
+    return dnet_cluster_keep(config, become_daemon, &ready) == DNET_OK ? EXIT_GOOD : EXIT_FAILED;
+}
+
+static int run_up(int argc, char **argv)
+{
+    static const struct option known[] = {
+        {"nodes", required_argument, NULL, 'n'}, {"profile", required_argument, NULL, 'p'},
+        {"pgid", required_argument, NULL, 'g'},  {"cold", no_argument, NULL, 'c'},
+        {"owner", required_argument, NULL, 'o'}, {NULL, 0, NULL, 0},
+    };
+    options_t o;
+    int ready[2];
+    if (!parse(argc, argv, known, &o))
+        return EXIT_USAGE;
+    if (!o.config.name)
+        o.config.name = DNET_CLUSTER_NAME_DEFAULT;
+    if (pipe2(ready, O_CLOEXEC) != 0) {
+        fprintf(stderr, "dnet-cluster: cannot make a pipe: %m\n");
+        return EXIT_FAILED;
+    }
+    pid_t keeper = fork();
+    if (keeper == 0) {
+        close(ready[0]);
+        _exit(keep(&o.config, ready[1]));
+    }
+    close(ready[1]);
+    if (keeper < 0) {
+        fprintf(stderr, "dnet-cluster: cannot start a keeper: %m\n");
+        return EXIT_FAILED;
+    }
+    char byte;
+    if (read(ready[0], &byte, 1) != 1)
+        return EXIT_FAILED; /* the keeper has said why */
+    printf("cluster %s: %u nodes, profile %s, keeper %d\n", o.config.name, o.config.nodes,
+           profile_names[o.config.profile], (int) keeper);
+    return EXIT_GOOD;
+}
+
+/* ---- down ----------------------------------------------------------------------------------------- */
+
+static int run_down(int argc, char **argv)
+{
+    static const struct option known[] = {{NULL, 0, NULL, 0}};
+    options_t o;
+    dnet_cluster_t *cluster;
+    if (!parse(argc, argv, known, &o))
+        return EXIT_USAGE;
+    if (find(o.config.name ? o.config.name : DNET_CLUSTER_NAME_DEFAULT, &cluster) != DNET_OK)
+        return EXIT_FAILED;
+    dnet_status_t status = dnet_cluster_stop(cluster);
+    if (status == DNET_OK)
+        printf("cluster %s is gone\n", cluster->name);
+    dnet_cluster_close(cluster);
+    return status == DNET_OK ? EXIT_GOOD : EXIT_FAILED;
+}
+
+/* ---- status --------------------------------------------------------------------------------------- */
+
+/* What a node shows: read-only, whoever uses it. */
+typedef struct {
+    dnet_emu_description_t is;
+    uint64_t packets[DNET_PROCESSES_PER_NIC];
+    uint64_t dropped;
+} view_t;
+
+static bool look(const dnet_emu_locator_t *at, view_t *v)
+{
+    dnet_emu_nic_t *nic;
+    if (dnet_emu_watch(at, &nic) != DNET_OK)
+        return false;
+    dnet_emu_describe(nic, &v->is);
+    bool good = true;
+    for (unsigned w = 0; good && w < DNET_PROCESSES_PER_NIC; w++) {
+        dnet_device_t *dev;
+        good = dnet_emu_open(nic, w, false, &dev) == DNET_OK;
+        if (good) {
+            v->packets[w] = dnet_reg_load(dev, DNET_UREG_PACKET_COUNTER);
+            dev->ops->close(dev);
+        }
+    }
+    v->dropped = 0;
+    for (unsigned e = 0; e < DNET_EMU_EVENT_COUNT; e++)
+        v->dropped += e == DNET_EMU_STOPS ? 0 : dnet_emu_events(nic, (dnet_emu_event_t) e);
+    dnet_emu_detach(nic);
+    return good;
+}
+
+static void show_node(dnet_json_t *json, uint32_t node, const view_t *v)
+{
+    char process[DNET_PROCESSES_PER_NIC][16];
+    if (json) {
+        dnet_json_object(json, NULL);
+        dnet_json_int(json, "node", node);
+        dnet_json_int(json, "lid", v->is.lid);
+        dnet_json_array(json, "wids");
+        for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++) {
+            dnet_json_object(json, NULL);
+            dnet_json_int(json, "process", v->is.process[w]);
+            dnet_json_int(json, "packets", (long long) v->packets[w]);
+            dnet_json_end_object(json);
+        }
+        dnet_json_end_array(json);
+        dnet_json_int(json, "dropped", (long long) v->dropped);
+        dnet_json_end_object(json);
+        return;
+    }
+    for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++)
+        snprintf(process[w], sizeof(process[w]), v->is.process[w] ? "%d" : "-", v->is.process[w]);
+    printf("  %4u  0x%04x  %8s  %8s  %12" PRIu64 "  %12" PRIu64 "  %8" PRIu64 "\n", node, v->is.lid,
+           process[0], process[1], v->packets[0], v->packets[1], v->dropped);
+}
+
+typedef struct {
+    dnet_json_t *json; /* NULL: a table */
+    unsigned shown;
+    bool failed;
+} status_t;
+
+static void show_heading(const dnet_cluster_t *c, dnet_json_t *json)
+{
+    char since[32];
+    time_t t = (time_t) c->since;
+    struct tm tm;
+    strftime(since, sizeof(since), "%Y-%m-%dT%H:%M:%S%z", localtime_r(&t, &tm));
+    if (json) {
+        dnet_json_object(json, NULL);
+        dnet_json_string(json, "name", c->name);
+        dnet_json_string(json, "profile", profile_names[c->profile]);
+        dnet_json_int(json, "keeper", c->keeper);
+        dnet_json_string(json, "since", since);
+        dnet_json_array(json, "nodes");
+        return;
+    }
+    printf("cluster %s: %u nodes, profile %s, keeper %d, since %s\n", c->name, c->nodes,
+           profile_names[c->profile], c->keeper, since);
+    printf("  node     LID     WID 0     WID 1     packets 0     packets 1   dropped\n");
+}
+
+static void show_cluster(void *arg, const dnet_cluster_t *c)
+{
+    status_t *s = arg;
+    show_heading(c, s->json);
+    for (uint32_t i = 0; i < c->nodes; i++) {
+        view_t v;
+        if (look(&c->node[i], &v))
+            show_node(s->json, i + 1, &v);
+        else
+            s->failed = true;
+    }
+    if (s->json) {
+        dnet_json_end_array(s->json);
+        dnet_json_end_object(s->json);
+    }
+    s->shown++;
+}
+
+static int run_status(int argc, char **argv)
+{
+    static const struct option known[] = {{"json", no_argument, NULL, 'j'}, {NULL, 0, NULL, 0}};
+    dnet_json_t json;
+    options_t o;
+    dnet_cluster_t *cluster = NULL;
+    if (!parse(argc, argv, known, &o))
+        return EXIT_USAGE;
+    if (o.config.name && find(o.config.name, &cluster) != DNET_OK)
+        return EXIT_FAILED;
+    status_t s = {.json = o.json ? &json : NULL};
+    if (s.json) {
+        dnet_json_open(s.json, "-");
+        dnet_json_array(s.json, "clusters");
+    }
+    if (cluster) {
+        show_cluster(&s, cluster);
+        dnet_cluster_close(cluster);
+    } else {
+        dnet_cluster_each(show_cluster, &s);
+    }
+    if (s.json) {
+        dnet_json_end_array(s.json);
+        s.failed |= dnet_json_close(s.json) != DNET_OK;
+    } else if (!s.shown) {
+        printf("no cluster\n");
+    }
+    return s.failed ? EXIT_FAILED : EXIT_GOOD;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        int (*run)(int argc, char **argv);
+    } commands[] = {{"up", run_up}, {"down", run_down}, {"status", run_status}};
+    dnet_log_init();
+    dnet_log_identity("dnet-cluster");
+    if (argc > 1 && strcmp(argv[1], "--help") == 0)
+        return usage(EXIT_GOOD);
+    if (argc > 1 && strcmp(argv[1], "--version") == 0)
+        return printf("dnet-cluster (dimmnet) %s\n", PACKAGE_VERSION) < 0;
+    for (unsigned i = 0; argc > 1 && i < sizeof(commands) / sizeof(commands[0]); i++)
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return commands[i].run(argc - 1, argv + 1);
+    if (argc > 1)
+        fprintf(stderr, "dnet-cluster: no command %s; there are up, down and status\n", argv[1]);
+    return usage(EXIT_USAGE);
+}
