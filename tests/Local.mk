@@ -4,7 +4,8 @@ EXTRA_DIST += tests/README.md tests/run-tests tests/mpich/exclude.txt tests/mpic
 
 DNET_TEST_ENV = \
 	DNET_SRC='$(abs_top_srcdir)' DNET_BUILD='$(abs_top_builddir)' DNET_BIN='$(bindir)' \
-	DNET_UNIT_TESTS='$(DNET_UNIT_TESTS)' DNET_DEVICE_TESTS='$(DNET_DEVICE_TESTS)' MAKE='$(MAKE)'
+	DNET_UNIT_TESTS='$(DNET_UNIT_TESTS)' DNET_DEVICE_TESTS='$(DNET_DEVICE_TESTS)' \
+	DNET_TOOLS_SHELL_TESTS='$(DNET_TOOLS_SHELL_TESTS)' MAKE='$(MAKE)'
 
 # The MPI tests use the installed mpicc and mpirun.  A prefix inside the build tree is ours to refresh.
 check-install: all
@@ -17,16 +18,18 @@ check-install: all
 
 if BUILD_MPICH
 check-local: check-install
-	+@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests unit device mpi mpich-quick
+	+@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests unit device tools mpi mpich-quick
 else
 check-local:
-	+@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests unit device
+	+@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests unit device tools
 endif
 
 check-unit: $(check_LTLIBRARIES) $(check_PROGRAMS)
 	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests unit
 check-device: $(check_LTLIBRARIES) $(check_PROGRAMS)
 	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests device
+check-tools: all $(check_LTLIBRARIES) $(check_PROGRAMS)
+	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests tools
 check-mpi: check-install
 	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests mpi
 check-mpich: check-install
@@ -34,4 +37,4 @@ check-mpich: check-install
 demo: check-install
 	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/demo/run.sh
 
-.PHONY: check-install check-unit check-device check-mpi check-mpich demo
+.PHONY: check-install check-unit check-device check-tools check-mpi check-mpich demo
