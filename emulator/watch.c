@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * NICs seen from outside: which exist, who uses them, what their memory holds.  Nothing here changes a NIC.
+ * NICs seen from outside: which exist, who uses them, what their memory holds.  Nothing here
+ * changes a NIC.
  */
 #include "config.h"
 
@@ -52,7 +53,7 @@ static void find_in(int32_t pid, void (*visit)(void *arg, const dnet_emu_locator
     snprintf(path, sizeof path, "/proc/%d/fd", pid);
     directory = opendir(path);
     while (directory && (entry = readdir(directory))) {
-        dnet_emu_locator_t at = { .pid = pid, .fd = atoi(entry->d_name) };
+        dnet_emu_locator_t at = {.pid = pid, .fd = atoi(entry->d_name)};
         dnet_emu_header_t header;
 
         snprintf(path, sizeof path, "/proc/%d/fd/%d", at.pid, at.fd);
@@ -92,14 +93,15 @@ void dnet_emu_describe(const dnet_emu_nic_t *nic, dnet_emu_description_t *descri
             atomic_load_explicit(&nic->area[w].state->owner, memory_order_acquire);
 }
 
-dnet_status_t dnet_emu_sodimm_peek(const dnet_emu_nic_t *nic, unsigned wid, uint64_t offset, void *to,
-                                   uint64_t len)
+dnet_status_t dnet_emu_sodimm_peek(const dnet_emu_nic_t *nic, unsigned wid, uint64_t offset,
+                                   void *to, uint64_t len)
 {
     uint64_t base;
 
     if (wid >= DNET_PROCESSES_PER_NIC || offset > dnet_emu_sodimm_area(nic) ||
         len > dnet_emu_sodimm_area(nic) - offset) {
-        dnet_error("SO-DIMM range %#" PRIx64 "+%#" PRIx64 " is outside the area of %" PRIu64 " bytes",
+        dnet_error("SO-DIMM range %#" PRIx64 "+%#" PRIx64 " is outside the area of %" PRIu64
+                   " bytes",
                    offset, len, dnet_emu_sodimm_area(nic));
         return DNET_ERR_ARGUMENT;
     }

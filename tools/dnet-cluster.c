@@ -31,7 +31,8 @@ static const char usage_text[] =
     "usage: dnet-cluster up [--nodes N] [--profile P] [--pgid N] [--cold] [--owner PID] [NAME]\n"
     "       dnet-cluster down [NAME]\n"
     "       dnet-cluster status [--json] [NAME]\n"
-    "Persistent clusters of emulated NICs; NAME is \"" DNET_CLUSTER_NAME_DEFAULT "\" unless given.\n"
+    "Persistent clusters of emulated NICs; NAME is \"" DNET_CLUSTER_NAME_DEFAULT
+    "\" unless given.\n"
     "  --nodes N      NICs, 1 to 3071 (2)\n"
     "  --profile P    prototype, extended or prototype-flow (prototype)\n"
     "  --pgid N       process group of both WIDs of every node, 0 to 255 (1)\n"
@@ -45,15 +46,15 @@ static int usage(int code)
     return code;
 }
 
-/* ---- command line ------------------------------------------------------------------------------- */
+/* ---- command line -------------------------------------------------------------------- */
 
 typedef struct {
     dnet_cluster_config_t config;
     bool json;
 } options_t;
 
-static bool parse_number(const char *option, const char *text, unsigned long least, unsigned long most,
-                         unsigned long *value_p)
+static bool parse_number(const char *option, const char *text, unsigned long least,
+                         unsigned long most, unsigned long *value_p)
 {
     char *end;
     errno = 0;
@@ -62,7 +63,8 @@ static bool parse_number(const char *option, const char *text, unsigned long lea
         *value_p = value;
         return true;
     }
-    fprintf(stderr, "dnet-cluster: --%s %s: want a number from %lu to %lu\n", option, text, least, most);
+    fprintf(stderr, "dnet-cluster: --%s %s: want a number from %lu to %lu\n", option, text, least,
+            most);
     return false;
 }
 
@@ -74,7 +76,8 @@ static bool parse_profile(const char *text, dnet_profile_t *profile_p)
             return true;
         }
     }
-    fprintf(stderr, "dnet-cluster: --profile %s: want prototype, extended or prototype-flow\n", text);
+    fprintf(stderr, "dnet-cluster: --profile %s: want prototype, extended or prototype-flow\n",
+            text);
     return false;
 }
 
@@ -87,8 +90,7 @@ static bool parse_option(int c, options_t *o)
         good = parse_number("nodes", optarg, 1, DNET_NODES_MAX, &value);
         o->config.nodes = (uint32_t) value;
         return good;
-    case 'p':
-        return parse_profile(optarg, &o->config.profile);
+    case 'p': return parse_profile(optarg, &o->config.profile);
     case 'g':
         good = parse_number("pgid", optarg, 0, 255, &value);
         o->config.pgid = (uint8_t) value;
@@ -97,12 +99,8 @@ static bool parse_option(int c, options_t *o)
         good = parse_number("owner", optarg, 1, INT32_MAX, &value);
         o->config.owner = (int32_t) value;
         return good;
-    case 'c':
-        o->config.cold = true;
-        return true;
-    case 'j':
-        o->json = true;
-        return true;
+    case 'c': o->config.cold = true; return true;
+    case 'j': o->json = true; return true;
     }
     return false; /* getopt has said why */
 }
@@ -126,12 +124,13 @@ static dnet_status_t find(const char *name, dnet_cluster_t **cluster_p)
 {
     dnet_status_t status = dnet_cluster_open(name, cluster_p);
     if (status == DNET_NOT_FOUND)
-        fprintf(stderr, "dnet-cluster: no cluster %s of this user; make one with: dnet-cluster up %s\n",
+        fprintf(stderr,
+                "dnet-cluster: no cluster %s of this user; make one with: dnet-cluster up %s\n",
                 name, name);
     return status;
 }
 
-/* ---- up ------------------------------------------------------------------------------------------- */
+/* ---- up ------------------------------------------------------------------------------ */
 
 /* The keeper keeps nothing of the shell it was started from. */
 static void become_daemon(void *arg)
@@ -191,7 +190,7 @@ static int run_up(int argc, char **argv)
     return EXIT_GOOD;
 }
 
-/* ---- down ----------------------------------------------------------------------------------------- */
+/* ---- down ---------------------------------------------------------------------------- */
 
 static int run_down(int argc, char **argv)
 {
@@ -209,7 +208,7 @@ static int run_down(int argc, char **argv)
     return status == DNET_OK ? EXIT_GOOD : EXIT_FAILED;
 }
 
-/* ---- status --------------------------------------------------------------------------------------- */
+/* ---- status -------------------------------------------------------------------------- */
 
 /* What a node shows: read-only, whoever uses it. */
 typedef struct {

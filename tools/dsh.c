@@ -14,7 +14,7 @@
 #include "common/log.h"
 #include "tools/dsh.h"
 
-/* ---- commands --------------------------------------------------------------------------------------- */
+/* ---- commands ------------------------------------------------------------------------ */
 
 typedef enum { LOOK, CHANGE } access_t;
 typedef enum { SHEET, OURS } origin_t;
@@ -48,7 +48,8 @@ bool dsh_help(dsh_t *d, unsigned count, char **words)
         if (i > 0 && c->origin != commands[i - 1].origin)
             printf("\nBeyond the data sheet:\n");
         char name[32];
-        snprintf(name, sizeof(name), "%s%s%s", c->name, c->alias ? ", " : "", c->alias ? c->alias : "");
+        snprintf(name, sizeof(name), "%s%s%s", c->name, c->alias ? ", " : "",
+                 c->alias ? c->alias : "");
         printf("%-12s: %s\n             - %s\n", name, c->title, c->syntax);
     }
     return true;
@@ -102,18 +103,18 @@ bool dsh_run(dsh_t *d, char *line)
     return good;
 }
 
-/* ---- command line ----------------------------------------------------------------------------------- */
+/* ---- command line -------------------------------------------------------------------- */
 
 static const char usage_text[] =
     "usage: dsh [--cluster NAME] [OPTIONS] PROCESSES PID WID\n"
     "       dsh [--cluster NAME] [--node N] [--wid W] [OPTIONS]\n"
     "       dsh --job PID [--node N] [--wid W] [OPTIONS]\n"
     "       dsh --list\n"
-    "The DIMMnet Shell: pokes at the NICs of a persistent cluster (dnet-cluster), looks at those of a job.\n"
-    "  PROCESSES PID WID   as in the data sheet: processes of the group, own number from 0, own WID\n"
+    "The DIMMnet Shell: pokes at NICs of a persistent cluster (dnet-cluster), looks at a job's.\n"
+    "  PROCESSES PID WID   processes of the group, own number from 0, own WID\n"
     "  --cluster NAME      (" DNET_CLUSTER_NAME_DEFAULT ")\n"
     "  --node N, --wid W   the node, from 1, and the WID to work as (1, 0)\n"
-    "  --job PID           NICs of the job this process belongs to or has started; only to look at\n"
+    "  --job PID           NICs of the job this process belongs to or has started\n"
     "  --list              print the NICs of this user and who uses them\n"
     "  -c COMMAND          run this and end; may be given several times\n"
     "  --file SCRIPT       run the lines of a file; - is standard input, also without a terminal\n"
@@ -138,8 +139,8 @@ static int usage(int code)
     return code;
 }
 
-static bool parse_number(const char *what, const char *text, unsigned long least, unsigned long most,
-                         unsigned long *value_p)
+static bool parse_number(const char *what, const char *text, unsigned long least,
+                         unsigned long most, unsigned long *value_p)
 {
     char *end;
     errno = 0;
@@ -160,7 +161,9 @@ static bool parse_option(int c, options_t *o)
     case 'e': o->manner.echo = true; return true;
     case 's': o->manner.stop = true; return true;
     case 'l': o->list = true; return true;
-    case 'n': o->node_given = true; return parse_number("--node", optarg, 1, DNET_NODES_MAX, &o->node);
+    case 'n':
+        o->node_given = true;
+        return parse_number("--node", optarg, 1, DNET_NODES_MAX, &o->node);
     case 'w': o->wid_given = true; return parse_number("--wid", optarg, 0, 1, &o->wid);
     case 'j': return parse_number("--job", optarg, 1, INT32_MAX, &o->job);
     case 'c':
@@ -177,10 +180,14 @@ static bool parse_option(int c, options_t *o)
 static bool parse(int argc, char **argv, options_t *o)
 {
     static const struct option known[] = {
-        {"cluster", required_argument, NULL, 'C'}, {"node", required_argument, NULL, 'n'},
-        {"wid", required_argument, NULL, 'w'},     {"job", required_argument, NULL, 'j'},
-        {"file", required_argument, NULL, 'f'},    {"echo", no_argument, NULL, 'e'},
-        {"stop", no_argument, NULL, 's'},          {"list", no_argument, NULL, 'l'},
+        {"cluster", required_argument, NULL, 'C'},
+        {"node", required_argument, NULL, 'n'},
+        {"wid", required_argument, NULL, 'w'},
+        {"job", required_argument, NULL, 'j'},
+        {"file", required_argument, NULL, 'f'},
+        {"echo", no_argument, NULL, 'e'},
+        {"stop", no_argument, NULL, 's'},
+        {"list", no_argument, NULL, 'l'},
         {NULL, 0, NULL, 0},
     };
     *o = (options_t){.cluster = DNET_CLUSTER_NAME_DEFAULT, .node = 1};
@@ -195,8 +202,8 @@ static bool parse(int argc, char **argv, options_t *o)
 }
 
 /*
- * The data sheet's arguments.  A group of no more processes than nodes has one on each node, a larger one two:
- * then process p has WID p mod 2 of node p / 2 + 1.
+ * The data sheet's arguments.  A group of no more processes than nodes has one on each node, a
+ * larger one two: then process p has WID p mod 2 of node p / 2 + 1.
  */
 static bool place_process(const dsh_t *d, char **words, options_t *o)
 {
@@ -207,8 +214,8 @@ static bool place_process(const dsh_t *d, char **words, options_t *o)
         return false;
     bool pairs = processes > d->nodes;
     if (pairs && o->wid != pid % DNET_PROCESSES_PER_NIC) {
-        fprintf(stderr, "dsh: %lu processes on %u nodes: process %lu has WID %lu\n", processes, d->nodes, pid,
-                pid % DNET_PROCESSES_PER_NIC);
+        fprintf(stderr, "dsh: %lu processes on %u nodes: process %lu has WID %lu\n", processes,
+                d->nodes, pid, pid % DNET_PROCESSES_PER_NIC);
         return false;
     }
     o->node = (pairs ? pid / DNET_PROCESSES_PER_NIC : pid) + 1;
@@ -234,7 +241,8 @@ static int attach(dsh_t *d, options_t *o, int count, char **words)
         dsh_fail(d, "no node %lu; there are %u", o->node, d->nodes);
         return DSH_EXIT_USAGE;
     }
-    return dsh_take_node(d, (uint32_t) o->node - 1, (unsigned) o->wid) ? DSH_EXIT_GOOD : DSH_EXIT_NIC;
+    return dsh_take_node(d, (uint32_t) o->node - 1, (unsigned) o->wid) ? DSH_EXIT_GOOD
+                                                                       : DSH_EXIT_NIC;
 }
 
 static bool run_all(dsh_t *d, const options_t *o)

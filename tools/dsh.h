@@ -5,7 +5,7 @@
  *   dsh.c         options, the command table, running commands
  *   dsh_input.c   where lines come from: a terminal, a file, standard input, arguments
  *   dsh_words.c   numbers, name=value arguments, error lines
- *   dsh_attach.c  finding NICs: nodes of a persistent cluster, or of a running job (only to look at)
+ *   dsh_attach.c  finding NICs: of a persistent cluster, or of a running job
  *   dsh_sheet.c   the data sheet's commands
  *   dsh_rings.c   our commands: rings, registers by name, SO-DIMM
  */
@@ -23,51 +23,50 @@ enum {
     DSH_EXIT_GOOD = 0,
     DSH_EXIT_COMMAND = 1, /* at least one command failed */
     DSH_EXIT_USAGE = 2,
-    DSH_EXIT_NIC = 3,     /* no NIC to work on, or it went away */
+    DSH_EXIT_NIC = 3, /* no NIC to work on, or it went away */
 };
 
 #define DSH_LINE_BYTES 4096u /* longest line that is a command */
 #define DSH_WORDS 16u        /* most words of one */
 
-
 typedef struct {
     /* The nodes within reach. */
-    dnet_cluster_t *cluster;   /* NULL: a job's */
-    dnet_emu_locator_t *node;  /* [nodes] */
+    dnet_cluster_t *cluster;  /* NULL: a job's */
+    dnet_emu_locator_t *node; /* [nodes] */
     uint32_t nodes;
     /* The one in hand. */
-    uint32_t at;               /* index in node */
+    uint32_t at; /* index in node */
     dnet_emu_nic_t *nic;
     dnet_device_t *dev;
-    bool look_only;            /* NICs of a job: nothing may change them */
+    bool look_only; /* NICs of a job: nothing may change them */
     /* The line in hand. */
-    const char *source;        /* name of the script; NULL: a terminal */
-    unsigned long line;        /* from 1 */
+    const char *source; /* name of the script; NULL: a terminal */
+    unsigned long line; /* from 1 */
     const char *command;
     bool quit, gone;
 } dsh_t;
 
-/* ---- dsh.c -------------------------------------------------------------------------------------- */
+/* ---- dsh.c --------------------------------------------------------------------------- */
 
-/** Run one line, which is changed; blank lines and comments do nothing.  @return false: it failed */
+/** Run one line, which is changed; comments do nothing.  @return false: it failed */
 bool dsh_run(dsh_t *d, char *line);
 
 /** The i-th command's name, for completion; NULL after the last. */
 const char *dsh_command_name(unsigned i);
 
-/* ---- dsh_input.c -------------------------------------------------------------------------------- */
+/* ---- dsh_input.c --------------------------------------------------------------------- */
 
 typedef struct {
     bool echo; /* print prompt and line before running it */
     bool stop; /* at the first command that fails */
 } dsh_manner_t;
 
-/** Run lines until their end, `quit`, or a failure that ends the shell.  @return false: one failed */
+/** Run lines until their end or `quit`.  @return false: one failed */
 bool dsh_run_terminal(dsh_t *d);
 bool dsh_run_file(dsh_t *d, const char *path, const dsh_manner_t *manner);
 bool dsh_run_text(dsh_t *d, const char *text, unsigned long line, const dsh_manner_t *manner);
 
-/* ---- dsh_words.c -------------------------------------------------------------------------------- */
+/* ---- dsh_words.c --------------------------------------------------------------------- */
 
 /** One line on stderr: where, which command, why.  Returns false, for callers to pass on. */
 __attribute__((format(printf, 2, 3))) bool dsh_fail(dsh_t *d, const char *fmt, ...);
@@ -86,7 +85,7 @@ bool dsh_pairs(dsh_t *d, unsigned count, char **words, dsh_pair_t *pairs, unsign
 /** Exactly `want` words behind the command's name; the line on stderr shows the syntax. */
 bool dsh_want(dsh_t *d, unsigned have, unsigned want, const char *syntax);
 
-/* ---- dsh_attach.c ------------------------------------------------------------------------------- */
+/* ---- dsh_attach.c -------------------------------------------------------------------- */
 
 /** Reach the nodes of a cluster.  @return false: said why */
 bool dsh_attach_cluster(dsh_t *d, const char *name);
@@ -102,7 +101,7 @@ void dsh_detach(dsh_t *d);
 /** Print every NIC of this user.  @return false: nothing could be printed */
 void dsh_list(void);
 
-/* ---- commands ----------------------------------------------------------------------------------- */
+/* ---- commands ------------------------------------------------------------------------ */
 
 /** words: the command's name and its arguments.  @return false: failed, said why */
 typedef bool dsh_command_fn(dsh_t *d, unsigned count, char **words);
@@ -118,7 +117,14 @@ uint64_t dsh_load(const void *at);
 void dsh_heading(void);
 
 /** Address of an area of a WID as dsh shows it. */
-typedef enum { DSH_AREA_WW, DSH_AREA_PW, DSH_AREA_LLCM, DSH_AREA_LH, DSH_AREA_UREG, DSH_AREA_SREG } dsh_area_t;
+typedef enum {
+    DSH_AREA_WW,
+    DSH_AREA_PW,
+    DSH_AREA_LLCM,
+    DSH_AREA_LH,
+    DSH_AREA_UREG,
+    DSH_AREA_SREG
+} dsh_area_t;
 uint64_t dsh_address(const dsh_t *d, dsh_area_t area);
 
 /** Store to a register of either page; the NIC notices. */

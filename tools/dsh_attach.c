@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Finding NICs.  Nodes of a persistent cluster are joined like any process would join them; NICs of a running
- * job are mapped read-only, so that no mistake here can reach the job.
+ * Finding NICs.  Nodes of a persistent cluster are joined like any process would join them; NICs of
+ * a running job are mapped read-only, so that no mistake here can reach the job.
  */
 #include "config.h"
 
@@ -14,7 +14,7 @@
 #include "common/log.h"
 #include "tools/dsh.h"
 
-/* ---- NICs of this user ------------------------------------------------------------------------------ */
+/* ---- NICs of this user --------------------------------------------------------------- */
 
 typedef struct {
     dnet_emu_locator_t at;
@@ -91,13 +91,13 @@ void dsh_list(void)
         const dnet_emu_description_t *is = &f.nic[i].is;
         char name[20];
         name_of(is->maker, name);
-        printf("0x%04x  %-14s  %4u  %8d %-16s  %8d  %8d\n", is->lid, profiles[is->profile], f.nic[i].pgid,
-               is->maker, name, is->process[0], is->process[1]);
+        printf("0x%04x  %-14s  %4u  %8d %-16s  %8d  %8d\n", is->lid, profiles[is->profile],
+               f.nic[i].pgid, is->maker, name, is->process[0], is->process[1]);
     }
     free(f.nic);
 }
 
-/* ---- a job ------------------------------------------------------------------------------------------ */
+/* ---- a job --------------------------------------------------------------------------- */
 
 static int32_t parent_of(int32_t pid)
 {
@@ -133,8 +133,8 @@ static bool below(const found_t *n, int32_t ancestor)
            descends(n->is.process[1], ancestor);
 }
 
-/* The NICs of a job: of the processes that `pid` has started; or, when `pid` is itself one of the job's
- * processes, those of its siblings in the same process group. */
+/* The NICs of a job: of the processes that `pid` has started; or, when `pid` is itself one of the
+ * job's processes, those of its siblings in the same process group. */
 static void choose_job(dsh_t *d, const finds_t *f, int32_t pid, unsigned *wid_p)
 {
     const found_t *own = NULL;
@@ -164,19 +164,22 @@ bool dsh_attach_job(dsh_t *d, int32_t pid)
     if (!d->node)
         return dsh_fail(d, "no memory for %u nodes", f.count);
     if (d->nodes == 0)
-        return dsh_fail(d, "process %d: neither it nor a process it started has a NIC of this user; dsh --list "
-                           "shows the NICs there are",
-                        pid);
+        return dsh_fail(
+            d,
+            "process %d: neither it nor a process it started has a NIC of this user; dsh --list "
+            "shows the NICs there are",
+            pid);
     return dsh_take_node(d, d->at, wid);
 }
 
-/* ---- a cluster -------------------------------------------------------------------------------------- */
+/* ---- a cluster ----------------------------------------------------------------------- */
 
 bool dsh_attach_cluster(dsh_t *d, const char *name)
 {
     dnet_status_t status = dnet_cluster_open(name, &d->cluster);
     if (status == DNET_NOT_FOUND)
-        return dsh_fail(d, "no cluster %s of this user; make one with: dnet-cluster up %s", name, name);
+        return dsh_fail(d, "no cluster %s of this user; make one with: dnet-cluster up %s", name,
+                        name);
     if (status != DNET_OK)
         return false; /* logged */
     d->nodes = d->cluster->nodes;
@@ -187,7 +190,7 @@ bool dsh_attach_cluster(dsh_t *d, const char *name)
     return true;
 }
 
-/* ---- the node in hand ------------------------------------------------------------------------------- */
+/* ---- the node in hand ---------------------------------------------------------------- */
 
 static void leave(dnet_emu_nic_t *nic, dnet_device_t *dev)
 {

@@ -14,7 +14,7 @@
 #define PROMPT "dsh > "
 #define HISTORY_LINES 500
 
-/* ---- terminal ------------------------------------------------------------------------------------- */
+/* ---- terminal ------------------------------------------------------------------------ */
 
 static const char *prompt(EditLine *el)
 {
@@ -50,7 +50,8 @@ static bool run_typed(dsh_t *d, History *past, const char *typed, int len)
     HistEvent event;
     d->line++;
     if (len >= (int) sizeof(line))
-        return dsh_fail(d, "a line of %d bytes; the longest command has %u", len, DSH_LINE_BYTES - 1);
+        return dsh_fail(d, "a line of %d bytes; the longest command has %u", len,
+                        DSH_LINE_BYTES - 1);
     memcpy(line, typed, (size_t) len);
     line[len] = '\0';
     if (len > 1)
@@ -85,10 +86,10 @@ bool dsh_run_terminal(dsh_t *d)
     return good;
 }
 
-/* ---- scripts -------------------------------------------------------------------------------------- */
+/* ---- scripts ------------------------------------------------------------------------- */
 
-/* Read a line without its newline.  What does not fit is read and dropped, so that a line of any length
- * costs no memory; the caller learns its length.  false: no line is left. */
+/* Read a line without its newline.  What does not fit is read and dropped, so that a line of any
+ * length costs no memory; the caller learns its length.  false: no line is left. */
 static bool read_line(FILE *in, char line[DSH_LINE_BYTES], size_t *len_p, bool *nul_p)
 {
     size_t len = 0;
@@ -122,7 +123,8 @@ static bool run_stream(dsh_t *d, FILE *in, const dsh_manner_t *manner)
         d->line++;
         d->command = NULL;
         if (len >= sizeof(line))
-            good = dsh_fail(d, "a line of %zu bytes; the longest command has %u", len, DSH_LINE_BYTES - 1);
+            good = dsh_fail(d, "a line of %zu bytes; the longest command has %u", len,
+                            DSH_LINE_BYTES - 1);
         else if (nul)
             good = dsh_fail(d, "the line holds a zero byte");
         else
@@ -155,7 +157,8 @@ bool dsh_run_text(dsh_t *d, const char *text, unsigned long line, const dsh_mann
     d->command = NULL;
     size_t len = strlen(text);
     if (len >= sizeof(copy))
-        return dsh_fail(d, "a line of %zu bytes; the longest command has %u", len, DSH_LINE_BYTES - 1);
+        return dsh_fail(d, "a line of %zu bytes; the longest command has %u", len,
+                        DSH_LINE_BYTES - 1);
     memcpy(copy, text, len + 1);
     return run_line(d, copy, manner);
 }

@@ -14,9 +14,9 @@
 
 #define PIECE_BYTES 4096u
 
-/* ---- memory ----------------------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------------------- */
 
-/* `bytes` bytes of the own SO-DIMM area, in the form of the data sheet's dumps; offsets for addresses. */
+/* Own SO-DIMM memory, in the form of the data sheet's dumps; offsets for addresses. */
 static bool dump_sodimm(dsh_t *d, uint64_t offset, uint64_t bytes)
 {
     _Alignas(16) uint8_t piece[PIECE_BYTES];
@@ -24,16 +24,17 @@ static bool dump_sodimm(dsh_t *d, uint64_t offset, uint64_t bytes)
     if (offset % 16 || bytes % 16)
         return dsh_fail(d, "Offset and Size are multiples of 16 here");
     if (offset > area || bytes > area - offset)
-        return dsh_fail(d, "0x%" PRIx64 " bytes from 0x%" PRIx64 " pass the end of the area at 0x%" PRIx64,
-                        bytes, offset, area);
+        return dsh_fail(
+            d, "0x%" PRIx64 " bytes from 0x%" PRIx64 " pass the end of the area at 0x%" PRIx64,
+            bytes, offset, area);
     dsh_heading();
     while (bytes > 0) {
         uint64_t n = bytes < sizeof(piece) ? bytes : sizeof(piece);
         if (dnet_emu_sodimm_peek(d->nic, d->dev->wid, offset, piece, n) != DNET_OK)
             return false; /* logged */
         for (uint64_t i = 0; i < n; i += 16)
-            printf("#%08" PRIx64 ": %016" PRIx64 " %016" PRIx64 "\n", offset + i, dsh_load(piece + i),
-                   dsh_load(piece + i + 8));
+            printf("#%08" PRIx64 ": %016" PRIx64 " %016" PRIx64 "\n", offset + i,
+                   dsh_load(piece + i), dsh_load(piece + i + 8));
         offset += n;
         bytes -= n;
     }
@@ -48,7 +49,7 @@ bool dsh_sodimm_read(dsh_t *d, unsigned count, char **words)
            dsh_number(d, "Size", words[2], UINT64_MAX, &size) && dump_sodimm(d, offset, size);
 }
 
-/* ---- rings ------------------------------------------------------------------------------------------ */
+/* ---- rings --------------------------------------------------------------------------- */
 
 /* Entries of a ring to show: those that wait, or the `wanted` that were filled last. */
 typedef struct {
@@ -69,7 +70,7 @@ static bool choose_entries(dsh_t *d, unsigned count, char **words, const char *s
     return true;
 }
 
-/* A register the host stores to, as last stored; the board has no way to read it back, the emulator has. */
+/* A register the host stores to, as last stored; a board has no way to read it back. */
 static uint32_t stored(const dsh_t *d, uint32_t offset)
 {
     return (uint32_t) dsh_load(d->dev->ureg_store + offset);
@@ -79,15 +80,18 @@ bool dsh_lh_ring(dsh_t *d, unsigned count, char **words)
 {
     ring_t r = {.entries = d->dev->geometry.lh_entries};
     r.head = stored(d, DNET_UREG_LH_NEXT_READ) / DNET_LH_ENTRY_BYTES % r.entries;
-    r.tail = (uint32_t) dnet_reg_load(d->dev, DNET_UREG_LH_NEXT_WRITE) / DNET_LH_ENTRY_BYTES % r.entries;
+    r.tail =
+        (uint32_t) dnet_reg_load(d->dev, DNET_UREG_LH_NEXT_WRITE) / DNET_LH_ENTRY_BYTES % r.entries;
     if (!choose_entries(d, count, words, "lh_ring [Entries]", &r))
         return false;
-    printf("LH Buffer: Head %u, Tail %u of %u entries, %u waiting\n", r.head, r.tail, r.entries, r.waiting);
+    printf("LH Buffer: Head %u, Tail %u of %u entries, %u waiting\n", r.head, r.tail, r.entries,
+           r.waiting);
     if (r.count)
         printf("  entry  valid  complete  context   rank         tag        size     pointer\n");
     for (uint32_t i = 0; i < r.count; i++) {
         uint32_t at = (r.first + i) % r.entries;
-        uint64_t envelope = dsh_load(&d->dev->lh[at].envelope), where = dsh_load(&d->dev->lh[at].where);
+        uint64_t envelope = dsh_load(&d->dev->lh[at].envelope);
+        uint64_t where = dsh_load(&d->dev->lh[at].where);
         printf("  %5u  %5u  %8u   0x%04x  %5u  0x%08x  %10u  0x%08x\n", at,
                (unsigned) DNET_GET(envelope, LH_VALID), (unsigned) DNET_GET(envelope, LH_COMPLETE),
                (unsigned) DNET_GET(envelope, LH_CONTEXT), (unsigned) DNET_GET(envelope, LH_RANK),
@@ -118,26 +122,27 @@ bool dsh_status_ring(dsh_t *d, unsigned count, char **words)
         bytes = d->dev->geometry.llcm_bytes - base;
     ring_t r = {.entries = bytes / DNET_STATUS_BYTES};
     r.head = (stored(d, DNET_UREG_STATUS_NEXT_READ) - base) / DNET_STATUS_BYTES % r.entries;
-    r.tail = ((uint32_t) dnet_reg_load(d->dev, DNET_UREG_STATUS_NEXT_WRITE) - base) / DNET_STATUS_BYTES %
-             r.entries;
+    r.tail = ((uint32_t) dnet_reg_load(d->dev, DNET_UREG_STATUS_NEXT_WRITE) - base) /
+             DNET_STATUS_BYTES % r.entries;
     if (!choose_entries(d, count, words, "status_ring [Entries]", &r))
         return false;
-    printf("status ring: LLCM 0x%04x, Head %u, Tail %u of %u entries, %u waiting\n", base, r.head, r.tail,
-           r.entries, r.waiting);
+    printf("status ring: LLCM 0x%04x, Head %u, Tail %u of %u entries, %u waiting\n", base, r.head,
+           r.tail, r.entries, r.waiting);
     if (r.count)
         printf("  entry  type   from CLID  WID       bytes     address\n");
     for (uint32_t i = 0; i < r.count; i++) {
         uint32_t at = (r.first + i) % r.entries;
         const uint8_t *entry = d->dev->llcm + base + at * DNET_STATUS_BYTES;
         uint64_t lower = dsh_load(entry), upper = dsh_load(entry + 8);
-        printf("  %5u  %-5s      0x%03x  %3u  %10u  0x%08x\n", at, primitive_name(DNET_GET(lower, ST_TYPE)),
-               (unsigned) DNET_GET(lower, ST_SCLID), (unsigned) DNET_GET(lower, ST_SWID),
-               (unsigned) DNET_GET(lower, ST_SIZE), (unsigned) DNET_GET(upper, ST_ADDRESS));
+        printf("  %5u  %-5s      0x%03x  %3u  %10u  0x%08x\n", at,
+               primitive_name(DNET_GET(lower, ST_TYPE)), (unsigned) DNET_GET(lower, ST_SCLID),
+               (unsigned) DNET_GET(lower, ST_SWID), (unsigned) DNET_GET(lower, ST_SIZE),
+               (unsigned) DNET_GET(upper, ST_ADDRESS));
     }
     return true;
 }
 
-/* The data between Head and Tail, in lines of 16 bytes of which the first and last may hold more. */
+/* The data between Head and Tail; the first and last line of 16 bytes may hold more. */
 static bool dump_waiting(dsh_t *d, uint32_t start, uint32_t size, uint32_t head, uint32_t waiting)
 {
     uint32_t to_end = size - (head - start);
@@ -167,8 +172,8 @@ bool dsh_ipush_ring(dsh_t *d, unsigned count, char **words)
     uint64_t entry = dsh_load(d->dev->llcm + word * 8ul);
     uint32_t tail = (uint32_t) DNET_GET(entry, AMT_TAIL), start = tail - tail % size;
     uint32_t head = (uint32_t) DNET_GET(entry, AMT_HEAD);
-    printf("IPUSH ring: AMT word 0x%03x, SO-DIMM 0x%08x to 0x%08x, Head 0x%08x, Tail 0x%08x", word, start,
-           start + size - 1, head, tail);
+    printf("IPUSH ring: AMT word 0x%03x, SO-DIMM 0x%08x to 0x%08x, Head 0x%08x, Tail 0x%08x", word,
+           start, start + size - 1, head, tail);
     if (head < start || head - start >= size) {
         printf("\n");
         return dsh_fail(d, "Head lies outside the ring");
@@ -178,7 +183,7 @@ bool dsh_ipush_ring(dsh_t *d, unsigned count, char **words)
     return dump_waiting(d, start, size, head, waiting < most ? waiting : (uint32_t) most);
 }
 
-/* ---- registers by name ------------------------------------------------------------------------------ */
+/* ---- registers by name --------------------------------------------------------------- */
 
 typedef struct {
     const char *name, *title;
@@ -213,7 +218,8 @@ static void show_register(const dsh_t *d, const reg_t *r)
     const uint8_t *store = r->system ? d->dev->sreg_store : d->dev->ureg_store;
     printf("#%08" PRIx64 ": %016" PRIx64 " %c %-23s  %s\n",
            dsh_address(d, r->system ? DSH_AREA_SREG : DSH_AREA_UREG) + r->offset,
-           dsh_load((r->loads ? load : store) + r->offset), r->loads ? 'R' : 'W', r->name, r->title);
+           dsh_load((r->loads ? load : store) + r->offset), r->loads ? 'R' : 'W', r->name,
+           r->title);
 }
 
 bool dsh_regs(dsh_t *d, unsigned count, char **words)
@@ -274,7 +280,7 @@ bool dsh_events(dsh_t *d, unsigned count, char **words)
     return true;
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------------ */
+/* ---- nodes --------------------------------------------------------------------------- */
 
 bool dsh_nodes(dsh_t *d, unsigned count, char **words)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The commands of the data sheet's dsh (section 12), output for output.  What the data sheet leaves open is
- * decided in docs/dsh.md.
+ * The commands of the data sheet's dsh (section 12), output for output.  What the data sheet leaves
+ * open is decided in docs/dsh.md.
  */
 #include "config.h"
 
@@ -18,7 +18,7 @@
 #define MAP_BASE 0x4213c000u
 #define LINE_BYTES 16u
 
-/* ---- dumps ------------------------------------------------------------------------------------------ */
+/* ---- dumps --------------------------------------------------------------------------- */
 
 uint64_t dsh_address(const dsh_t *d, dsh_area_t area)
 {
@@ -49,8 +49,9 @@ bool dsh_dump(dsh_t *d, uint64_t address, const void *area, uint64_t area_bytes,
     if (offset % 8)
         return dsh_fail(d, "Offset 0x%" PRIx64 " is not a multiple of 8", offset);
     if (offset > area_bytes || bytes > area_bytes - offset)
-        return dsh_fail(d, "0x%" PRIx64 " bytes from 0x%" PRIx64 " pass the end of the area at 0x%" PRIx64,
-                        bytes, offset, area_bytes);
+        return dsh_fail(
+            d, "0x%" PRIx64 " bytes from 0x%" PRIx64 " pass the end of the area at 0x%" PRIx64,
+            bytes, offset, area_bytes);
     dsh_heading();
     for (uint64_t at = offset; at < offset + bytes; at += LINE_BYTES) {
         printf("#%08" PRIx64 ": %016" PRIx64, address + at, dsh_load(from + at));
@@ -84,8 +85,8 @@ bool dsh_llcm_read(dsh_t *d, unsigned count, char **words)
                      "llcm_read Offset Size");
 }
 
-static bool read_window(dsh_t *d, unsigned count, char **words, dsh_area_t area, const uint8_t *from,
-                        uint32_t windows, const char *syntax)
+static bool read_window(dsh_t *d, unsigned count, char **words, dsh_area_t area,
+                        const uint8_t *from, uint32_t windows, const char *syntax)
 {
     uint64_t window, size;
     if (!dsh_want(d, count - 1, 2, syntax) ||
@@ -108,17 +109,18 @@ bool dsh_ww_read(dsh_t *d, unsigned count, char **words)
                        "ww_read WW# Size");
 }
 
-/* ---- writes ----------------------------------------------------------------------------------------- */
+/* ---- writes -------------------------------------------------------------------------- */
 
 /* Iteration 32-bit values at successive addresses, each Increment larger. */
-static bool write_values(dsh_t *d, uint8_t *area, uint64_t area_bytes, uint64_t from, uint64_t iteration,
-                         uint64_t value, uint64_t increment)
+static bool write_values(dsh_t *d, uint8_t *area, uint64_t area_bytes, uint64_t from,
+                         uint64_t iteration, uint64_t value, uint64_t increment)
 {
     if (from % 4)
         return dsh_fail(d, "from=0x%" PRIx64 " is not a multiple of 4", from);
     if (from > area_bytes || iteration > (area_bytes - from) / 4)
-        return dsh_fail(d, "%" PRIu64 " values from 0x%" PRIx64 " pass the end of the area at 0x%" PRIx64,
-                        iteration, from, area_bytes);
+        return dsh_fail(
+            d, "%" PRIu64 " values from 0x%" PRIx64 " pass the end of the area at 0x%" PRIx64,
+            iteration, from, area_bytes);
     for (uint64_t i = 0; i < iteration; i++)
         atomic_store_explicit((_Atomic uint32_t *) (void *) (area + from + 4 * i),
                               (uint32_t) (value + i * increment), memory_order_release);
@@ -127,7 +129,9 @@ static bool write_values(dsh_t *d, uint8_t *area, uint64_t area_bytes, uint64_t 
 
 bool dsh_llcm_write(dsh_t *d, unsigned count, char **words)
 {
-    dsh_pair_t p[] = {{"from", UINT64_MAX, 0}, {"it", UINT64_MAX, 0}, {"val", UINT32_MAX, 0},
+    dsh_pair_t p[] = {{"from", UINT64_MAX, 0},
+                      {"it", UINT64_MAX, 0},
+                      {"val", UINT32_MAX, 0},
                       {"inc", UINT32_MAX, 0}};
     return dsh_pairs(d, count - 1, words + 1, p, 4) &&
            write_values(d, d->dev->llcm, d->dev->geometry.llcm_bytes, p[0].value, p[1].value,
@@ -142,16 +146,17 @@ bool dsh_ww_write(dsh_t *d, unsigned count, char **words)
                       {"val", UINT32_MAX, 0},
                       {"inc", UINT32_MAX, 0}};
     return dsh_pairs(d, count - 1, words + 1, p, 5) &&
-           write_values(d, d->dev->ww + p[0].value * DNET_WINDOW_BYTES, DNET_WINDOW_BYTES, p[1].value,
-                        p[2].value, p[3].value, p[4].value);
+           write_values(d, d->dev->ww + p[0].value * DNET_WINDOW_BYTES, DNET_WINDOW_BYTES,
+                        p[1].value, p[2].value, p[3].value, p[4].value);
 }
 
-/* ---- requests --------------------------------------------------------------------------------------- */
+/* ---- requests ------------------------------------------------------------------------ */
 
 void dsh_store(dsh_t *d, bool system, uint32_t offset, uint64_t value)
 {
     uint8_t *page = system ? d->dev->sreg_store : d->dev->ureg_store;
-    atomic_store_explicit((_Atomic uint64_t *) (void *) (page + offset), value, memory_order_release);
+    atomic_store_explicit((_Atomic uint64_t *) (void *) (page + offset), value,
+                          memory_order_release);
     d->dev->ops->kick(d->dev, offset, system);
 }
 
@@ -160,7 +165,8 @@ static bool issue(dsh_t *d, uint64_t upper, uint64_t lower)
 {
     uint64_t status = dnet_reg_load(d->dev, DNET_UREG_CONTROLLER_STATUS);
     if (status & (DNET_MASK(CS_REQ_PENDING) | DNET_MASK(CS_FIFO_AFULL)))
-        return dsh_fail(d, "the Request FIFO is full: requests before wait for room at their destination");
+        return dsh_fail(
+            d, "the Request FIFO is full: requests before wait for room at their destination");
     dsh_store(d, false, DNET_UREG_COMMAND_EX_FLAG, 0);
     dsh_store(d, false, DNET_UREG_COMMAND0_UPPER, upper);
     dsh_store(d, false, DNET_UREG_COMMAND0_LOWER, lower);
@@ -184,18 +190,22 @@ static bool primitive(dsh_t *d, const char *name, uint64_t *code_p)
             *code_p != DNET_PRIM_RESEND)
             return true;
     }
-    return dsh_fail(d, "no primitive '%.40s'; there are NOP VL VLS VLI VS VSS VSI RVL RVLS RVLI RVS RVSS "
-                       "RVSI IPUSH LHSv1 LHSv2",
-                    name);
+    return dsh_fail(
+        d,
+        "no primitive '%.40s'; there are NOP VL VLS VLI VS VSS VSI RVL RVLS RVLI RVS RVSS "
+        "RVSI IPUSH LHSv1 LHSv2",
+        name);
 }
 
 bool dsh_prim(dsh_t *d, unsigned count, char **words)
 {
-    dsh_pair_t p[] = {{"dt", 7, 0},  {"it", 0xff, 0},         {"dw", 1, 0},           {"dl", 0xfff, 0},
-                      {"ef", 1, 0},  {"size", UINT32_MAX, 0}, {"src", UINT32_MAX, 0}, {"dst", UINT32_MAX, 0}};
+    dsh_pair_t p[] = {{"dt", 7, 0},           {"it", 0xff, 0},       {"dw", 1, 0},
+                      {"dl", 0xfff, 0},       {"ef", 1, 0},          {"size", UINT32_MAX, 0},
+                      {"src", UINT32_MAX, 0}, {"dst", UINT32_MAX, 0}};
     uint64_t code;
     if (count < 2)
-        return dsh_fail(d, "PRIM is missing; syntax: prim PRIM dt= it= dw= dl= ef= size= src= dst=");
+        return dsh_fail(d,
+                        "PRIM is missing; syntax: prim PRIM dt= it= dw= dl= ef= size= src= dst=");
     if (!primitive(d, words[1], &code) || !dsh_pairs(d, count - 2, words + 2, p, 8))
         return false;
     uint64_t lower = DNET_PUT(code, RQ_OTYPE) | DNET_PUT(p[0].value, RQ_DTYPE) |
@@ -233,11 +243,12 @@ bool dsh_rllcm_write(dsh_t *d, unsigned count, char **words)
         value,
     };
     memcpy(d->dev->ww, image, sizeof(image));
-    return issue(d, 0, DNET_PUT(DNET_PRIM_BOTF, RQ_OTYPE) | DNET_PUT(0, RQ_BOTF_WW) |
-                           DNET_PUT(sizeof(image), RQ_BOTF_SIZE));
+    return issue(d, 0,
+                 DNET_PUT(DNET_PRIM_BOTF, RQ_OTYPE) | DNET_PUT(0, RQ_BOTF_WW) |
+                     DNET_PUT(sizeof(image), RQ_BOTF_SIZE));
 }
 
-/* ---- registers -------------------------------------------------------------------------------------- */
+/* ---- registers ----------------------------------------------------------------------- */
 
 /* What the shell calls a register, and the banner above its value. */
 typedef struct {
@@ -247,10 +258,14 @@ typedef struct {
 
 static const option_t sreg_reads[] = {{"sma_lid", "Get LID from sma", DNET_SREG_SMA_LID}};
 static const option_t sreg_writes[] = {
-    {"sdimm_init", "", DNET_SREG_SODIMM_INIT},   {"sdimm_capacity", "", DNET_SREG_SODIMM_CAPACITY},
-    {"mtu", "", DNET_SREG_MTU},                  {"sma_reset", "", DNET_SREG_SMA_SOFTWARE_RESET},
-    {"lid", "", DNET_SREG_LID},                  {"pgid0", "", DNET_SREG_PGID0},
-    {"pgid1", "", DNET_SREG_PGID1},              {"ctl_reset", "", DNET_SREG_CONTROLLER_RESET},
+    {"sdimm_init", "", DNET_SREG_SODIMM_INIT},
+    {"sdimm_capacity", "", DNET_SREG_SODIMM_CAPACITY},
+    {"mtu", "", DNET_SREG_MTU},
+    {"sma_reset", "", DNET_SREG_SMA_SOFTWARE_RESET},
+    {"lid", "", DNET_SREG_LID},
+    {"pgid0", "", DNET_SREG_PGID0},
+    {"pgid1", "", DNET_SREG_PGID1},
+    {"ctl_reset", "", DNET_SREG_CONTROLLER_RESET},
     {"clt_reset", "", DNET_SREG_CONTROLLER_RESET},
 };
 static const option_t ureg_reads[] = {
@@ -273,7 +288,8 @@ static const option_t ureg_writes[] = {
 };
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static const option_t *find_option(dsh_t *d, const option_t *options, size_t count, const char *name)
+static const option_t *find_option(dsh_t *d, const option_t *options, size_t count,
+                                   const char *name)
 {
     char known[256] = "";
     for (size_t i = 0; i < count; i++) {
@@ -304,7 +320,8 @@ bool dsh_sreg_read(dsh_t *d, unsigned count, char **words)
     if (!o)
         return false;
     banner(o->banner);
-    show_register(dsh_address(d, DSH_AREA_SREG) + o->offset, dsh_load(d->dev->sreg_load + o->offset));
+    show_register(dsh_address(d, DSH_AREA_SREG) + o->offset,
+                  dsh_load(d->dev->sreg_load + o->offset));
     return true;
 }
 
@@ -342,8 +359,8 @@ static void show_counters(uint64_t word)
 }
 
 /* A state by name; the names of working states are the emulator's (4.5, OP-41). */
-static void show_state(const char *title, const char *separator, uint64_t value, const char *const *names,
-                       unsigned count)
+static void show_state(const char *title, const char *separator, uint64_t value,
+                       const char *const *names, unsigned count)
 {
     if (value < count && names[value])
         printf("%s%s%s\n", title, separator, names[value]);
@@ -407,7 +424,7 @@ bool dsh_ureg_write(dsh_t *d, unsigned count, char **words)
     return true;
 }
 
-/* ---- the shell itself ------------------------------------------------------------------------------- */
+/* ---- the shell itself ---------------------------------------------------------------- */
 
 bool dsh_version(dsh_t *d, unsigned count, char **words)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Words of a command line: numbers, name=value arguments, and the lines that say what is wrong with them.
+ * Words of a command line: numbers, name=value arguments, and the lines that say what is wrong with
+ * them.
  */
 #include "config.h"
 
@@ -53,7 +54,8 @@ bool dsh_number(dsh_t *d, const char *what, const char *text, uint64_t most, uin
     return true;
 }
 
-static bool take_pair(dsh_t *d, const char *word, dsh_pair_t *pairs, unsigned pair_count, uint32_t *seen)
+static bool take_pair(dsh_t *d, const char *word, dsh_pair_t *pairs, unsigned pair_count,
+                      uint32_t *seen)
 {
     for (unsigned i = 0; i < pair_count; i++) {
         size_t len = strlen(pairs[i].name);

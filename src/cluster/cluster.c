@@ -36,9 +36,10 @@ static bool good_name(const char *name)
 dnet_status_t dnet_roster_path(const char *name, char path[DNET_ROSTER_PATH_BYTES])
 {
     if (!good_name(name)) {
-        dnet_error("cluster name '%.40s': want 1 to %u letters, digits, '.', '_' and '-', the first a "
-                   "letter or digit",
-                   name, DNET_CLUSTER_NAME_MAX);
+        dnet_error(
+            "cluster name '%.40s': want 1 to %u letters, digits, '.', '_' and '-', the first a "
+            "letter or digit",
+            name, DNET_CLUSTER_NAME_MAX);
         return DNET_ERR_ARGUMENT;
     }
     snprintf(path, DNET_ROSTER_PATH_BYTES, DNET_ROSTER_DIR "/" FILE_PREFIX "-%u-%s",
@@ -46,7 +47,7 @@ dnet_status_t dnet_roster_path(const char *name, char path[DNET_ROSTER_PATH_BYTE
     return DNET_OK;
 }
 
-/* The keeper's lock shows that it lives; ours, on the same file, can only be had when it does not. */
+/* The keeper's lock shows that it lives; ours can only be had when it does not. */
 static bool keeper_lives(int fd)
 {
     if (flock(fd, LOCK_SH | LOCK_NB) != 0)
@@ -55,8 +56,8 @@ static bool keeper_lives(int fd)
     return false;
 }
 
-/* Remove a roster whose keeper has ended.  Only the holder of the lock removes, and only while the name
- * still leads to the file that is locked: a new cluster of that name is never hit. */
+/* Remove a roster whose keeper has ended.  Only the holder of the lock removes, and only while the
+ * name still leads to the file that is locked: a new cluster of that name is never hit. */
 static void sweep(const char *path, int fd)
 {
     struct stat here, there;
@@ -68,7 +69,7 @@ static void sweep(const char *path, int fd)
     flock(fd, LOCK_UN);
 }
 
-/* Nobody else can have written the file: it is a regular file of this user that only this user may open. */
+/* Nobody else can have written the file: it is this user's, and nobody else may open it. */
 static dnet_status_t check_owner(const char *path, int fd, off_t *bytes_p)
 {
     struct stat st;
@@ -77,9 +78,10 @@ static dnet_status_t check_owner(const char *path, int fd, off_t *bytes_p)
         return DNET_ERR_SYSTEM;
     }
     if (st.st_uid != geteuid() || !S_ISREG(st.st_mode) || (st.st_mode & 0777) != 0600) {
-        dnet_error("%s: user %u, mode %o: not a cluster of user %u, mode 600; choose another name or have "
-                   "it removed",
-                   path, (unsigned) st.st_uid, (unsigned) st.st_mode & 0777, (unsigned) geteuid());
+        dnet_error(
+            "%s: user %u, mode %o: not a cluster of user %u, mode 600; choose another name or have "
+            "it removed",
+            path, (unsigned) st.st_uid, (unsigned) st.st_mode & 0777, (unsigned) geteuid());
         return DNET_ERR_SYSTEM;
     }
     *bytes_p = st.st_size;

@@ -2,8 +2,8 @@
  *
  * Persistent clusters of emulated NICs: made by dnet-cluster(1), used by dsh(1).
  *
- * A cluster belongs to one user and lives as long as its keeper process.  Every function here removes
- * what a keeper that has ended left behind before it looks for anything.
+ * A cluster belongs to one user and lives as long as its keeper process.  Every function here
+ * removes what a keeper that has ended left behind before it looks for anything.
  */
 #ifndef DNET_CLUSTER_H
 #define DNET_CLUSTER_H
@@ -20,21 +20,21 @@
 /** A cluster as found: a copy of its roster. */
 typedef struct {
     char name[DNET_CLUSTER_NAME_MAX + 1];
-    int32_t keeper;            /* pid */
+    int32_t keeper; /* pid */
     uint32_t nodes;
     dnet_profile_t profile;
-    int64_t since;             /* seconds since 1970 */
-    dnet_emu_locator_t *node;  /* [nodes], node 1 first */
-    int fd;                    /* of the roster */
+    int64_t since;            /* seconds since 1970 */
+    dnet_emu_locator_t *node; /* [nodes], node 1 first */
+    int fd;                   /* of the roster */
 } dnet_cluster_t;
 
 typedef struct {
     const char *name;
-    uint32_t nodes;          /* 1..DNET_NODES_MAX; node n gets the n-th LID that has a CLID */
+    uint32_t nodes; /* 1..DNET_NODES_MAX; node n gets the n-th LID that has a CLID */
     dnet_profile_t profile;
-    uint8_t pgid;            /* of both WIDs of every node */
-    bool cold;               /* leave the NICs as after power-on: no LID, no PGID, SO-DIMM not initialised */
-    int32_t owner;           /* the cluster ends with this process; 0: with dnet_cluster_stop() */
+    uint8_t pgid;  /* of both WIDs of every node */
+    bool cold;     /* leave the NICs as after power-on: no LID, no PGID, SO-DIMM not initialised */
+    int32_t owner; /* the cluster ends with this process; 0: with dnet_cluster_stop() */
 } dnet_cluster_config_t;
 
 /**
@@ -43,8 +43,8 @@ typedef struct {
  * @param name       1 to 32 letters, digits, '.', '_' and '-', the first a letter or digit
  * @param cluster_p  set on success; dnet_cluster_close() frees it
  * @return DNET_OK; DNET_NOT_FOUND (no such cluster; not logged); DNET_ERR_ARGUMENT (name);
- *         DNET_ERR_FORMAT (not a roster); DNET_ERR_SYSTEM (another user's, wrong mode, cannot be read);
- *         DNET_ERR_NO_MEMORY; each logged
+ *         DNET_ERR_FORMAT (not a roster); DNET_ERR_SYSTEM (another user's, wrong mode, cannot be
+ *         read); DNET_ERR_NO_MEMORY; each logged
  */
 dnet_status_t dnet_cluster_open(const char *name, dnet_cluster_t **cluster_p);
 void dnet_cluster_close(dnet_cluster_t *cluster);
@@ -71,6 +71,7 @@ dnet_status_t dnet_cluster_stop(const dnet_cluster_t *cluster);
  * @return DNET_OK; DNET_ERR_STATE (the name is taken); DNET_ERR_ARGUMENT; DNET_ERR_NO_MEMORY;
  *         DNET_ERR_SYSTEM; each logged, nothing left behind
  */
-dnet_status_t dnet_cluster_keep(const dnet_cluster_config_t *config, void (*ready)(void *arg), void *arg);
+dnet_status_t dnet_cluster_keep(const dnet_cluster_config_t *config, void (*ready)(void *arg),
+                                void *arg);
 
 #endif

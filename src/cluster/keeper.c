@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The keeper: the process a cluster belongs to.  It makes the NICs, gives the cluster its name, and waits.
+ * The keeper: the process a cluster belongs to.  It makes the NICs, gives the cluster its name, and
+ * waits.
  */
 #include "config.h"
 
@@ -30,8 +31,8 @@ typedef struct {
     const dnet_cluster_config_t *config;
     dnet_emu_nic_t **nic; /* [nodes]; NULL: not made yet */
     int roster;
-    int stop;             /* signalfd */
-    int owner;            /* pidfd; -1: none */
+    int stop;  /* signalfd */
+    int owner; /* pidfd; -1: none */
     bool named;
     char path[DNET_ROSTER_PATH_BYTES];
 } keeper_t;
@@ -40,7 +41,8 @@ static dnet_status_t check_config(const dnet_cluster_config_t *config)
 {
     if (config->nodes >= 1 && config->nodes <= DNET_NODES_MAX)
         return DNET_OK;
-    dnet_error("a cluster of %u nodes: the NIC's addresses reach 1 to %u", config->nodes, DNET_NODES_MAX);
+    dnet_error("a cluster of %u nodes: the NIC's addresses reach 1 to %u", config->nodes,
+               DNET_NODES_MAX);
     return DNET_ERR_LIMIT;
 }
 
@@ -54,8 +56,9 @@ static dnet_status_t allow_descriptors(uint32_t nodes)
     limit.rlim_cur = need;
     if (need <= limit.rlim_max && setrlimit(RLIMIT_NOFILE, &limit) == 0)
         return DNET_OK;
-    dnet_error("a cluster of %u nodes needs %lu open files, the limit is %lu; raise it (ulimit -Hn)", nodes,
-               (unsigned long) need, (unsigned long) limit.rlim_max);
+    dnet_error(
+        "a cluster of %u nodes needs %lu open files, the limit is %lu; raise it (ulimit -Hn)",
+        nodes, (unsigned long) need, (unsigned long) limit.rlim_max);
     return DNET_ERR_LIMIT;
 }
 
@@ -177,7 +180,8 @@ static void release(keeper_t *k)
     }
 }
 
-dnet_status_t dnet_cluster_keep(const dnet_cluster_config_t *config, void (*ready)(void *arg), void *arg)
+dnet_status_t dnet_cluster_keep(const dnet_cluster_config_t *config, void (*ready)(void *arg),
+                                void *arg)
 {
     keeper_t k = {.config = config, .roster = -1, .stop = -1, .owner = -1};
     dnet_cluster_t *old;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The roster: the named segment of a cluster, mode 0600, written before it gets its name and not changed
- * afterwards.
+ * The roster: the named segment of a cluster, mode 0600, written before it gets its name and not
+ * changed afterwards.
  *
  *   header, then one entry for each node, node 1 first
  *

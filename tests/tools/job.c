@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A job for attach.sh to look at: four processes on two NICs.  Rank 1 has sent 5 bytes with tag 77 that rank 0
- * has not received.  Rank 0 prints the process of each rank and waits for a line on stdin; then it receives the
- * message, and says whether it is what was sent.
+ * A job for attach.sh to look at: four processes on two NICs.  Rank 1 has sent 5 bytes with tag 77
+ * that rank 0 has not received.  Rank 0 prints the process of each rank and waits for a line on
+ * stdin; then it receives the message, and says whether it is what was sent.
  */
 #include <stdatomic.h>
 #include <stdio.h>

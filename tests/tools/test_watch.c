@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * NICs seen from outside: found in other processes, mapped so that nothing can be changed, read without
- * committing memory.
+ * NICs seen from outside: found in other processes, mapped so that nothing can be changed, read
+ * without committing memory.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -85,7 +85,8 @@ static void test_watch_by_descriptor_alone_finds_nic(void **state)
     any.id = at.id + 1;
     assert_int_equal(dnet_emu_watch(&any, &watched), DNET_ERR_FORMAT);
     any.id = 0;
-    assert_int_equal(dnet_emu_attach(&any, &watched), DNET_ERR_FORMAT); /* joining wants the right one */
+    /* Joining wants the right one. */
+    assert_int_equal(dnet_emu_attach(&any, &watched), DNET_ERR_FORMAT);
     dnet_emu_detach(nic);
 }
 
