@@ -7,7 +7,7 @@
  *   dsh_words.c   numbers, name=value arguments, error lines
  *   dsh_attach.c  finding NICs: of a persistent cluster, or of a running job
  *   dsh_sheet.c   the data sheet's commands
- *   dsh_rings.c   our commands: rings, registers by name, SO-DIMM
+ *   dsh_rings.c   our commands: rings, registers by name, SO-DIMM, packet trace
  */
 #ifndef DNET_TOOLS_DSH_H
 #define DNET_TOOLS_DSH_H
@@ -39,6 +39,7 @@ typedef struct {
     dnet_emu_nic_t *nic;
     dnet_device_t *dev;
     bool look_only; /* NICs of a job: nothing may change them */
+    dnet_emu_capture_t *capture; /* of the packets sent here; NULL: none */
     /* The line in hand. */
     const char *source; /* name of the script; NULL: a terminal */
     unsigned long line; /* from 1 */

@@ -226,6 +226,8 @@ bool dsh_take_node(dsh_t *d, uint32_t index, unsigned wid)
         return false; /* logged */
     }
     leave(d->nic, d->dev);
+    if (d->capture)
+        dnet_emu_capture_set(nic, d->capture);
     d->nic = nic;
     d->dev = dev;
     d->at = index;
@@ -235,6 +237,8 @@ bool dsh_take_node(dsh_t *d, uint32_t index, unsigned wid)
 void dsh_detach(dsh_t *d)
 {
     leave(d->nic, d->dev);
+    if (d->capture)
+        dnet_emu_capture_close(d->capture);
     if (d->cluster)
         dnet_cluster_close(d->cluster);
     free(d->node);

@@ -280,6 +280,24 @@ bool dsh_events(dsh_t *d, unsigned count, char **words)
     return true;
 }
 
+/* ---- packets --------------------------------------------------------------------------- */
+
+/* What this shell sends from now on, and the replies it gets, go to a file (docs/tracing.md). */
+bool dsh_trace(dsh_t *d, unsigned count, char **words)
+{
+    dnet_emu_capture_t *capture = NULL;
+    if (!dsh_want(d, count - 1, 1, "trace File, or trace off"))
+        return false;
+    if (strcmp(words[1], "off") != 0 &&
+        dnet_emu_capture_open(words[1], "dsh", DNET_PACKET_MAX_BYTES, &capture) != DNET_OK)
+        return false; /* logged */
+    dnet_emu_capture_set(d->nic, capture);
+    if (d->capture)
+        dnet_emu_capture_close(d->capture);
+    d->capture = capture;
+    return true;
+}
+
 /* ---- nodes --------------------------------------------------------------------------- */
 
 bool dsh_nodes(dsh_t *d, unsigned count, char **words)

@@ -43,7 +43,7 @@ shows 'R PACKET_COUNTER'
 dsh --job "$rank0" -c regs -c 'llcm_read 0 0x8000' -c 'ww_read 0 512' -c 'evpbuf_read 0 0x1000' >before
 for command in 'llcm_write from=0 it=1 val=1 inc=0' 'ww_write ww=0 from=0 it=1 val=1 inc=0' \
     'prim NOP dt=0 it=0 dw=0 dl=1 ef=0 size=0 src=0 dst=0' 'rllcm_write 1 0 1' 'sreg_write ctl_reset 1' \
-    'sreg_write amt addr=0 wid=0 lid=1' 'ureg_write prim_counter_reset 1' 'reg_write LID 9' 'reset'; do
+    'sreg_write amt addr=0 wid=0 lid=1' 'ureg_write prim_counter_reset 1' 'reg_write LID 9' 'trace x.pcapng' 'reset'; do
     expect 1 dsh --job "$rank0" -c "$command"
     says 'can only be looked at'
 done

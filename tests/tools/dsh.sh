@@ -88,6 +88,14 @@ expect 0 dsh --cluster "$cluster" -c 'nodes' -c 'node 2 1' -c 'nodes' -c 'regs' 
 shows '^\*    2  0x0002  0x002  WID 1'
 shows '#4217d200: 0000000000000012 R CONTROLLER_STATUS'
 
+# Packets of this shell in a capture file, also after going to another node, until it is told to stop.
+packets() { tr '\0' '\n' <dsh.pcapng | tr -cd 'Z\n' | grep -c ZZZZ; }
+expect 0 dsh --cluster "$cluster" -c 'trace dsh.pcapng' -c 'rllcm_write 2 0 0x5a5a5a5a' -c 'node 2' \
+    -c 'rllcm_write 3 0 0x5a5a5a5a' -c 'trace off' -c 'rllcm_write 3 0 0x5a5a5a5a'
+[ "$(packets)" = 2 ] || fail "two packets in the capture, not $(packets)"
+wrong 'trace missing/file' 'missing/file'
+wrong 'trace' '0 arguments instead of 1'
+
 # Numbers as strtoul reads them: hexadecimal, octal, and 55ff is 55.
 run 0 'llcm_write from=010 it=1 val=55ff inc=0'
 run 0 'llcm_read 8 8'
