@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -129,6 +130,8 @@ static void test_watch_store_faults(void **state)
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
     assert_int_equal(seen->llcm[0], 0);
+    /* Nor can the mapping be made writable. */
+    assert_int_equal(mprotect(seen->llcm, 4096, PROT_READ | PROT_WRITE), -1);
     seen->ops->close(seen);
     dnet_emu_detach(watched);
     dnet_emu_detach(nic);
