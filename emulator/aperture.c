@@ -24,11 +24,12 @@ void dnet_emu_aperture_set(const dnet_emu_nic_t *nic, unsigned wid)
         return;
     }
     a = &nic->area[wid].state->aperture[slot];
-    /* Closed while address and length do not belong together; pairs with dnet_emu_aperture_find(). */
-    atomic_store_explicit(&a->length, 0, memory_order_seq_cst);
+    /* Closed while address and length do not belong together; each store is seen after the one before
+     * it, which pairs with dnet_emu_aperture_find(). */
+    atomic_store_explicit(&a->length, 0, memory_order_release);
     atomic_store_explicit(&a->address, dnet_emu_ureg(nic, wid, DNET_UREG_APERTURE_ADDRESS),
-                          memory_order_seq_cst);
-    atomic_store_explicit(&a->length, DNET_GET(word, APL_LENGTH), memory_order_seq_cst);
+                          memory_order_release);
+    atomic_store_explicit(&a->length, DNET_GET(word, APL_LENGTH), memory_order_release);
 }
 
 /* What an aperture address names.  False: no such slot, or it is closed. */
@@ -42,9 +43,9 @@ bool dnet_emu_aperture_find(const dnet_emu_nic_t *nic, unsigned wid, uint32_t ad
     if (slot >= nic->aperture_slots)
         return false;
     a = &nic->area[wid].state->aperture[slot];
-    length = atomic_load_explicit(&a->length, memory_order_seq_cst);
-    base = atomic_load_explicit(&a->address, memory_order_seq_cst);
-    if (length == 0 || atomic_load_explicit(&a->length, memory_order_seq_cst) != length)
+    length = atomic_load_explicit(&a->length, memory_order_acquire);
+    base = atomic_load_explicit(&a->address, memory_order_acquire);
+    if (length == 0 || atomic_load_explicit(&a->length, memory_order_acquire) != length)
         return false;
     *base_p = base;
     *length_p = length;

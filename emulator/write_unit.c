@@ -7,6 +7,24 @@
 
 #include "emulator/nic.h"
 
+#define STRING_MOVE_BYTES 768
+
+/* memmove() for data that another process reads next.  A string move takes a line from another processor's
+ * cache without reading it first; memmove() does so from about 2 KB on only (1 KB messages 0.46 us each
+ * instead of 0.60, 2 KB 0.43 instead of 0.58: osu_bw). */
+static void move(uint8_t *to, const uint8_t *from, uint32_t bytes)
+{
+#ifdef __x86_64__
+    uint64_t n = bytes;
+
+    if (bytes >= STRING_MOVE_BYTES && (to <= from || to >= from + bytes)) {
+        __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
+        return;
+    }
+#endif
+    memmove(to, from, bytes);
+}
+
 /* Copy `bytes` of a packet's data, from byte `from` on, to memory of this process.  False: a span lies in
  * another process and cannot be read. */
 bool dnet_emu_payload_copy(const dnet_emu_packet_t *packet, uint32_t from, uint8_t *to, uint32_t bytes)
@@ -21,7 +39,7 @@ bool dnet_emu_payload_copy(const dnet_emu_packet_t *packet, uint32_t from, uint8
         }
         n = span->bytes - from < bytes ? span->bytes - from : bytes;
         if (DNET_EMU_LIKELY(span->pid == 0))
-            memmove(to, span->at + from, n); /* a process may send to itself, over its own source */
+            move(to, span->at + from, n); /* a process may send to itself, over its own source */
         else if (!dnet_emu_remote_read(span->pid, (uintptr_t) span->at + from, to, n))
             return false;
         to += n;
