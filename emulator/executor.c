@@ -10,6 +10,7 @@
 #include "config.h"
 
 #include "common/log.h"
+#include "common/trace.h"
 #include "emulator/window_controller.h"
 
 /* What one call of the executor works with; rebuilt from the request whenever it resumes. */
@@ -26,6 +27,7 @@ DNET_EMU_COLD static dnet_emu_executor_state_t discard(const dnet_emu_context_t 
 {
     dnet_emu_event(c->nic, DNET_EMU_DROP_REQUEST);
     dnet_debug("wid %u: request discarded: %s", c->wid, why);
+    DNET_TRACE(discard, c->wid, c->x->request.lower, 0);
     w->counts = false;
     w->result = DNET_EMU_DROPPED;
     return DNET_STATE_END2;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/trace.h"
 #include "emulator/nic.h"
 
 #define SLEEP_WITHOUT_BARRIER_US 200
@@ -194,11 +195,22 @@ static bool is_register(uint32_t offset, bool system)
     return false;
 }
 
+DNET_EMU_COLD static void trace_kick(const dnet_device_t *dev, uint32_t offset, bool system_page)
+{
+    const uint8_t *page = system_page ? dev->sreg_store : dev->ureg_store;
+    bool readable = page && offset % 8 == 0 && offset < DNET_EMU_PAGE;
+
+    DNET_TRACE(kick, dev->wid, offset | (uint64_t) system_page << 16,
+               readable ? dnet_emu_peek(page + offset) : 0);
+}
+
 /* The host has stored to a register. */
 void dnet_emu_kick(dnet_device_t *dev, uint32_t offset, bool system_page)
 {
     dnet_emu_device_t *d = (dnet_emu_device_t *) (void *) dev;
 
+    if (DNET_EMU_UNLIKELY(dnet_trace_on(DNET_TRACE_kick)))
+        trace_kick(dev, offset, system_page);
     if (DNET_EMU_LIKELY(!system_page && offset == DNET_UREG_COMMAND0_LOWER))
         dnet_emu_wc_request(d, dnet_emu_observe(dev->ureg_store + offset), false);
     else if (!system_page && offset == DNET_UREG_COMMAND1_LOWER)

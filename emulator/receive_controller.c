@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/trace.h"
 #include "emulator/nic.h"
 
 enum { /* RC_STATE (4.2) */
@@ -132,6 +133,7 @@ static bool flow_append(const dnet_emu_nic_t *nic, unsigned wid, dnet_flow_kind_
 DNET_EMU_COLD dnet_emu_result_t dnet_emu_rc_no_room(const dnet_emu_nic_t *nic, unsigned wid,
                                                     const dnet_emu_packet_t *packet, uint32_t bytes)
 {
+    DNET_TRACE(no_room, wid, packet->header[0], bytes);
     if (nic->flow_entries == 0 ||
         dnet_emu_ureg(nic, wid, DNET_UREG_FLOW_MODE) == DNET_FLOW_MODE_STALL)
         return DNET_EMU_STALLED;

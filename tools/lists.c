@@ -161,6 +161,15 @@ static void capture_word(FILE *out)
     }
 }
 
+static void trace_points(FILE *out)
+{
+    fprintf(out, "| Point | Room | Says |\n|---|---|---|\n");
+#define DNET_TRACE_POINT(name, room, shape, who, first, second, title) \
+    fprintf(out, "| `%s` | %s | %s |\n", #name, #room, title);
+#include "common/trace.def"
+#undef DNET_TRACE_POINT
+}
+
 /* ------------------------------------------------------------------ the dissector */
 
 static void print_lua_words(FILE *out)
@@ -209,6 +218,7 @@ static const struct {
     {"events", events},
     {"results", results},
     {"capture word", capture_word},
+    {"trace points", trace_points},
     {"dissector", dissector},
 };
 

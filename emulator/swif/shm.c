@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "common/log.h"
+#include "common/trace.h"
 #include "emulator/swif/swif.h"
 
 /* The first packet to a LID, or one that cannot go: map the NIC behind it. */
@@ -26,6 +27,7 @@ DNET_EMU_COLD static dnet_emu_nic_t *peer_attach(dnet_emu_nic_t *via, uint16_t d
     route = &via->route[clid];
     if (route->nic || route->at.id == 0 || route->failed || dnet_clid_to_lid(clid) != dlid)
         return NULL;
+    DNET_TRACE(attach, dlid, 0, 0);
     if (dnet_emu_attach(&route->at, &route->nic) != DNET_OK) {
         route->failed = true;
         route->nic = NULL;

@@ -8,4 +8,7 @@ libdnet_common_la_SOURCES = \
 	src/common/options.c \
 	src/common/options.def \
 	src/common/options.h \
-	src/common/status.c
+	src/common/status.c \
+	src/common/trace.c \
+	src/common/trace.def \
+	src/common/trace.h

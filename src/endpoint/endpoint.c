@@ -81,6 +81,23 @@ static dnet_status_t open_capture(dnet_ep_t *ep)
     return dnet_emu_capture_open(path, who, (uint32_t) ep->options.pcap_bytes, &ep->capture);
 }
 
+/* The trace ring: always there, so that points can be switched on later. */
+static dnet_status_t open_trace(dnet_ep_t *ep)
+{
+    const dnet_options_t *o = &ep->options;
+    char who[32], path[4096];
+    dnet_status_t status = DNET_OK;
+    snprintf(who, sizeof(who), "rank %u", ep->rank);
+    if (o->trace_file)
+        status = dnet_options_rank_path("DIMMNET_TRACE_FILE", o->trace_file, ep->rank, ep->size, path,
+                                        sizeof(path));
+    if (status == DNET_OK)
+        status = dnet_trace_open(o->trace, o->trace_file ? path : NULL, (uint32_t) o->trace_events,
+                                 who);
+    ep->tracing = status == DNET_OK;
+    return status;
+}
+
 /* Even ranks make the NIC that they share with the next rank. */
 static dnet_status_t make_nic(dnet_ep_t *ep)
 {
@@ -125,6 +142,8 @@ dnet_status_t dnet_ep_open(const dnet_ep_config_t *config, dnet_ep_t **ep_p)
     dnet_status_t status = dnet_options_load(&ep->options);
     if (status == DNET_OK)
         status = open_capture(ep);
+    if (status == DNET_OK)
+        status = open_trace(ep);
     if (status == DNET_OK) {
         apply_limits(ep);
         ep->peers = calloc(ep->size, sizeof(*ep->peers));
@@ -281,6 +300,8 @@ void dnet_ep_close(dnet_ep_t *ep)
         dnet_emu_detach(ep->emu);
     if (ep->capture)
         dnet_emu_capture_close(ep->capture);
+    if (ep->tracing)
+        dnet_trace_close();
     free_messages(ep);
     for (uint32_t base = 0; base < ep->ops_cap; base = base ? base * 2 : 256)
         free(ep->ops[base]); /* each growth is one block, and starts at the old size */

@@ -13,6 +13,7 @@
 
 #include "common/log.h"
 #include "common/options.h"
+#include "common/trace.h"
 #include "endpoint/endpoint.h"
 #include "nic/nic.h"
 #include "srq_flowctl/srq_flowctl.h"
@@ -221,6 +222,7 @@ struct dnet_ep {
     dnet_ep_counters_t counters;
     dnet_emu_nic_t *emu;
     dnet_emu_capture_t *capture; /* DIMMNET_PCAP; else NULL */
+    bool tracing; /* dnet_trace_close() is due */
     dnet_device_t *dev;
     uint64_t job;
     int32_t *pids;

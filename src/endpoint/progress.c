@@ -72,7 +72,9 @@ static dnet_status_t check_peers_at_times(dnet_ep_t *ep)
 static dnet_status_t sleep_once(dnet_ep_t *ep)
 {
     ep->counters.sleeps++;
+    DNET_TRACE(sleep, 0, 0, 0);
     ep->dev->ops->sleep(ep->dev, SLEEP_US, still_idle, ep);
+    DNET_TRACE(wake, 0, 0, 0);
     ep->looked_ns = dnet_clock_ns();
     return check_peers_at_times(ep);
 }

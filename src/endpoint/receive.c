@@ -56,6 +56,7 @@ static dnet_ep_message_t *message_new(dnet_ep_t *ep, size_t room)
             return NULL;
         }
     }
+    DNET_TRACE(unexpected, 0, 0, room);
     *m = (dnet_ep_message_t){.room = room};
     ep->counters.unexpected++;
     ep->unexpected_bytes += room;
@@ -84,6 +85,7 @@ void dnet_send_ack(dnet_ep_t *ep, uint32_t rank, uint32_t op)
 
 void dnet_count_received(dnet_ep_t *ep, size_t len)
 {
+    DNET_TRACE(received, 0, 0, len);
     ep->counters.received_messages++;
     ep->counters.received_bytes += len;
 }
@@ -316,6 +318,7 @@ bool dnet_receive_round(dnet_ep_t *ep)
     unsigned budget = 64;
     const dnet_lh_entry_t *entry;
     while (budget && (entry = dnet_nic_lh_next(&ep->nic))) {
+        DNET_TRACE(arrive, 0, entry->envelope, DNET_GET(entry->where, LH_SIZE));
         if (DNET_LIKELY(!(entry->envelope & DNET_EP_HEADED)))
             receive_whole(ep, entry, 0, NULL);
         else
@@ -357,6 +360,7 @@ static dnet_status_t deliver(dnet_ep_t *ep, dnet_ep_message_t *m, dnet_ep_reques
 dnet_status_t dnet_ep_recv(dnet_ep_t *ep, uint64_t envelope, uint64_t mask, void *buf, size_t len,
                            dnet_ep_request_t *req)
 {
+    DNET_TRACE(recv, 0, envelope, len);
     req->buf = buf;
     req->cap_bytes = len;
     dnet_match_item_t *item = dnet_match_take(&ep->match, envelope, mask);

@@ -106,6 +106,7 @@ static void answer(dnet_ep_t *ep, const dnet_landing_t *l)
         .length = l->rear ? dnet_split_at(l->len) : l->len,
     };
     dnet_ep_staging_t staging = {ep->chunk_bytes, ep->chunks};
+    DNET_TRACE(answer, l->rank, l->op, head.length);
     if (l->staged)
         head.id = (uint16_t) l->place;
     if (l->staged)
@@ -274,6 +275,7 @@ static bool take_counted(dnet_ep_t *ep)
 static void landed(dnet_ep_t *ep, const dnet_nic_receipt_t *receipt)
 {
     dnet_landing_t *l = NULL;
+    DNET_TRACE(landed, receipt->lid, receipt->address, receipt->bytes);
     if (DNET_GET(receipt->address, AP_FLAG)) {
         uint32_t slot = (uint32_t) DNET_GET(receipt->address, AP_SLOT);
         l = slot < DNET_APERTURES_MAX ? ep->landing_slot[slot] : NULL;
@@ -421,6 +423,7 @@ void dnet_rendezvous_answered(dnet_ep_t *ep, const dnet_ep_head_t *head,
                               const dnet_ep_staging_t *staging)
 {
     dnet_op_t *op = dnet_op_find(ep, head->op);
+    DNET_TRACE(answered, head->rank, head->op, head->length);
     bool staged = head->flags & DNET_ANSWER_STAGED;
     bool split = head->flags & DNET_ANSWER_SPLIT;
     if (!op || op->state != DNET_OP_ANSWER_WAIT || op->peer != head->rank ||

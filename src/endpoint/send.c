@@ -194,6 +194,7 @@ static void queue_append(dnet_queue_t *q, dnet_op_t *op)
 
 static void queue_stopped(dnet_ep_t *ep, dnet_queue_t *q)
 {
+    DNET_TRACE(stopped, q->peer, 0, 0);
     dnet_fc_sender_stop(&q->sender);
     ep->counters.stop++;
 }
@@ -247,6 +248,7 @@ void dnet_queue_resume(dnet_ep_t *ep, uint32_t peer)
     dnet_queue_t *q = ep->peers[peer].queue;
     if (!q || !dnet_fc_sender_resend(&q->sender))
         return;
+    DNET_TRACE(resumed, peer, 0, 0);
     ep->counters.resend++;
     queue_flush(ep, q);
 }
@@ -288,6 +290,7 @@ static DNET_COLD dnet_status_t send_slow(dnet_ep_t *ep, uint32_t peer, uint64_t 
         op->head.type = DNET_HEAD_REQUEST;
         op->head.arg = dnet_rendezvous_offer(ep, op);
         ep->counters.rendezvous++;
+        DNET_TRACE(request, peer, op->id, len);
     }
     return submit_for(ep, op, req);
 }
@@ -296,6 +299,7 @@ dnet_status_t dnet_ep_send(dnet_ep_t *ep, uint32_t peer, uint64_t envelope, cons
                            size_t len, bool sync, dnet_ep_request_t *req)
 {
     dnet_peer_t *p = &ep->peers[peer];
+    DNET_TRACE(send, peer, envelope, len);
     ep->counters.sent_messages++;
     ep->counters.sent_bytes += len;
     if (DNET_LIKELY(len <= DNET_NIC_BOTF_DATA_MAX && !p->queue && !sync)) {

@@ -12,4 +12,9 @@ check_PROGRAMS += tests/trace/test_dissector
 DNET_UNIT_TESTS += tests/trace/test_dissector
 tests_trace_test_dissector_SOURCES = tests/trace/test_dissector.c
 tests_trace_test_dissector_LDADD = libdnet_test_job.la libdnet_all.la
+
+check_PROGRAMS += tests/trace/test_trace
+DNET_UNIT_TESTS += tests/trace/test_trace
+tests_trace_test_trace_SOURCES = tests/trace/test_trace.c
+tests_trace_test_trace_LDADD = libdnet_test_job.la libdnet_all.la -lcmocka
 endif
