@@ -336,6 +336,7 @@ int main(void)
         cmocka_unit_test(test_capture_that_cannot_begin_ends_the_job),
         cmocka_unit_test(test_capture_that_cannot_grow_ends_whole_and_the_job_goes_on),
     };
+    setenv("DIMMNET_SPLIT_LIMIT", "8192", 1); /* the large message is split */
     received = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_non_null(mkdtemp(folder));
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
