@@ -3,6 +3,8 @@
  * Active messages.  A send has an object of its own, not a place in MPICH's request: a reply may
  * start another send on the same request before the endpoint has finished with the first.
  */
+/* Our inline functions are wanted here, not the wrappers that choose among several netmods. */
+#define NETMOD_DISABLE_INLINES
 #include "dimmnet_impl.h"
 #include "dimmnet_am.h"
 

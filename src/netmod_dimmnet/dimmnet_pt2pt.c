@@ -3,6 +3,8 @@
  * Completion of sends and receives, and types with gaps: these are packed into a contiguous buffer
  * to be sent, and received into one to be unpacked.
  */
+/* Our inline functions are wanted here, not the wrappers that choose among several netmods. */
+#define NETMOD_DISABLE_INLINES
 #include "dimmnet_impl.h"
 #include "dimmnet_send.h"
 
