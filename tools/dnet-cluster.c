@@ -11,11 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cluster/cluster.h"
+#include "cluster/fabric.h"
 #include "common/log.h"
 #include "subnet/json_out.h"
 
@@ -28,17 +30,22 @@ static const char *const profile_names[] = {
 };
 
 static const char usage_text[] =
-    "usage: dnet-cluster up [--nodes N] [--profile P] [--pgid N] [--cold] [--owner PID] [NAME]\n"
+    "usage: dnet-cluster up [OPTIONS] [NAME]\n"
     "       dnet-cluster down [NAME]\n"
     "       dnet-cluster status [--json] [NAME]\n"
+    "       dnet-cluster path [--name NAME] NODE NODE\n"
+    "       dnet-cluster cut [--name NAME] SWITCH[:PORT]\n"
     "Persistent clusters of emulated NICs; NAME is \"" DNET_CLUSTER_NAME_DEFAULT
     "\" unless given.\n"
-    "  --nodes N      NICs, 1 to 3071 (2)\n"
-    "  --profile P    prototype, extended or prototype-flow (prototype)\n"
-    "  --pgid N       process group of both WIDs of every node, 0 to 255 (1)\n"
-    "  --cold         leave the NICs as after power-on: no LID, no PGID, SO-DIMM not initialised\n"
-    "  --owner PID    end the cluster when this process ends\n"
-    "  --json         status as JSON\n";
+    "  --nodes N        NICs, 1 to 3071 (2)\n"
+    "  --topology SPEC  a network between them, as for dnet-subnet; its servers are the nodes\n"
+    "  --engine E       routing engine of that network (turnadd)\n"
+    "  --profile P      prototype, extended or prototype-flow (prototype)\n"
+    "  --pgid N         process group of both WIDs of every node, 0 to 255 (1)\n"
+    "  --cold           leave the NICs as after power-on: no LID, no PGID, SO-DIMM not "
+    "initialised\n"
+    "  --owner PID      end the cluster when this process ends\n"
+    "  --json           status as JSON\n";
 
 static int usage(int code)
 {
@@ -50,7 +57,8 @@ static int usage(int code)
 
 typedef struct {
     dnet_cluster_config_t config;
-    bool json;
+    const char *topology, *engine;
+    bool json, nodes_given;
 } options_t;
 
 static bool parse_number(const char *option, const char *text, unsigned long least,
@@ -89,6 +97,7 @@ static bool parse_option(int c, options_t *o)
     case 'n':
         good = parse_number("nodes", optarg, 1, DNET_NODES_MAX, &value);
         o->config.nodes = (uint32_t) value;
+        o->nodes_given = true;
         return good;
     case 'p': return parse_profile(optarg, &o->config.profile);
     case 'g':
@@ -101,17 +110,28 @@ static bool parse_option(int c, options_t *o)
         return good;
     case 'c': o->config.cold = true; return true;
     case 'j': o->json = true; return true;
+    case 't': o->topology = optarg; return true;
+    case 'e': o->engine = optarg; return true;
+    case 'N': o->config.name = optarg; return true;
     }
     return false; /* getopt has said why */
 }
 
-/* Options and at most one name behind the command.  The name stays NULL when none is given. */
-static bool parse(int argc, char **argv, const struct option *known, options_t *o)
+/* Options; optind is left at the first argument. */
+static bool parse_options(int argc, char **argv, const struct option *known, options_t *o)
 {
-    *o = (options_t){.config = {.nodes = 2, .pgid = 1}};
+    *o = (options_t){.config = {.nodes = 2, .pgid = 1, .fabric = -1}};
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;)
         if (!parse_option(c, o))
             return false;
+    return true;
+}
+
+/* Options and at most one name behind them.  The name stays NULL when none is given. */
+static bool parse(int argc, char **argv, const struct option *known, options_t *o)
+{
+    if (!parse_options(argc, argv, known, o))
+        return false;
     if (optind < argc)
         o->config.name = argv[optind++];
     if (optind == argc)
@@ -128,6 +148,117 @@ static dnet_status_t find(const char *name, dnet_cluster_t **cluster_p)
                 "dnet-cluster: no cluster %s of this user; make one with: dnet-cluster up %s\n",
                 name, name);
     return status;
+}
+
+/* ---- network ------------------------------------------------------------------------ */
+
+static void show_network(dnet_json_t *json, const dnet_fabric_t *f)
+{
+    const char *verdict = dnet_verdict_good(&f->verdict) ? "good" : "BAD";
+    if (!json) {
+        printf("  network %s: %d switches, %d links, engine %s, tables of sweep %u: %s\n",
+               f->topo->name, f->topo->n_switches, f->topo->n_links, f->engine, f->sweep, verdict);
+        for (uint32_t i = 0; i < f->cuts; i++)
+            printf("  cut %s\n", f->cut[i]);
+        return;
+    }
+    dnet_json_object(json, "network");
+    dnet_json_string(json, "topology", f->topo->name);
+    dnet_json_int(json, "switches", f->topo->n_switches);
+    dnet_json_int(json, "links", f->topo->n_links);
+    dnet_json_string(json, "engine", f->engine);
+    dnet_json_int(json, "sweep", f->sweep);
+    dnet_json_string(json, "verdict", verdict);
+    dnet_json_array(json, "cuts");
+    for (uint32_t i = 0; i < f->cuts; i++)
+        dnet_json_string(json, NULL, f->cut[i]);
+    dnet_json_end_array(json);
+    dnet_json_end_object(json);
+}
+
+/* The network of a cluster, locked as long as the descriptor is open. */
+static dnet_status_t lock_network(const dnet_cluster_t *c, int lock, int *fd_p, dnet_fabric_t **f_p)
+{
+    dnet_status_t status = dnet_fabric_open(c, fd_p);
+    if (status != DNET_OK)
+        return status;
+    flock(*fd_p, lock);
+    status = dnet_fabric_load(*fd_p, f_p);
+    if (status != DNET_OK)
+        close(*fd_p);
+    return status;
+}
+
+/* Arguments of path and cut: `want` words, a cluster by --name. */
+static int find_network(int argc, char **argv, int want, int lock, int *fd_p, dnet_fabric_t **f_p)
+{
+    static const struct option known[] = {{"name", required_argument, NULL, 'N'},
+                                          {NULL, 0, NULL, 0}};
+    options_t o;
+    dnet_cluster_t *cluster;
+    if (!parse_options(argc, argv, known, &o))
+        return EXIT_USAGE;
+    if (argc - optind != want) {
+        fprintf(stderr, "dnet-cluster %s: want %s\n", argv[0],
+                want == 2 ? "two nodes" : "SWITCH or SWITCH:PORT");
+        return EXIT_USAGE;
+    }
+    if (find(o.config.name ? o.config.name : DNET_CLUSTER_NAME_DEFAULT, &cluster) != DNET_OK)
+        return EXIT_FAILED;
+    dnet_status_t status = lock_network(cluster, lock, fd_p, f_p);
+    if (status == DNET_NOT_FOUND)
+        fprintf(stderr, "dnet-cluster %s: cluster %s has no network; make it with --topology\n",
+                argv[0], cluster->name);
+    dnet_cluster_close(cluster);
+    return status == DNET_OK ? EXIT_GOOD : EXIT_FAILED;
+}
+
+/* A node by its number or its server's name. */
+static int find_node(const dnet_topo_t *t, const char *text)
+{
+    char *end;
+    unsigned long number = strtoul(text, &end, 10);
+    int h =
+        *text >= '0' && *text <= '9' && !*end && number >= 1 && number <= (unsigned long) t->n_hosts
+            ? (int) number - 1
+            : dnet_topo_find_host(t, text);
+    if (h == DNET_TOPO_NONE)
+        fprintf(stderr, "dnet-cluster path: no node %s; there are 1 to %d\n", text, t->n_hosts);
+    return h;
+}
+
+static int run_path(int argc, char **argv)
+{
+    dnet_fabric_t *f;
+    int fd, code = find_network(argc, argv, 2, LOCK_SH, &fd, &f);
+    if (code != EXIT_GOOD)
+        return code;
+    int from = find_node(f->topo, argv[optind]);
+    int to = from == DNET_TOPO_NONE ? DNET_TOPO_NONE : find_node(f->topo, argv[optind + 1]);
+    code = EXIT_USAGE;
+    if (to != DNET_TOPO_NONE)
+        code = dnet_tables_explain(f->tables, from, to, stdout) ? EXIT_GOOD : EXIT_FAILED;
+    dnet_fabric_free(f);
+    close(fd);
+    return code;
+}
+
+static int run_cut(int argc, char **argv)
+{
+    dnet_fabric_t *f;
+    dnet_fdb_diff_t diff;
+    int fd, code = find_network(argc, argv, 1, LOCK_EX, &fd, &f);
+    if (code != EXIT_GOOD)
+        return code;
+    code = EXIT_FAILED;
+    if (dnet_fabric_cut(f, argv[optind], &diff) == DNET_OK && dnet_fabric_store(f, fd) == DNET_OK) {
+        show_network(NULL, f);
+        printf("  %ld table entries changed, in %ld blocks\n", diff.entries, diff.blocks);
+        code = EXIT_GOOD;
+    }
+    dnet_fabric_free(f);
+    close(fd);
+    return code;
 }
 
 /* ---- up ------------------------------------------------------------------------------ */
@@ -155,19 +286,11 @@ static int keep(const dnet_cluster_config_t *config, int ready)
     return dnet_cluster_keep(config, become_daemon, &ready) == DNET_OK ? EXIT_GOOD : EXIT_FAILED;
 }
 
-static int run_up(int argc, char **argv)
+/* Start the keeper and wait until it is ready, or has said why not. */
+static int start_keeper(const dnet_cluster_config_t *config)
 {
-    static const struct option known[] = {
-        {"nodes", required_argument, NULL, 'n'}, {"profile", required_argument, NULL, 'p'},
-        {"pgid", required_argument, NULL, 'g'},  {"cold", no_argument, NULL, 'c'},
-        {"owner", required_argument, NULL, 'o'}, {NULL, 0, NULL, 0},
-    };
-    options_t o;
     int ready[2];
-    if (!parse(argc, argv, known, &o))
-        return EXIT_USAGE;
-    if (!o.config.name)
-        o.config.name = DNET_CLUSTER_NAME_DEFAULT;
+    char byte;
     if (pipe2(ready, O_CLOEXEC) != 0) {
         fprintf(stderr, "dnet-cluster: cannot make a pipe: %m\n");
         return EXIT_FAILED;
@@ -175,19 +298,63 @@ static int run_up(int argc, char **argv)
     pid_t keeper = fork();
     if (keeper == 0) {
         close(ready[0]);
-        _exit(keep(&o.config, ready[1]));
+        _exit(keep(config, ready[1]));
     }
     close(ready[1]);
-    if (keeper < 0) {
+    if (keeper < 0)
         fprintf(stderr, "dnet-cluster: cannot start a keeper: %m\n");
+    bool good = keeper > 0 && read(ready[0], &byte, 1) == 1;
+    close(ready[0]);
+    if (good)
+        printf("cluster %s: %u nodes, profile %s, keeper %d\n", config->name, config->nodes,
+               profile_names[config->profile], (int) keeper);
+    return good ? EXIT_GOOD : EXIT_FAILED;
+}
+
+/* The nodes are the servers of a network, which goes to the keeper as a file. */
+static int up_network(options_t *o)
+{
+    dnet_fabric_t *f;
+    if (dnet_fabric_make(o->topology, o->engine ? o->engine : "turnadd", &f) != DNET_OK)
         return EXIT_FAILED;
+    uint16_t *lid = calloc((size_t) f->topo->n_hosts, sizeof(*lid));
+    for (int h = 0; lid && h < f->topo->n_hosts; h++)
+        lid[h] = f->topo->host[h].lid;
+    o->config.nodes = (uint32_t) f->topo->n_hosts;
+    o->config.lid = lid;
+    o->config.fabric = lid ? dnet_fabric_file() : -1;
+    int code = EXIT_FAILED;
+    if (o->config.fabric >= 0 && dnet_fabric_store(f, o->config.fabric) == DNET_OK)
+        code = start_keeper(&o->config);
+    if (code == EXIT_GOOD)
+        show_network(NULL, f);
+    if (o->config.fabric >= 0)
+        close(o->config.fabric);
+    free(lid);
+    dnet_fabric_free(f);
+    return code;
+}
+
+static int run_up(int argc, char **argv)
+{
+    static const struct option known[] = {
+        {"nodes", required_argument, NULL, 'n'},  {"topology", required_argument, NULL, 't'},
+        {"engine", required_argument, NULL, 'e'}, {"profile", required_argument, NULL, 'p'},
+        {"pgid", required_argument, NULL, 'g'},   {"cold", no_argument, NULL, 'c'},
+        {"owner", required_argument, NULL, 'o'},  {NULL, 0, NULL, 0},
+    };
+    options_t o;
+    if (!parse(argc, argv, known, &o))
+        return EXIT_USAGE;
+    if (!o.config.name)
+        o.config.name = DNET_CLUSTER_NAME_DEFAULT;
+    if ((o.topology && o.nodes_given) || (o.engine && !o.topology)) {
+        fprintf(stderr, "dnet-cluster up: %s\n",
+                o.topology ? "--topology says how many nodes there are; leave --nodes out"
+                           : "--engine needs --topology");
+        return EXIT_USAGE;
     }
-    char byte;
-    if (read(ready[0], &byte, 1) != 1)
-        return EXIT_FAILED; /* the keeper has said why */
-    printf("cluster %s: %u nodes, profile %s, keeper %d\n", o.config.name, o.config.nodes,
-           profile_names[o.config.profile], (int) keeper);
-    return EXIT_GOOD;
+    return o.topology ? up_network(&o) : start_keeper(&o.config);
 }
 
 /* ---- down ---------------------------------------------------------------------------- */
@@ -293,6 +460,8 @@ static void show_heading(const dnet_cluster_t *c, dnet_json_t *json)
 static void show_cluster(void *arg, const dnet_cluster_t *c)
 {
     status_t *s = arg;
+    dnet_fabric_t *fabric;
+    int fd;
     show_heading(c, s->json);
     for (uint32_t i = 0; i < c->nodes; i++) {
         view_t v;
@@ -301,10 +470,19 @@ static void show_cluster(void *arg, const dnet_cluster_t *c)
         else
             s->failed = true;
     }
-    if (s->json) {
+    if (s->json)
         dnet_json_end_array(s->json);
-        dnet_json_end_object(s->json);
+    dnet_status_t status = lock_network(c, LOCK_SH, &fd, &fabric);
+    if (status == DNET_OK) {
+        show_network(s->json, fabric);
+        s->failed |= !dnet_verdict_good(&fabric->verdict);
+        dnet_fabric_free(fabric);
+        close(fd);
+    } else if (status != DNET_NOT_FOUND) {
+        s->failed = true;
     }
+    if (s->json)
+        dnet_json_end_object(s->json);
     s->shown++;
 }
 
@@ -343,7 +521,11 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         int (*run)(int argc, char **argv);
-    } commands[] = {{"up", run_up}, {"down", run_down}, {"status", run_status}};
+    } commands[] = {{"up", run_up},
+                    {"down", run_down},
+                    {"status", run_status},
+                    {"path", run_path},
+                    {"cut", run_cut}};
     dnet_log_init();
     dnet_log_identity("dnet-cluster");
     if (argc > 1 && strcmp(argv[1], "--help") == 0)
@@ -354,6 +536,7 @@ int main(int argc, char **argv)
         if (strcmp(argv[1], commands[i].name) == 0)
             return commands[i].run(argc - 1, argv + 1);
     if (argc > 1)
-        fprintf(stderr, "dnet-cluster: no command %s; there are up, down and status\n", argv[1]);
+        fprintf(stderr, "dnet-cluster: no command %s; there are up, down, status, path and cut\n",
+                argv[1]);
     return usage(EXIT_USAGE);
 }

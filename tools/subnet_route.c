@@ -256,29 +256,6 @@ int subnet_route(int argc, char **argv)
     return st ? subnet_exit(st) : good ? SUBNET_EXIT_GOOD : SUBNET_EXIT_BAD;
 }
 
-static int explain(const dnet_topo_t *t, const dnet_routing_t *r, int src, int dst)
-{
-    int s = t->host[src].sw, hops = 0;
-    printf("%s -> %s port %d\n", t->host[src].name, t->sw[s].name, t->host[src].port);
-    for (int c, port; hops <= t->n_switches; hops++) {
-        port = dnet_tables_row(r->tables, s)[dst];
-        dnet_port_kind_t kind = dnet_topo_port(t, s, port, &c);
-        if (kind == DNET_PORT_HOST && c == dst) {
-            printf("%s port %d -> %s: %d link%s between switches\n", t->sw[s].name, port,
-                   t->host[dst].name, hops, hops == 1 ? "" : "s");
-            return SUBNET_EXIT_GOOD;
-        }
-        if (kind != DNET_PORT_CHANNEL)
-            break;
-        int next = dnet_topo_head(t, c), up = t->sw[next].level - t->sw[s].level;
-        printf("%s port %d -> %s port %d  (%s)\n", t->sw[s].name, port, t->sw[next].name,
-               dnet_topo_out_port(t, c ^ 1), up > 0 ? "up" : up < 0 ? "down" : "across");
-        s = next;
-    }
-    printf("no route at %s\n", t->sw[s].name);
-    return SUBNET_EXIT_BAD;
-}
-
 int subnet_path(int argc, char **argv)
 {
     subnet_options_t o = {.engine = "turnadd", .quiet = true};
@@ -307,7 +284,9 @@ int subnet_path(int argc, char **argv)
         opt.no_tables = false;
         st = dnet_route(t, engine, &opt, NULL, &r);
     }
-    rc = st ? subnet_exit(st) : explain(t, &r, src, dst);
+    rc = st                                            ? subnet_exit(st)
+         : dnet_tables_explain(r.tables, src, dst, stdout) ? SUBNET_EXIT_GOOD
+                                                           : SUBNET_EXIT_BAD;
     dnet_routing_free(&r);
     dnet_traffic_free(&tr);
     dnet_topo_free(t);

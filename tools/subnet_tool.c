@@ -186,27 +186,6 @@ int subnet_exit(dnet_status_t st)
     }
 }
 
-/* "switch:NAME" or "switch:PORT" of a link: "leaf0001:3". */
-static dnet_status_t apply_cut(dnet_topo_t *t, const char *what)
-{
-    char name[128];
-    int port, c;
-    const char *colon = strrchr(what, ':');
-    int s = dnet_topo_find_switch(t, what);
-    if (s != DNET_TOPO_NONE)
-        return dnet_topo_set_switch(t, s, true);
-    if (colon && (size_t) (colon - what) < sizeof(name)) {
-        memcpy(name, what, (size_t) (colon - what));
-        name[colon - what] = '\0';
-        port = atoi(colon + 1);
-        s = dnet_topo_find_switch(t, name);
-        if (s != DNET_TOPO_NONE && dnet_topo_port(t, s, port, &c) == DNET_PORT_CHANNEL)
-            return dnet_topo_set_link(t, c >> 1, true);
-    }
-    dnet_error("--cut %s: neither a switch nor SWITCH:PORT of a link in %s", what, t->name);
-    return DNET_ERR_ARGUMENT;
-}
-
 dnet_status_t subnet_load(const subnet_options_t *o, dnet_topo_t **out)
 {
     dnet_topo_t *t;
@@ -220,7 +199,7 @@ dnet_status_t subnet_load(const subnet_options_t *o, dnet_topo_t **out)
     if (o->hints)
         st = dnet_topo_read_hints(t, o->hints);
     for (int i = 0; i < o->cuts && !st; i++)
-        st = apply_cut(t, o->cut[i]);
+        st = dnet_topo_cut(t, o->cut[i]);
     if (st)
         dnet_topo_free(t);
     else

@@ -108,6 +108,7 @@ static dnet_status_t read_roster(const char *path, dnet_cluster_t *c, off_t byte
     c->nodes = h.nodes;
     c->profile = (dnet_profile_t) h.profile;
     c->since = h.since;
+    c->fabric = h.fabric;
     c->node = calloc(h.nodes, sizeof(*c->node));
     if (!c->node) {
         dnet_error("no memory for a cluster of %u nodes", h.nodes);

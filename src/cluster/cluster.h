@@ -25,14 +25,17 @@ typedef struct {
     dnet_profile_t profile;
     int64_t since;            /* seconds since 1970 */
     dnet_emu_locator_t *node; /* [nodes], node 1 first */
+    int32_t fabric;           /* the keeper's descriptor of the network (fabric.h); -1: none */
     int fd;                   /* of the roster */
 } dnet_cluster_t;
 
 typedef struct {
     const char *name;
-    uint32_t nodes; /* 1..DNET_NODES_MAX; node n gets the n-th LID that has a CLID */
+    uint32_t nodes; /* 1..DNET_NODES_MAX */
     dnet_profile_t profile;
-    uint8_t pgid;  /* of both WIDs of every node */
+    const uint16_t *lid; /* [nodes]; NULL: node n gets the n-th LID that has a CLID */
+    int fabric;          /* file of the network (fabric.h), which stays the caller's; -1: none */
+    uint8_t pgid;        /* of both WIDs of every node */
     bool cold;     /* leave the NICs as after power-on: no LID, no PGID, SO-DIMM not initialised */
     int32_t owner; /* the cluster ends with this process; 0: with dnet_cluster_stop() */
 } dnet_cluster_config_t;

@@ -74,6 +74,11 @@ static dnet_status_t bring_up(dnet_emu_nic_t *nic, uint8_t pgid)
     return status;
 }
 
+static uint16_t lid_of(const dnet_cluster_config_t *config, uint32_t i)
+{
+    return config->lid ? config->lid[i] : dnet_node_to_lid((uint16_t) (i + 1));
+}
+
 static dnet_status_t make_nics(keeper_t *k)
 {
     dnet_status_t status = allow_descriptors(k->config->nodes);
@@ -83,8 +88,7 @@ static dnet_status_t make_nics(keeper_t *k)
         return DNET_ERR_NO_MEMORY;
     }
     for (uint32_t i = 0; status == DNET_OK && i < k->config->nodes; i++) {
-        dnet_emu_config_t config = {.profile = k->config->profile,
-                                    .lid = dnet_node_to_lid((uint16_t) (i + 1))};
+        dnet_emu_config_t config = {.profile = k->config->profile, .lid = lid_of(k->config, i)};
         status = dnet_emu_create(&config, &k->nic[i]);
         if (status == DNET_OK && !k->config->cold)
             status = bring_up(k->nic[i], k->config->pgid);
@@ -101,6 +105,7 @@ static bool write_roster(const keeper_t *k)
         .profile = (uint32_t) k->config->profile,
         .keeper = getpid(),
         .since = (int64_t) time(NULL),
+        .fabric = k->config->fabric,
     };
     bool good = write(k->roster, &h, sizeof(h)) == (ssize_t) sizeof(h);
     for (uint32_t i = 0; good && i < h.nodes; i++) {

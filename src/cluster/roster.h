@@ -25,8 +25,10 @@ typedef struct {
     uint32_t profile; /* +0x10 dnet_profile_t */
     int32_t keeper;   /* +0x14 pid */
     int64_t since;    /* +0x18 seconds since 1970 */
+    int32_t fabric;   /* +0x20 the keeper's descriptor of the network; -1: none */
+    uint32_t reserved;
 } dnet_roster_header_t;
-_Static_assert(sizeof(dnet_roster_header_t) == 32, "roster header size");
+_Static_assert(sizeof(dnet_roster_header_t) == 40, "roster header size");
 _Static_assert(offsetof(dnet_roster_header_t, since) == 0x18, "roster header layout");
 
 typedef struct {

@@ -30,6 +30,9 @@ static inline uint16_t *dnet_tables_row(const dnet_tables_t *tables, int s)
 dnet_status_t dnet_tables_new(const dnet_topo_t *t, dnet_tables_t **out);
 void dnet_tables_free(dnet_tables_t *tables);
 
+/** Print the way between two servers, switch by switch.  @return false: the tables do not lead there */
+bool dnet_tables_explain(const dnet_tables_t *tables, int src, int dst, FILE *out);
+
 typedef enum { DNET_SEED_AUTO, DNET_SEED_OFF, DNET_SEED_ON } dnet_seed_tree_t;
 typedef enum { DNET_TIES_AUTO, DNET_TIES_ROUNDS, DNET_TIES_PLAIN, DNET_TIES_RANDOM } dnet_ties_t;
 

@@ -395,3 +395,27 @@ dnet_status_t dnet_tables_from_turns(const dnet_topo_t *t, const dnet_route_opti
     r->tables = tables;
     return DNET_OK;
 }
+
+bool dnet_tables_explain(const dnet_tables_t *tables, int src, int dst, FILE *out)
+{
+    const dnet_topo_t *t = tables->topo;
+    int s = t->host[src].sw, hops = 0;
+    fprintf(out, "%s -> %s port %d\n", t->host[src].name, t->sw[s].name, t->host[src].port);
+    for (int c, port; hops <= t->n_switches; hops++) {
+        port = dnet_tables_row(tables, s)[dst];
+        dnet_port_kind_t kind = dnet_topo_port(t, s, port, &c);
+        if (kind == DNET_PORT_HOST && c == dst) {
+            fprintf(out, "%s port %d -> %s: %d link%s between switches\n", t->sw[s].name, port,
+                   t->host[dst].name, hops, hops == 1 ? "" : "s");
+            return true;
+        }
+        if (kind != DNET_PORT_CHANNEL)
+            break;
+        int next = dnet_topo_head(t, c), up = t->sw[next].level - t->sw[s].level;
+        fprintf(out, "%s port %d -> %s port %d  (%s)\n", t->sw[s].name, port, t->sw[next].name,
+               dnet_topo_out_port(t, c ^ 1), up > 0 ? "up" : up < 0 ? "down" : "across");
+        s = next;
+    }
+    fprintf(out, "no route at %s\n", t->sw[s].name);
+    return false;
+}

@@ -408,3 +408,23 @@ int dnet_topo_find_host(const dnet_topo_t *t, const char *name)
             return h;
     return DNET_TOPO_NONE;
 }
+
+dnet_status_t dnet_topo_cut(dnet_topo_t *t, const char *what)
+{
+    char name[128];
+    int port, c;
+    const char *colon = strrchr(what, ':');
+    int s = dnet_topo_find_switch(t, what);
+    if (s != DNET_TOPO_NONE)
+        return dnet_topo_set_switch(t, s, true);
+    if (colon && (size_t) (colon - what) < sizeof(name)) {
+        memcpy(name, what, (size_t) (colon - what));
+        name[colon - what] = '\0';
+        port = atoi(colon + 1);
+        s = dnet_topo_find_switch(t, name);
+        if (s != DNET_TOPO_NONE && dnet_topo_port(t, s, port, &c) == DNET_PORT_CHANNEL)
+            return dnet_topo_set_link(t, c >> 1, true);
+    }
+    dnet_error("cut %s: neither a switch nor SWITCH:PORT of a link in %s", what, t->name);
+    return DNET_ERR_ARGUMENT;
+}

@@ -156,6 +156,9 @@ dnet_status_t dnet_topo_finish(dnet_topo_t *t);
 dnet_status_t dnet_topo_set_link(dnet_topo_t *t, int link, bool down);
 dnet_status_t dnet_topo_set_switch(dnet_topo_t *t, int s, bool down);
 
+/** Take a switch ("NAME") or a link ("SWITCH:PORT") out of service; ERR_ARGUMENT, logged: none such. */
+dnet_status_t dnet_topo_cut(dnet_topo_t *t, const char *what);
+
 /** True if all switches in service that have servers can reach each other. */
 bool dnet_topo_connected(const dnet_topo_t *t);
 

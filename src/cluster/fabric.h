@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The network of a cluster: switches and links between its nodes, their forwarding tables, and what
+ * has been cut.  It is a memfd file of the keeper, so it ends with the cluster; whoever changes it
+ * locks it.
+ *
+ * Nodes are the topology's servers in its order.  Server LIDs are numbers from 1 that survive the
+ * round trip through a compressed LID (data sheet section 2).
+ */
+#ifndef DNET_CLUSTER_FABRIC_H
+#define DNET_CLUSTER_FABRIC_H
+
+#include "cluster/cluster.h"
+#include "subnet/lid.h"
+#include "subnet/verify.h"
+
+#define DNET_FABRIC_CUTS 64
+#define DNET_FABRIC_TEXT 64 /* bytes of an engine's or a cut's name */
+
+typedef struct {
+    char *text; /* the topology without cuts, as ibsim text */
+    size_t text_bytes;
+    dnet_topo_t *topo; /* with the cuts out of service */
+    dnet_tables_t *tables;
+    dnet_verdict_t verdict; /* of the tables, by the independent verifier */
+    char engine[DNET_FABRIC_TEXT];
+    char cut[DNET_FABRIC_CUTS][DNET_FABRIC_TEXT];
+    uint32_t cuts;
+    uint32_t sweep; /* counts the tables made, from 1 */
+} dnet_fabric_t;
+
+/**
+ * Read a topology, give its servers LIDs, route and verify it.
+ *
+ * @param topology  as dnet_topo_make() takes it
+ * @param engine    name of a routing engine that needs one virtual lane
+ * @return DNET_OK; DNET_ERR_LIMIT (more servers than a cluster has nodes, more lanes than one,
+ * tables that the verifier rejects); DNET_ERR_ARGUMENT, DNET_ERR_FORMAT (engine, topology); each
+ * logged
+ */
+dnet_status_t dnet_fabric_make(const char *topology, const char *engine, dnet_fabric_t **fabric_p);
+
+/**
+ * Take a link ("SWITCH:PORT") or a switch out of service, route again and verify.
+ *
+ * @param diff  set on success: table entries and blocks that have changed
+ * @return DNET_OK; DNET_ERR_ARGUMENT (no such link); DNET_ERR_LIMIT (it would separate servers, or
+ *         DNET_FABRIC_CUTS are reached); each logged, the fabric unchanged in its file
+ */
+dnet_status_t dnet_fabric_cut(dnet_fabric_t *fabric, const char *what, dnet_fdb_diff_t *diff);
+
+/** An empty file for a fabric; its descriptor, or -1 (logged). */
+int dnet_fabric_file(void);
+
+/** Open the file of a cluster's fabric.  @return DNET_NOT_FOUND if the cluster has none */
+dnet_status_t dnet_fabric_open(const dnet_cluster_t *cluster, int *fd_p);
+
+/** Write and read.  The caller holds the lock (flock) on fd when others may be there. */
+dnet_status_t dnet_fabric_store(const dnet_fabric_t *fabric, int fd);
+dnet_status_t dnet_fabric_load(int fd, dnet_fabric_t **fabric_p);
+
+void dnet_fabric_free(dnet_fabric_t *fabric);
+
+#endif

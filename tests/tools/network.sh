@@ -1,0 +1,78 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# A cluster with a network: LIDs, routes, cuts, the routes after them; all ends with the keeper.
+. "$DNET_SRC/tests/tools/lib.sh"
+expect 2 dnet-cluster up --topology ring:5:1 --nodes 5 "$cluster"
+says 'leave --nodes out'
+expect 2 dnet-cluster up --engine turnadd "$cluster"
+says 'needs --topology'
+expect 1 dnet-cluster up --topology ring:5:1 --engine none "$cluster"
+expect 1 dnet-cluster up --topology nowhere:5 "$cluster"
+expect 1 dnet-cluster up --topology ring:5:1 --engine minhop "$cluster"
+says 'not a network to use'
+expect 1 dnet-cluster status "$cluster"
+
+# From a file; a ring, so that each cut shows: turn addition keeps its tables free of cycles.
+expect 0 dnet-subnet gen --topology ring:5:1 --output ring.net
+expect 0 dnet-cluster up --topology file:ring.net "$cluster"
+shows "cluster $cluster: 5 nodes"
+shows 'engine turnadd, tables of sweep 1: good'
+expect 0 dnet-cluster path --name "$cluster" 1 2
+shows 'H00001 -> S00001 port'
+shows ': 1 link between switches'
+expect 0 dsh --cluster "$cluster" -c nodes
+[ "$(grep -c '  0x000[1-5]  0x00[1-5]' out)" = 5 ] || fail "five nodes, LIDs 1 to 5"
+
+# A cut: the way around, with other tables, that the verifier accepts.
+expect 0 dnet-subnet path --topology file:ring.net H00001 H00002
+port=$(sed -n 's/^S00001 port \([0-9]*\) -> S00002 .*/\1/p' out)
+expect 0 dnet-cluster cut --name "$cluster" "S00001:$port"
+shows 'tables of sweep 2: good'
+shows '[1-9][0-9]* table entries changed, in [1-9]'
+expect 0 dnet-cluster path --name "$cluster" 1 2
+shows ': 4 links between switches'
+expect 0 dnet-cluster status --json "$cluster"
+python3 - "S00001:$port" <<'P' || fail "JSON"
+import json, sys
+n = json.load(open("out"))["clusters"][0]["network"]
+assert n["verdict"] == "good" and n["sweep"] == 2 and n["cuts"] == [sys.argv[1]] and n["switches"] == 5, n
+P
+expect 0 dsh --cluster "$cluster" -c 'rllcm_write 2 0 1' # the nodes still reach each other
+
+# What would cut off a server, or is no link, changes nothing.
+expect 1 dnet-cluster cut --name "$cluster" "S00001:$port"
+says 'neither a switch nor'
+expect 0 dnet-cluster path --name "$cluster" 3 4
+other=$(sed -n 's/^S00003 port \([0-9]*\) -> S00004 .*/\1/p' out)
+expect 1 dnet-cluster cut --name "$cluster" "S00003:$other"
+says 'would separate servers'
+expect 1 dnet-cluster cut --name "$cluster" S00003
+says 'would separate servers'
+expect 1 dnet-cluster cut --name "$cluster" nonsense
+expect 2 dnet-cluster cut --name "$cluster"
+expect 2 dnet-cluster path --name "$cluster" 1
+expect 2 dnet-cluster path --name "$cluster" 1 6
+says 'no node 6; there are 1 to 5'
+expect 0 dnet-cluster status "$cluster"
+shows 'tables of sweep 2: good'
+kill -KILL "$(keeper "$cluster")"
+until_true gone "$cluster"
+! ls -l /proc/[0-9]*/fd 2>/dev/null | grep -q 'memfd:dimmnet-fabric' || fail "the network is left behind"
+
+# A cluster without one.
+expect 0 dnet-cluster up "$cluster"
+expect 1 dnet-cluster cut --name "$cluster" S00001:1
+says 'has no network'
+expect 1 dnet-cluster path --name "$cluster" 1 2
+says 'has no network'
+expect 0 dnet-cluster down "$cluster"
+
+# Two joined trees: every cut of the joining links but the last is rerouted.
+expect 0 dnet-cluster up --topology two-fat-trees:16:middle "$cluster"
+shows '32 nodes'
+expect 0 dnet-cluster path --name "$cluster" 1 32
+joint=$(sed -n 's/^\(a-[a-z0-9]*\) port \([0-9]*\) -> b-.*/\1:\2/p' out)
+expect 0 dnet-cluster cut --name "$cluster" "$joint"
+expect 0 dnet-cluster path --name "$cluster" 1 32
+[ "$(sed -n 's/^\(a-[a-z0-9]*\) port \([0-9]*\) -> b-.*/\1:\2/p' out)" != "$joint" ] || fail "the way leads over a link that is cut"
