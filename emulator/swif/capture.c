@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Switch interface that writes what passes it to a file (docs/tracing.md section 1): pcapng, link type
- * USER0, a 64-bit word of what is known beside the packet (CAP fields of format.def), then the packet.
+ * Switch interface that writes what passes it to a file (docs/tracing.md section 1): pcapng, link
+ * type USER0, a 64-bit word of what is known beside the packet (CAP fields of format.def), then the
+ * packet.
  *
  * It stands in the place of the ordinary one, so a NIC without a capture pays nothing.  A packet is
  * written by the process in whose context it is sent, once, and before the call returns: what a

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Trace points: on from the start or switched by dnet-trace while the process runs, kept in memory or in a
- * file that outlives it, shown in the order of time.
+ * Trace points: on from the start or switched by dnet-trace while the process runs, kept in memory
+ * or in a file that outlives it, shown in the order of time.
  */
 #include <setjmp.h>
 #include <stdarg.h>
