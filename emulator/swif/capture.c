@@ -46,7 +46,7 @@ struct dnet_emu_capture {
     char path[];
 };
 
-/* ---- blocks ----------------------------------------------------------------------------------- */
+/* ---- blocks ------------------------------------------------------------------------------ */
 
 static void put(dnet_emu_capture_t *c, const void *from, size_t bytes)
 {
@@ -109,7 +109,7 @@ static void put_file_header(dnet_emu_capture_t *c, const char *who)
     end_block(c, start);
 }
 
-/* ---- the file ----------------------------------------------------------------------------------- */
+/* ---- the file ---------------------------------------------------------------------------- */
 
 /* Write what has been put together.  A file that cannot take it keeps whole blocks only. */
 static bool flush(dnet_emu_capture_t *c)
@@ -189,7 +189,7 @@ void dnet_emu_capture_set(dnet_emu_nic_t *nic, dnet_emu_capture_t *capture)
     nic->swif = capture ? &dnet_emu_swif_capture : &dnet_emu_swif_shm;
 }
 
-/* ---- packets ------------------------------------------------------------------------------------- */
+/* ---- packets ----------------------------------------------------------------------------- */
 
 /* [nic 7.4] Header of the packet that begins `from` bytes into a burst, and has `bytes` of its data. */
 static void header_of(const dnet_emu_nic_t *nic, const dnet_emu_packet_t *p, uint32_t from,
