@@ -36,6 +36,8 @@ static const point_t points[] = {
 /* A ring of a process or a file, mapped. */
 typedef struct {
     int fd;
+    dev_t device; /* with `inode`: which file it is */
+    ino_t inode;
     dnet_trace_header_t *header;
     uint32_t capacity;
     char who[33];
@@ -65,6 +67,8 @@ static const char *ring_map(ring_t *r, bool write)
     if (at == MAP_FAILED)
         return strerror(errno);
     r->header = at;
+    r->device = st.st_dev;
+    r->inode = st.st_ino;
     r->capacity = r->header->capacity;
     if (r->header->magic != DNET_TRACE_MAGIC)
         return "not a trace";
@@ -72,6 +76,15 @@ static const char *ring_map(ring_t *r, bool write)
         return "made by another version of dimmnet; use its dnet-trace";
     uint64_t bytes = DNET_TRACE_HEADER_BYTES + r->capacity * sizeof(dnet_trace_event_t);
     return (uint64_t) st.st_size < bytes || r->capacity == 0 ? "cut off" : NULL;
+}
+
+/* Is the ring among those we have?  Who looks at a process's ring, as this one does, has it open, too. */
+static bool ring_known(const ring_t *r)
+{
+    for (unsigned i = 0; i < ring_count; i++)
+        if (rings[i].device == r->device && rings[i].inode == r->inode)
+            return true;
+    return false;
 }
 
 /* Opens and keeps a ring; one that is none gets a line. */
@@ -84,6 +97,11 @@ static bool ring_add(const char *path, bool write)
         if (r.fd >= 0)
             close(r.fd);
         return false;
+    }
+    if (ring_known(&r)) {
+        munmap(r.header, DNET_TRACE_HEADER_BYTES + r.capacity * sizeof(dnet_trace_event_t));
+        close(r.fd);
+        return true;
     }
     memcpy(r.who, r.header->who, sizeof(r.header->who));
     rings = realloc(rings, (ring_count + 1) * sizeof(*rings));
