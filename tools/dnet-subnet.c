@@ -34,7 +34,8 @@ static void usage(FILE *out)
     fprintf(out, "  file:PATH  ibsim net file or ibnetdiscover output\n\nEngines (--engine):\n");
     for (int i = 0; dnet_engine_at(i); i++)
         fprintf(out, "  %-10s %s\n", dnet_engine_at(i)->name, dnet_engine_at(i)->summary);
-    fprintf(out, "\nExit status: 0 good, 1 bad verdict, 2 wrong command line or input, 3 system.\n");
+    fprintf(out,
+            "\nExit status: 0 good, 1 bad verdict, 2 wrong command line or input, 3 system.\n");
 }
 
 int main(int argc, char **argv)

@@ -18,8 +18,10 @@
 extern char **environ;
 
 static const char *const states[] = {"clean", "watch", "sick"};
-static const char *const decisions[] = {"keep", "isolate", "keep: nothing else connects the two ends",
-                                        "keep: a quarter of the uplinks is gone; --confirm to go on"};
+static const char *const decisions[] = {
+    "keep", "isolate", "keep: nothing else connects the two ends",
+    "keep: a quarter of the uplinks is gone; --confirm to go on",
+};
 
 /* The switch-side port of a link, disabled through infiniband-diags. */
 static dnet_status_t disable(const dnet_topo_t *t, int link)
@@ -40,7 +42,8 @@ static dnet_status_t disable(const dnet_topo_t *t, int link)
         ;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return DNET_OK;
-    dnet_error("health: ibportstate -G %s %s disable failed; the link stays in service", guid, port);
+    dnet_error("health: ibportstate -G %s %s disable failed; the link stays in service", guid,
+               port);
     return DNET_ERR_SYSTEM;
 }
 

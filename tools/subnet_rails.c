@@ -96,8 +96,8 @@ static dnet_status_t one_setting(const subnet_options_t *o, const rails_setting_
         st = rails_sample(&rs, n, o->trials, o->seed, DNET_STRIPE_SPLIT, &halves);
         split = halves.mean;
         printf("  %5d nodes: worst pair %.2f GB/s mean, %.2f best, %.2f lowest; split %.2f; "
-               "alltoall %.2f (%.2f loose)\n", n, sample.mean, sample.best, sample.lowest, split, all,
-               loose);
+               "alltoall %.2f (%.2f loose)\n", n, sample.mean, sample.best, sample.lowest, split,
+               all, loose);
         dnet_json_object(j, NULL);
         dnet_json_int(j, "nodes", n);
         dnet_json_number(j, "worst_mean", sample.mean);

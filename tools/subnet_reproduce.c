@@ -29,7 +29,8 @@ static void row(book_t *b, const char *id, const char *what, double ours, const 
     bool holds = ours >= low && ours <= high;
     b->rows++;
     b->kept += holds;
-    printf("%-7s %-58s %12.6g  paper %-14s %s\n", id, what, ours, paper, holds ? "holds" : "DIFFERS");
+    printf("%-7s %-58s %12.6g  paper %-14s %s\n", id, what, ours, paper,
+           holds ? "holds" : "DIFFERS");
     dnet_json_object(&b->j, NULL);
     dnet_json_string(&b->j, "id", id);
     dnet_json_string(&b->j, "what", what);
@@ -101,7 +102,7 @@ static double connecting_share(const dnet_turns_t *turns)
     return pairs ? (double) prohibited / (double) pairs : 0;
 }
 
-/* 1/M of one walk per bundle of server pairs; bundles 0 = an even spread over all shortest walks. */
+/* 1/M of one walk per bundle of server pairs; bundles 0 = evenly spread over all shortest walks. */
 static dnet_status_t throughput(const dnet_turns_t *turns, dnet_traffic_kind_t kind, int bundles,
                                 double *out)
 {
@@ -179,10 +180,10 @@ static void random_networks(book_t *b)
         return;
     row(b, "TA-01", "random, 100 switches: turn addition / Up-Down",
         mean[10][TURNADD] / mean[10][UPDN], "2.05, 2.08", 1.7, 3.1);
-    row(b, "TA-02", "random, 10 switches: turn addition / Up-Down", mean[1][TURNADD] / mean[1][UPDN],
-        "below 1.05", 0.95, 1.05);
-    row(b, "TA-02", "random, 20 switches: turn addition / Up-Down", mean[2][TURNADD] / mean[2][UPDN],
-        "above 1", 1.05, 9);
+    row(b, "TA-02", "random, 10 switches: turn addition / Up-Down",
+        mean[1][TURNADD] / mean[1][UPDN], "below 1.05", 0.95, 1.05);
+    row(b, "TA-02", "random, 20 switches: turn addition / Up-Down",
+        mean[2][TURNADD] / mean[2][UPDN], "above 1", 1.05, 9);
     row(b, "TA-03", "random: turn addition / TP, farthest from 1", worst_tp, "about 1", 0.9, 1.1);
     shown(b, "TA-04", "random, 100 switches: throughput of turn addition", mean[10][TURNADD],
           "(picture)");
@@ -235,8 +236,8 @@ static void scale(book_t *b)
         double percent, tolerance;
     } table2[] = {{16, 10, 6.25, 0}, {128, 10, 15.23, 1.5}, {1024, 4, 19.78, 0.005},
                   {8192, 1, 23.43, 0.005}};
-    FILE *f = data_file(b, "scale.dat", "servers/tree turnadd-in turnadd-between updn-in updn-between "
-                        "tp-in tp-between prohibited% turnadd-seconds");
+    FILE *f = data_file(b, "scale.dat", "servers/tree turnadd-in turnadd-between updn-in "
+                        "updn-between tp-in tp-between prohibited% turnadd-seconds");
     for (int i = 0; i < 4 && table2[i].n <= b->o->nodes && !b->st; i++) {
         pair_result_t r[TURN_ENGINES];
         char spec[48], what[64], paper[16];
@@ -245,7 +246,8 @@ static void scale(book_t *b)
             b->st = pair_run(spec, 1, turn_engines[e], table2[i].bundles, &r[e]);
         if (b->st)
             break;
-        snprintf(what, sizeof(what), "prohibited at connecting links, %d per tree, %%", table2[i].n);
+        snprintf(what, sizeof(what), "prohibited at connecting links, %d per tree, %%",
+                 table2[i].n);
         snprintf(paper, sizeof(paper), "%.2f", table2[i].percent);
         double share = 100 * r[TURNADD].connecting_prohibited;
         row(b, i == 0 ? "TA-14" : i == 1 ? "TA-15" : i == 2 ? "TA-16" : "TA-17", what, share, paper,
@@ -311,41 +313,47 @@ static void addresses(book_t *b)
     exact(b, "LID-02", "blocks per leaf, 648 nodes", ceil(648 / 64.0), 11);
     exact(b, "LID-02", "blocks per leaf, 5,832 nodes", ceil(5832 / 64.0), 92);
     exact(b, "LID-02", "blocks per leaf, 11,664 nodes", ceil(11664 / 64.0), 183);
-    row(b, "LID-05", "update time, 648 nodes, s", dnet_fdb_seconds(396, 264, 1), "0.10", 0.095, 0.105);
+    row(b, "LID-05", "update time, 648 nodes, s", dnet_fdb_seconds(396, 264, 1), "0.10", 0.095,
+        0.105);
     row(b, "LID-05", "update time, 5,832 nodes, s", dnet_fdb_seconds(29808, 264, 1), "7.87", 7.865,
         7.875);
-    row(b, "LID-05", "update time, 11,664 nodes, s", dnet_fdb_seconds(118584, 264, 1), "31.31", 31.305,
-        31.315);
-    exact(b, "LID-07", "256 nodes, conventional, blocks per leaf", d[0][0].leaf_node_blocks / 16.0, 4);
-    exact(b, "LID-08", "256 nodes, port-major, blocks per leaf", d[0][1].leaf_node_blocks / 16.0, 1);
+    row(b, "LID-05", "update time, 11,664 nodes, s", dnet_fdb_seconds(118584, 264, 1), "31.31",
+        31.305, 31.315);
+    exact(b, "LID-07", "256 nodes, conventional, blocks per leaf",
+          d[0][0].leaf_node_blocks / 16.0, 4);
+    exact(b, "LID-08", "256 nodes, port-major, blocks per leaf", d[0][1].leaf_node_blocks / 16.0,
+          1);
     exact(b, "LID-11", "5,832, conventional, node-route MADs", (double) d[1][0].node_blocks, 29484);
     exact(b, "LID-11", "5,832, port-major, node-route MADs", (double) d[1][1].node_blocks, 1944);
-    row(b, "LID-10", "5,832, conventional, all MADs", (double) d[1][0].blocks, "30267", 30267 * 0.97,
-        30267 * 1.03);
+    row(b, "LID-10", "5,832, conventional, all MADs", (double) d[1][0].blocks, "30267",
+        30267 * 0.97, 30267 * 1.03);
     row(b, "LID-10", "5,832, port-major, all MADs", (double) d[1][1].blocks, "2727", 2727 * 0.8,
         2727 * 1.2);
     shown(b, "LID-14", "5,832, switch-route MADs", (double) d[1][0].switch_blocks,
           "783, by rules it does not give");
-    row(b, "LID-15", "5,832, reduction of all MADs", (double) d[1][0].blocks / (double) d[1][1].blocks,
-        "11", 9.9, 12.2);
-    row(b, "LID-15", "11,664, reduction of all MADs", (double) d[2][0].blocks / (double) d[2][1].blocks,
-        "12", 10.8, 13.2);
-    exact(b, "LID-17", "11,664, conventional, node-route MADs", (double) d[2][0].node_blocks, 117936);
+    row(b, "LID-15", "5,832, reduction of all MADs",
+        (double) d[1][0].blocks / (double) d[1][1].blocks, "11", 9.9, 12.2);
+    row(b, "LID-15", "11,664, reduction of all MADs",
+        (double) d[2][0].blocks / (double) d[2][1].blocks, "12", 10.8, 13.2);
+    exact(b, "LID-17", "11,664, conventional, node-route MADs", (double) d[2][0].node_blocks,
+          117936);
     exact(b, "LID-17", "11,664, port-major, node-route MADs", (double) d[2][1].node_blocks, 7128);
-    row(b, "ours", "5,832, grouped with switch LIDs, all MADs", (double) d[1][2].blocks, "2727 (port)",
-        0, 2726);
+    row(b, "ours", "5,832, grouped with switch LIDs, all MADs", (double) d[1][2].blocks,
+        "2727 (port)", 0, 2726);
     shown(b, "ours", "11,664, grouped with switch LIDs, all MADs", (double) d[2][2].blocks, "-");
 }
 
-/* [MR §2.1, §4] */
-static void rails(book_t *b)
+/*
+ * Worst pair of each setting, mean over 600 nodes and more; also of two nodes alone.  Points go
+ * to f, if any.
+ */
+static void rails_means(book_t *b, const char *const topology[2], FILE *f,
+                        double large[RAILS_SETTINGS], double *alone)
 {
-    static const char *const topology[2] = {RAILS_FIRST, RAILS_SECOND};
-    double large[RAILS_SETTINGS] = {0}, alone = 0;
-    FILE *f = data_file(b, "rails.dat", "setting nodes mean best lowest (GB/s)");
     for (int s = 0; s < RAILS_SETTINGS && !b->st; s++) {
         rails_t rs;
         int counts = 0;
+        large[s] = 0;
         b->st = rails_open(&rs, &rails_settings[s], topology, 1);
         for (int n = 40; n <= 1300 && !b->st; n += 60) {
             rails_sample_t sample;
@@ -361,19 +369,39 @@ static void rails(book_t *b)
         rails_sample_t two;
         if (!b->st)
             b->st = rails_sample(&rs, 2, 1, 1, DNET_STRIPE_AVERAGED, &two);
-        alone = two.best;
+        *alone = two.best;
         large[s] /= counts ? counts : 1;
         rails_close(&rs);
     }
+}
+
+/*
+ * [MR §2.1, §4].  I/O servers on the second rail alone shift the counters of minhop and updn
+ * there, which makes their two rails differ without anybody having meant it; on both rails they
+ * do not.
+ */
+static void rails(book_t *b)
+{
+    static const char *const differ[2] = {RAILS_FIRST, RAILS_SECOND};
+    static const char *const alike[2] = {RAILS_SECOND, RAILS_SECOND};
+    double large[RAILS_SETTINGS], same[RAILS_SETTINGS], alone = 0;
+    FILE *f = data_file(b, "rails.dat", "setting nodes mean best lowest (GB/s)");
+    rails_means(b, differ, f, large, &alone);
     if (f)
         fclose(f);
+    rails_means(b, alike, NULL, same, &alone);
     if (b->st)
         return;
     row(b, "MR-02", "a pair alone, GB/s", alone, "7.5", 7.4, 7.9);
     for (int s = 0; s + 1 < RAILS_SETTINGS; s++) {
         char what[64];
-        snprintf(what, sizeof(what), "hetero over %s, 600 nodes and more, %%", rails_settings[s].name);
-        row(b, "MR-06", what, 100 * (large[RAILS_SETTINGS - 1] / large[s] - 1), "16.0..39.5", 10, 45);
+        snprintf(what, sizeof(what), "hetero over %s, 600 nodes and more, %%",
+                 rails_settings[s].name);
+        row(b, "MR-06", what, 100 * (large[RAILS_SETTINGS - 1] / large[s] - 1), "16.0..39.5", 10,
+            45);
+        snprintf(what, sizeof(what), "hetero over %s, I/O servers on both rails, %%",
+                 rails_settings[s].name);
+        shown(b, "MR-06", what, 100 * (same[RAILS_SETTINGS - 1] / same[s] - 1), "16.0..39.5");
     }
 }
 
@@ -394,13 +422,13 @@ static void bisection(book_t *b)
         rails_close(&rs);
     }
     if (!b->st)
-        row(b, "MR-11", "effective bisection bandwidth, dfsssp / updn", mean[1] / mean[0], "above 1",
-        1, 9);
+        row(b, "MR-11", "effective bisection bandwidth, dfsssp / updn", mean[1] / mean[0],
+            "above 1", 1, 9);
 }
 
 int subnet_reproduce(int argc, char **argv)
 {
-    subnet_options_t o = {.nodes = 8192, .seeds = 10, .quiet = true};
+    subnet_options_t o = {.nodes = 8192, .seeds = 10};
     int rc = subnet_parse(argc, argv, &o);
     if (rc)
         return rc;

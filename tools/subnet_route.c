@@ -87,8 +87,8 @@ static dnet_status_t evaluate_pairs(const dnet_turns_t *turns, const dnet_traffi
 void subnet_report_verdict(const char *key, const dnet_verdict_t *v, const dnet_topo_t *t,
                            dnet_json_t *j)
 {
-    printf("  %s: %s; %ld pairs, %ld missing, %ld astray, %ld loops, %d of %d lanes cyclic; %ld ways "
-           "to switches missing\n", key,
+    printf("  %s: %s; %ld pairs, %ld missing, %ld astray, %ld loops, %d of %d lanes cyclic; %ld "
+           "ways to switches missing\n", key,
            dnet_verdict_good(v) ? "good" : "BAD", v->pairs, v->missing, v->astray, v->loops,
            v->cyclic_lanes, v->lanes, v->management);
     if (v->first_bad_switch != DNET_TOPO_NONE) {

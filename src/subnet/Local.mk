@@ -51,5 +51,6 @@ libdimmnet_osm_la_SOURCES = src/subnet/opensm_plugin.c
 libdimmnet_osm_la_CPPFLAGS = $(AM_CPPFLAGS) -isystem $(OPENSM_INCLUDE)
 libdimmnet_osm_la_CFLAGS = $(AM_CFLAGS) -Wno-strict-prototypes
 libdimmnet_osm_la_LIBADD = libdnet_subnet.la
-libdimmnet_osm_la_LDFLAGS = -module -avoid-version -shared -export-symbols-regex '^osm_event_plugin$$'
+libdimmnet_osm_la_LDFLAGS = -module -avoid-version -shared \
+	-export-symbols-regex '^osm_event_plugin$$'
 endif

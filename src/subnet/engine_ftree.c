@@ -33,8 +33,8 @@ static dnet_status_t check_levels(const ftree_t *f)
         const dnet_topo_switch_t *a = &t->sw[t->link[l].sw[0]], *b = &t->sw[t->link[l].sw[1]];
         if (abs(a->level - b->level) == 1)
             continue;
-        dnet_error("subnet: ftree: %s is no fat tree: a link joins %s (level %d) and %s (level %d); "
-                   "use another engine", t->name, a->name, a->level, b->name, b->level);
+        dnet_error("subnet: ftree: %s is no fat tree: a link joins %s (level %d) and %s "
+                   "(level %d); use another engine", t->name, a->name, a->level, b->name, b->level);
         return DNET_ERR_LIMIT;
     }
     return DNET_OK;
@@ -73,7 +73,7 @@ static int climb(ftree_t *f, int dest)
     return n;
 }
 
-/* The upper link for one destination: by rotation if all lead there equally, else the least used. */
+/* The upper link for one destination: by rotation if all lead there, else the least used. */
 static void choose_upper(ftree_t *f, int w, int hops, int digit)
 {
     const dnet_topo_t *t = f->t;

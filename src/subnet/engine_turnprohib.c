@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * turnprohib: the turn prohibition algorithm, TP [TA §2.3.2, §5.1].  Again and again the switch
- * with the smallest weight of turns loses all turns between links that still exist, and is removed
- * with its links.  The source is silent on two points; here the sums are recomputed on the remaining
- * graph, and only a switch whose removal keeps the rest connected is taken: without that a bridge
- * could lose all its turns.
+ * with the smallest weight of turns loses all turns between links that still exist, and is
+ * removed with its links.  The source is silent on two points; here the sums are recomputed on
+ * the remaining graph, and only a switch whose removal keeps the rest connected is taken: without
+ * that a bridge could lose all its turns.
  *
  * Spanning tree of allowed turns: each removed switch hangs off a neighbour that remained.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * updn: Up-Down routing [TA §2.3.1].  Levels are hop counts from a root; a turn from a down channel
- * into an up channel is prohibited.  The root is the switch whose choice prohibits the least weight
- * [TA §5.1]; in a fat tree that is an edge switch, because a core as root puts the other cores below
- * the aggregation switches and forbids their trunk turns.
+ * updn: Up-Down routing [TA §2.3.1].  Levels are hop counts from a root; a turn from a down
+ * channel into an up channel is prohibited.  The root is the switch whose choice prohibits the
+ * least weight [TA §5.1]; in a fat tree that is an edge switch, because a core as root puts the
+ * other cores below the aggregation switches and forbids their trunk turns.
  */
 #include "subnet/routing.h"
 #include "subnet/progress.h"

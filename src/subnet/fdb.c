@@ -73,7 +73,8 @@ static dnet_status_t clos_read(clos_t *c)
     if (!c->leaf || !c->spine || !c->number)
         return DNET_ERR_NO_MEMORY;
     for (int s = 0; s < t->n_switches; s++) {
-        int *list = t->sw[s].hosts ? c->leaf : c->spine, *n = t->sw[s].hosts ? &c->leaves : &c->spines;
+        int *list = t->sw[s].hosts ? c->leaf : c->spine;
+        int *n = t->sw[s].hosts ? &c->leaves : &c->spines;
         c->number[s] = *n;
         list[(*n)++] = s;
     }

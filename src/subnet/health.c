@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Link health (health.h).  Isolation gives up a little of the fat tree for stability, never the last
- * uplink of an edge switch, nor more than a quarter of its uplinks without confirmation [MR §3.2].
+ * Link health (health.h).  Isolation gives up a little of the fat tree for stability, never the
+ * last uplink of an edge switch, nor more than a quarter of its uplinks without confirmation [MR
+ * §3.2].
  */
 #include "subnet/health.h"
 

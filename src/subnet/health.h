@@ -12,7 +12,7 @@
 #define DNET_HEALTH_SYMBOL_SICK 1.0    /* symbol errors: act */
 #define DNET_HEALTH_SYMBOL_WATCH 0.05  /* 1e-12 bit errors at 40 Gbit/s are 0.04/s */
 #define DNET_HEALTH_RCV_SICK 0.1       /* receive errors */
-#define DNET_HEALTH_UPLINK_SHARE 0.25  /* of an edge switch's uplinks, at most, without confirmation */
+#define DNET_HEALTH_UPLINK_SHARE 0.25  /* of an edge switch's uplinks, without confirmation */
 #define DNET_HEALTH_SATURATED 65535    /* SymbolErrorCounter is 16 bits wide and stays there */
 
 /* Error counters of one port; the port at the tail of a channel. */

@@ -113,8 +113,8 @@ static dnet_status_t read_entry(lft_reader_t *r, const char *text)
         return DNET_ERR_FORMAT;
     }
     if (lid < 1 || lid > DNET_LID_UNICAST_MAX || port < 0 || port > 255) {
-        dnet_error("subnet: %s:%d: expected 'LID PORT' with a unicast LID and a port 0..255", r->path,
-                   r->line);
+        dnet_error("subnet: %s:%d: expected 'LID PORT' with a unicast LID and a port 0..255",
+                   r->path, r->line);
         return DNET_ERR_FORMAT;
     }
     if (!guid || port == DNET_FDB_DROP)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Address assignment and forwarding database blocks.  A switch's table is written in blocks of 64
- * consecutive LIDs, one datagram each; which LIDs share a block decides how many datagrams a failure
- * costs (address assignment paper).
+ * consecutive LIDs, one datagram each; which LIDs share a block decides how many datagrams a
+ * failure costs (address assignment paper).
  */
 #ifndef DNET_SUBNET_LID_H
 #define DNET_SUBNET_LID_H

@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define DNET_PROGRESS_LONG 1.0 /* seconds; a shorter phase is not worth a line */
+
 static struct {
     bool on, terminal;
     const char *what;
@@ -40,7 +42,8 @@ void dnet_progress(long done)
     if (!progress.on || (done & 15))
         return;
     double now = dnet_progress_seconds();
-    if (now - progress.shown < (progress.terminal ? 0.2 : 10))
+    if (now - progress.started < DNET_PROGRESS_LONG ||
+        now - progress.shown < (progress.terminal ? 0.2 : 10))
         return;
     progress.shown = now;
     fprintf(stderr, "%s%s: %ld of %ld, %.1f s%s", progress.terminal ? "\r" : "", progress.what,
@@ -50,7 +53,8 @@ void dnet_progress(long done)
 
 void dnet_progress_end(void)
 {
-    if (progress.on)
-        fprintf(stderr, "%s%s: done in %.2f s%s\n", progress.terminal ? "\r" : "", progress.what,
-                dnet_progress_seconds() - progress.started, progress.terminal ? "          " : "");
+    if (!progress.on || dnet_progress_seconds() - progress.started < DNET_PROGRESS_LONG)
+        return;
+    fprintf(stderr, "%s%s: done in %.2f s%s\n", progress.terminal ? "\r" : "", progress.what,
+            dnet_progress_seconds() - progress.started, progress.terminal ? "          " : "");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Progress of long computations on stderr, off unless a tool switches it on: a line that is redrawn
- * on a terminal, one line per phase and about one per ten seconds elsewhere.
+ * on a terminal, one line per phase of more than a second and one per ten seconds elsewhere.
  */
 #ifndef DNET_SUBNET_PROGRESS_H
 #define DNET_SUBNET_PROGRESS_H

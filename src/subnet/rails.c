@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Flows on rails (rails.h).  A flow's slow-down j on a rail is the largest number of flows on one of
- * its links, times that link's slowness; its server links carry one flow each.
+ * Flows on rails (rails.h).  A flow's slow-down j on a rail is the largest number of flows on one
+ * of its links, times that link's slowness; its server links carry one flow each.
  */
 #include "subnet/rails.h"
 

@@ -42,13 +42,13 @@ typedef enum {
     DNET_BALANCE_TREE,  /* the same, but in a regular tree upward links count nothing unless a hint
                          * says so: all sources then agree on the way down, which keeps down links
                          * even, and up links are even because destinations rotate */
-    DNET_BALANCE_PORT,  /* destinations assigned so far to the port, as OpenSM's minhop and updn do */
+    DNET_BALANCE_PORT,  /* destinations assigned so far to the port, as OpenSM's minhop, updn */
 } dnet_balance_t;
 
 typedef struct dnet_route_options {
     uint64_t seed;
     const dnet_traffic_t *traffic;  /* what weights and balance assume */
-    const char *root;               /* updn: name of the root switch; NULL = least prohibited weight */
+    const char *root;               /* updn: the root switch; NULL = least prohibited weight */
     dnet_seed_tree_t seed_tree;     /* turnadd: allow a spanning tree's turns first */
     dnet_ties_t ties;               /* turnadd: order of equal weights */
     bool decide_weightless;         /* turnadd: decide turns without traffic too */
@@ -109,8 +109,8 @@ dnet_status_t dnet_route_weights(const dnet_topo_t *t, const dnet_traffic_t *tr,
 /**
  * Tables from r->turns (and r->tree for destinations that need it).
  *
- * Balances by path with opt->traffic, or by port.  Link costs (dnet_topo_link_t) scale what a link's
- * load counts.
+ * Balances by path with opt->traffic, or by port.  Link costs (dnet_topo_link_t) scale what a
+ * link's load counts.
  */
 dnet_status_t dnet_tables_from_turns(const dnet_topo_t *t, const dnet_route_options_t *opt,
                                      dnet_balance_t balance, dnet_routing_t *r);

@@ -10,8 +10,8 @@
  *      the most freedom to switches further out;
  *   3. along a spanning tree whose turns are all allowed.
  *
- * The arrays near[] and load[] run parallel to the topology's adjacency, so that the inner loop reads
- * memory in order: this loop takes most of the time in large networks.
+ * The arrays near[] and load[] run parallel to the topology's adjacency, so that the inner loop
+ * reads memory in order: this loop takes most of the time in large networks.
  */
 #include "subnet/acyclic.h"
 #include "subnet/paths.h"
@@ -91,7 +91,7 @@ static bool complete(const build_t *b)
     return found == b->wanted;
 }
 
-/* Offer the incoming channel at adjacency place `at` of u to its tail, `hops` from the destination. */
+/* Offer the incoming channel at adjacency place `at` of u to its tail, `hops` from the end. */
 static inline void offer(build_t *b, int at, int u, int hops)
 {
     int w = b->near[at];

@@ -60,7 +60,7 @@ typedef struct dnet_topo {
     int n_switches, n_hosts, n_links;
     bool symmetric; /* a regular tree: equal weights are ordered in rounds, not at random */
 
-    /* Made by finish.  Slots number the links in service at a switch, 0..degree-1, in port order. */
+    /* Made by finish.  Slots number a switch's links in service, 0..degree-1, in port order. */
     int *adj_start;    /* [n_switches + 1] into adj */
     int *adj;          /* out channels */
     int *slot;         /* [channel]: slot of the channel at its tail, NONE if out of service */

@@ -30,7 +30,8 @@ static void place(dnet_topo_t *t, int s, int tree, int level, int group, int ind
     t->sw[s].index = index;
 }
 
-static int named_switch(dnet_topo_t *t, const char *prefix, const char *stage, int number, int ports)
+static int named_switch(dnet_topo_t *t, const char *prefix, const char *stage, int number,
+                        int ports)
 {
     char name[48];
     snprintf(name, sizeof(name), "%s%s%04d", prefix, stage, number + 1);
@@ -132,8 +133,8 @@ dnet_status_t dnet_topo_gen_two_fat_trees(dnet_topo_t *t, const dnet_topo_args_t
     return DNET_OK;
 }
 
-/* Leaves with their servers and one link to each spine; I/O servers on evenly spaced leaves, numbered
- * behind all others. */
+/* Leaves with their servers and one link to each spine; I/O servers on evenly spaced leaves,
+ * numbered behind all others. */
 static dnet_status_t add_leaf_spine(dnet_topo_t *t, int leaves, int spines, const int *nodes_of,
                                     int node_ports, int io_servers)
 {

@@ -9,7 +9,7 @@
 
 #include "subnet/topo.h"
 
-/* Allowed turn pairs: for each switch a symmetric bit matrix, row i = slots reachable from slot i. */
+/* Allowed turn pairs: a symmetric bit matrix per switch, row i = slots reachable from slot i. */
 typedef struct dnet_turns {
     const dnet_topo_t *topo;
     size_t *start;   /* [n_switches + 1] first word of a switch's rows */

@@ -295,7 +295,7 @@ static void reach_from(const depends_t *d, int src, int *stack, uint64_t *fresh,
 {
     const dnet_topo_t *t = d->t;
     int n = 0;
-    /* One row per switch: output slots not taken yet, where its first channel's row is in `bits`. */
+    /* One row per switch: output slots not taken, where its first channel's row is in `bits`. */
     memset(fresh, 0xff, d->start[dnet_topo_channels(t)] * sizeof(*fresh));
     memset(reached, 0, (size_t) t->n_switches);
     reached[src] = 1;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Tests of the subnet tools.  The programs also run in `make check`; the scripts, which start OpenSM on
-# ibsim's simulated fabrics (packages.txt), only in `make check-subnet`.
+# Tests of the subnet tools.  The programs also run in `make check`; the scripts, which start OpenSM
+# on ibsim's simulated fabrics (packages.txt), only in `make check-subnet`.
 DNET_SUBNET_TESTS = \
 	tests/subnet/test_health_rails \
 	tests/subnet/test_lid \
@@ -21,7 +21,8 @@ DNET_SUBNET_SHELL_TESTS = \
 	opensm_lid \
 	opensm_plugin \
 	tool
-EXTRA_DIST += tests/subnet/packages.txt tests/subnet/fabric.sh $(DNET_SUBNET_SHELL_TESTS:%=tests/subnet/%.sh)
+EXTRA_DIST += tests/subnet/packages.txt tests/subnet/fabric.sh \
+	$(DNET_SUBNET_SHELL_TESTS:%=tests/subnet/%.sh)
 
 check-subnet: all $(DNET_SUBNET_TESTS)
 	@$(DNET_TEST_ENV) DNET_SUBNET_TESTS='$(DNET_SUBNET_TESTS)' \

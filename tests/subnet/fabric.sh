@@ -42,7 +42,7 @@ trap 'exit 1' INT TERM
 
 # Runs a command against the simulated fabric.
 on_fabric() {
-    LD_PRELOAD=$umad2sim timeout 60 "$@"
+    LD_PRELOAD=$umad2sim timeout "${SWEEP_SECONDS:-60}" "$@"
 }
 
 # start_ibsim NET FIRST-HOST [IBSIM OPTION...]: simulate the wiring in NET; FIRST-HOST runs the SM.
@@ -54,7 +54,7 @@ start_ibsim() {
     rm -f console
     mkfifo console
     # Holds the console open for writing; ends with the test.
-    sleep 600 >console &
+    sleep $((10 * ${SWEEP_SECONDS:-60})) >console &
     fabric_pids="$fabric_pids $!"
     ibsim -s "$@" "$net" <console >ibsim.log 2>&1 &
     fabric_pids="$fabric_pids $!"
@@ -75,8 +75,8 @@ start_opensm() {
     rm -f opensm.log
     OSM_CACHE_DIR=$scratch/cache OSM_TMP_DIR=$scratch/cache \
     LD_LIBRARY_PATH=$DNET_BUILD/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} LD_PRELOAD=$umad2sim \
-        timeout 300 opensm -F opensm.conf -R "$engine,no_fallback" -f "$scratch/opensm.log" "$@" \
-        >opensm.out 2>&1 &
+        timeout $((5 * ${SWEEP_SECONDS:-60})) opensm -F opensm.conf -R "$engine,no_fallback" \
+        -f "$scratch/opensm.log" "$@" >opensm.out 2>&1 &
     opensm_pid=$!
     fabric_pids="$fabric_pids $opensm_pid"
     wait_sweeps 1
@@ -92,13 +92,13 @@ stop_opensm() {
     wait "$opensm_pid" 2>/dev/null
 }
 
-# wait_sweeps N: until the N-th SUBNET UP, at most 60 s.
+# wait_sweeps N: until the N-th SUBNET UP, at most SWEEP_SECONDS (60).
 wait_sweeps() {
-    for _ in $(seq 600); do
+    for _ in $(seq $((10 * ${SWEEP_SECONDS:-60}))); do
         [ -f opensm.log ] && [ "$(grep -c 'SUBNET UP' opensm.log)" -ge "$1" ] && return 0
         sleep 0.1
     done
-    fail "no SUBNET UP number $1 within 60 s"
+    fail "no SUBNET UP number $1 within ${SWEEP_SECONDS:-60} s"
 }
 
 sweeps() {

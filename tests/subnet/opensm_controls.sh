@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Controls for the verifier on OpenSM's own engines: updn and dfsssp (with its service levels) must pass
-# on a ring, minhop and dfsssp without its service levels must be found to deadlock.
+# Controls for the verifier on OpenSM's own engines: updn and dfsssp (with its service levels) must
+# pass on a ring, minhop and dfsssp without its service levels must be found to deadlock.
 . "$(dirname "$0")/fabric.sh"
 
 # dump ENGINE [OPENSM OPTION...]

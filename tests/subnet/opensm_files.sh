@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Without a plug-in: OpenSM loads our forwarding tables (engine `file`) with our addresses (guid2lid),
-# and the switches hold exactly those.
+# Without a plug-in: OpenSM loads our forwarding tables (engine `file`) with our addresses
+# (guid2lid), and the switches hold exactly those.
 . "$(dirname "$0")/fabric.sh"
 
 "$subnet" gen --topology torus:4x4:2 --output net || fail "gen"

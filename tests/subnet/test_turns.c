@@ -104,7 +104,7 @@ static void test_turnadd_two_triangles_refuses_the_missed_cycle(void **state)
     assert_false(is_allowed(turns, "ABC"));
     assert_int_equal(dnet_verify_turns(turns, &v), DNET_OK);
     assert_int_equal(v.cyclic_lanes, 0);
-    assert_true(v.missing > 0); /* the halves are apart: why a spanning tree comes first if needed */
+    assert_true(v.missing > 0); /* the halves are apart: why a spanning tree may come first */
 
     dnet_turn_pair_t abc = turn(t, "ABC");
     dnet_turns_set(turns, abc.sw, abc.i, abc.j, true);
@@ -227,7 +227,8 @@ static void test_engines_on_all_kinds_verify(void **state)
     for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
         for (int e = 0; dnet_engine_at(e); e++) {
             const char *engine = dnet_engine_at(e)->name;
-            bool tree = strncmp(kinds[k], "fat-tree", 8) == 0 || strncmp(kinds[k], "leaf", 4) == 0 ||
+            bool tree = strncmp(kinds[k], "fat-tree", 8) == 0 ||
+                        strncmp(kinds[k], "leaf", 4) == 0 ||
                         strncmp(kinds[k], "tsubame", 7) == 0;
             if (strcmp(engine, "ftree") == 0 && !tree)
                 continue;
@@ -264,7 +265,8 @@ static void test_verify_spoiled_tables_are_bad(void **state)
     dnet_routing_t r = route(t, "updn", (dnet_route_options_t) {0});
     dnet_verdict_t v;
     uint16_t *leaf0 = dnet_tables_row(r.tables, 0), *spine = dnet_tables_row(r.tables, 3);
-    uint16_t *spine2 = dnet_tables_row(r.tables, 4), keep = leaf0[5], kept[2] = {spine[5], spine2[5]};
+    uint16_t *spine2 = dnet_tables_row(r.tables, 4), keep = leaf0[5];
+    uint16_t kept[2] = {spine[5], spine2[5]};
 
     assert_int_equal(dnet_verify_tables(r.tables, NULL, 1, NULL, NULL, &v), DNET_OK);
     assert_true(dnet_verdict_good(&v));

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# dnet-subnet from the command line: exit codes, error lines that name the cause, what the files hold.
+# dnet-subnet from the command line: exit codes, error lines that name the cause, what files hold.
 subnet=$DNET_BUILD/tools/dnet-subnet
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/dnet-subnet-XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
@@ -54,6 +54,7 @@ done
 expect 0 '12 switches' route --topology file:picture.ibsim
 expect 0 '1961 blocks' lid --topology leaf-spine:324:18:18 --scheme grouped --fail 1
 expect 0 'hetero over ftree' rails --nodes 700 --trials 2
-expect 0 'figures that can be judged hold' reproduce --nodes 16 --seeds 1 --json reproduce.json --data data
+expect 0 'figures that can be judged hold' reproduce --nodes 16 --seeds 1 --json reproduce.json \
+    --data data
 grep -q '"id": "TA-14"' reproduce.json || { echo "FAIL: TA-14 is not in reproduce.json"; exit 1; }
 [ -s data/random.dat ] || { echo "FAIL: no data for the plots"; exit 1; }
