@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * dnet-replay: how many shared receive buffers a rank of NAS bt or sp needs, with stop/resend and with a
- * limit event, beside the published figures (flow control specification 6 and 7).
+ * dnet-replay: how many shared receive buffers a rank of a program needs, with stop/resend and
+ * with a limit event, beside the published figures (flow control specification 6 and 7), and how
+ * much memory receive rings of its own take (thesis table 7.3).  Programs come from traces of
+ * libdimmnet-trace or from the structure of NAS bt and sp.
  */
+#include "config.h"
+
+#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/log.h"
 #include "replay/replay.h"
 
 #define ENOUGH_BUFFERS 1000000u
@@ -16,98 +22,343 @@
 #define BUFFER_BYTES 32768u
 #define LIMIT_PERCENT 0.1
 
-static const uint64_t penalty_ns[2] = {4510, 92800}; /* stop/resend; limit event (4.3) */
-static const char *const method[2] = {"prop", "conv"};
+enum { USAGE = 2, FAILED = 1 };
+enum { FOR_PEOPLE, CSV, JSON };
+enum { STOP_RESEND, LIMIT_EVENT, METHODS };
+enum { STATIC, REPLAY, MODES };
 
-static void usage(FILE *out)
-{
-    fprintf(out, "usage: dnet-replay [-i ITERATIONS] [-n NOISE_PERCENT] [-s SEED] bt|sp RANKS\n");
-}
+static const uint64_t penalty_ns[METHODS] = {4510, 92800}; /* 4.3 */
+static const char *const method_name[METHODS] = {"prop", "conv"};
+static const char *const mode_name[MODES] = {"STATIC", "REPLAY"};
+static const struct {
+    const char *program;
+    int percent;
+} published[] = {{"bt", 83}, {"sp", 86}}; /* at 196 ranks */
+
+typedef struct {
+    uint32_t iterations, noise_percent, tick_ns, mark, ring_bytes;
+    uint64_t seed, wire_ns, call_ns;
+    const char *write;
+    bool at_waits, low_mark, rings, print;
+    int form;
+} options_t;
+
+typedef struct {
+    dnet_replay_program_t program;
+    char name[320];
+    dnet_replay_result_t base; /* with buffers enough */
+} subject_t;
+
+static const char usage_text[] =
+    "usage: dnet-replay [OPTION...] TRACE...\n"
+    "       dnet-replay [OPTION...] bt|sp RANKS\n"
+    "Slowdown of a program against the number of its shared receive buffers.\n"
+    "  TRACE               files of libdimmnet-trace, of all ranks; gzip is understood\n"
+    "  bt|sp RANKS         the communication of NAS bt or sp, class A, RANKS a square number\n"
+    "  -i, --iterations N  of bt or sp (200, 400)\n"
+    "  -n, --noise PERCENT by which its computing times vary (5)\n"
+    "  -s, --seed N        of the noise (1)\n"
+    "      --write FILE    write the program as a trace instead, - is standard output\n"
+    "      --tick NS       unit of its gaps (1)\n"
+    "      --release WHEN  buffers come back at any-call (default) or at waits only\n"
+    "      --trigger WHAT  the limit event comes on overflow (default) or at a low-mark\n"
+    "      --mark N        buffers left when it comes (19)\n"
+    "      --wire-ns N     from a send call to the arrival (1000)\n"
+    "      --call-ns N     cost of an MPI call (300)\n"
+    "      --rings         memory of IPUSH receive rings instead, with and without sharing\n"
+    "      --ring-bytes N  of one ring (262144)\n"
+    "      --print         the calls of a trace in words instead\n"
+    "      --csv, --json   for scripts\n"
+    "  -h, --help, --version\n";
 
 /* A number of an option or argument; leaves the program when it is none or out of range. */
 static uint64_t number(const char *what, const char *text, uint64_t least, uint64_t most)
 {
     char *end;
+    errno = 0;
     uint64_t value = strtoull(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end != '\0' || value < least || value > most) {
-        fprintf(stderr, "dnet-replay: %s '%s': a number from %" PRIu64 " to %" PRIu64 " is wanted\n",
-                what, text, least, most);
-        exit(2);
+    if (*text < '0' || *text > '9' || *end != '\0' || errno != 0 || value < least || value > most) {
+        dnet_error("%s '%s': a number from %" PRIu64 " to %" PRIu64 " is wanted", what, text, least,
+                   most);
+        exit(USAGE);
     }
     return value;
+}
+
+/* Is it the second of two words?  Leaves the program when it is neither. */
+static bool second(const char *what, const char *text, const char *one, const char *two)
+{
+    if (strcmp(text, one) != 0 && strcmp(text, two) != 0) {
+        dnet_error("%s '%s': %s or %s is wanted", what, text, one, two);
+        exit(USAGE);
+    }
+    return strcmp(text, two) == 0;
 }
 
 static void must(dnet_status_t status)
 {
     if (status == DNET_OK)
         return;
-    fprintf(stderr, "dnet-replay: %s\n", dnet_status_text(status));
-    exit(1);
+    if (status == DNET_ERR_STATE)
+        dnet_error("a rank waits for a message or a collective call that others never begin; were "
+                   "all ranks traced to their end?");
+    else if (status != DNET_ERR_FORMAT && status != DNET_ERR_SYSTEM) /* they have been told */
+        dnet_error("%s", dnet_status_text(status));
+    exit(FAILED);
 }
 
-/* Prints a line per buffer count, method and mode; finds the smallest B that meets the limit. */
-static void study(const dnet_replay_program_t *program, const char *name)
+/* Points of the study on their way out. */
+typedef struct {
+    const subject_t *subject;
+    const options_t *o;
+    uint32_t enough[MODES][METHODS]; /* buffers */
+    bool some;
+} table_t;
+
+static void begin_table(const table_t *t)
 {
-    dnet_replay_config_t config = {
-        .buffers = ENOUGH_BUFFERS, .wire_ns = 1000, .call_ns = 300};
-    dnet_replay_result_t base, result = {.events = 1};
-    uint32_t enough[2][2] = {{1, 1}, {1, 1}}; /* [mode][method] */
-    must(dnet_replay_run(program, &config, &base));
-    printf("program,procs,method,mode,release,B,bytes,events_total,events_max,increase_percent\n");
-    for (uint32_t b = 1; result.events != 0 && b <= BUFFERS_MAX; b++)
-        for (unsigned mode = 0; mode < 2; mode++)
-            for (unsigned m = 0; m < 2; m++) {
-                config.buffers = b;
-                config.replay = mode == 1;
-                config.penalty_ns = penalty_ns[m];
-                must(dnet_replay_run(program, &config, &result));
-                uint64_t more = mode == 1 ? result.time_ns - base.time_ns
-                                          : result.events_max * penalty_ns[m];
-                double increase = 100.0 * (double) more / (double) base.time_ns;
-                printf("%s,%u,%s,%s,ANY_CALL,%u,%u,%" PRIu64 ",%" PRIu64 ",%.4f\n", name,
-                       program->ranks, method[m], mode == 1 ? "REPLAY" : "STATIC", b,
-                       b * BUFFER_BYTES, result.events, result.events_max, increase);
-                if (increase >= LIMIT_PERCENT)
-                    enough[mode][m] = b + 1;
+    const subject_t *s = t->subject;
+    if (t->o->form == CSV)
+        printf("program,procs,method,mode,release,B,bytes,events_total,events_max,"
+               "increase_percent\n");
+    if (t->o->form == JSON)
+        printf("{\n  \"program\": \"%s\", \"ranks\": %u, \"messages\": %" PRIu64
+               ", \"time_ns\": %" PRIu64 ", \"collectives\": %" PRIu64 ",\n  \"points\": [",
+               s->name, s->program.ranks, s->base.messages, s->base.time_ns,
+               s->program.collectives);
+    if (t->o->form != FOR_PEOPLE)
+        return;
+    printf("%s: %u ranks, %" PRIu64 " messages, %.3f ms\n", s->name, s->program.ranks,
+           s->base.messages, (double) s->base.time_ns / 1e6);
+    if (s->program.collectives != 0)
+        printf("%" PRIu64 " collective calls: their own messages are not known and not counted\n",
+               s->program.collectives);
+    printf("Longer by %%     stop/resend (4.51 us)   limit event (92.8 us)\n");
+    printf("buffers   KiB    STATIC      REPLAY      STATIC      REPLAY\n");
+}
+
+static void point(table_t *t, uint32_t b, unsigned mode, unsigned method,
+                  const dnet_replay_result_t *result)
+{
+    uint64_t more = mode == REPLAY ? result->time_ns - t->subject->base.time_ns
+                                   : result->events_max * penalty_ns[method];
+    double increase = 100.0 * (double) more / (double) t->subject->base.time_ns;
+    if (increase >= LIMIT_PERCENT)
+        t->enough[mode][method] = b + 1;
+    const char *release = t->o->at_waits ? "WAITS" : "ANY_CALL";
+    if (t->o->form == CSV)
+        printf("%s,%u,%s,%s,%s,%u,%u,%" PRIu64 ",%" PRIu64 ",%.4f\n", t->subject->name,
+               t->subject->program.ranks, method_name[method], mode_name[mode], release, b,
+               b * BUFFER_BYTES, result->events, result->events_max, increase);
+    if (t->o->form == JSON)
+        printf("%s\n    {\"method\": \"%s\", \"mode\": \"%s\", \"release\": \"%s\", \"B\": %u, "
+               "\"bytes\": %u, \"events_total\": %" PRIu64 ", \"events_max\": %" PRIu64
+               ", \"increase_percent\": %.4f}", t->some ? "," : "", method_name[method],
+               mode_name[mode], release, b, b * BUFFER_BYTES, result->events, result->events_max,
+               increase);
+    t->some = true;
+    if (t->o->form == FOR_PEOPLE && method == 0 && mode == 0)
+        printf("%7u %5u", b, b * (BUFFER_BYTES / 1024));
+    if (t->o->form == FOR_PEOPLE)
+        printf("%10.4f%s", increase, method == LIMIT_EVENT && mode == REPLAY ? "\n" : "  ");
+}
+
+static void end_table(const table_t *t)
+{
+    if (t->o->form == JSON)
+        printf("\n  ],\n  \"found\": [");
+    for (unsigned mode = 0; mode < MODES; mode++) {
+        const uint32_t *b = t->enough[mode];
+        double left = (double) b[STOP_RESEND] / b[LIMIT_EVENT];
+        if (t->o->form == JSON)
+            printf("%s\n    {\"mode\": \"%s\", \"limit_percent\": %.1f, \"prop\": %u, "
+                   "\"conv\": %u, \"reduction_percent\": %.1f, "
+                   "\"published\": {\"%s\": %d, \"%s\": %d}}",
+                   mode ? "," : "", mode_name[mode], LIMIT_PERCENT, b[STOP_RESEND], b[LIMIT_EVENT],
+                   100 * (1 - left), published[0].program, published[0].percent,
+                   published[1].program, published[1].percent);
+        else
+            printf("%s%s: below %.1f %% with %u buffers and stop/resend, %u and a limit event: "
+                   "reduction %.0f %% (published for 196 ranks: %s %d %%, %s %d %%)\n",
+                   t->o->form == CSV ? "# " : "", mode_name[mode], LIMIT_PERCENT, b[STOP_RESEND],
+                   b[LIMIT_EVENT], 100 * (1 - left), published[0].program, published[0].percent,
+                   published[1].program, published[1].percent);
+    }
+    if (t->o->form == JSON)
+        printf("\n  ]\n}\n");
+}
+
+/* Sweeps B until no message is without a buffer; finds the smallest B that meets the limit. */
+static void study(const subject_t *subject, const options_t *o)
+{
+    table_t t = {.subject = subject, .o = o, .enough = {{1, 1}, {1, 1}}};
+    begin_table(&t);
+    bool events = true;
+    for (uint32_t b = 1; events && b <= BUFFERS_MAX; b++) {
+        events = false;
+        for (unsigned method = 0; method < METHODS; method++)
+            for (unsigned mode = 0; mode < MODES; mode++) {
+                dnet_replay_result_t result;
+                dnet_replay_config_t config = {
+                    .buffers = b, .penalty_ns = penalty_ns[method], .wire_ns = o->wire_ns,
+                    .call_ns = o->call_ns, .replay = mode == REPLAY, .at_waits = o->at_waits,
+                    .mark = method == LIMIT_EVENT && o->low_mark ? o->mark : 0};
+                must(dnet_replay_run(&subject->program, &config, &result));
+                point(&t, b, mode, method, &result);
+                events |= result.events != 0;
             }
-    for (unsigned mode = 0; mode < 2; mode++)
-        printf("# %s: %u buffers with stop/resend, %u with a limit event at %.1f %%: reduction %.0f %% "
-               "(published for 196 ranks: bt 83 %%, sp 86 %%)\n",
-               mode == 1 ? "REPLAY" : "STATIC", enough[mode][0], enough[mode][1], LIMIT_PERCENT,
-               100.0 * (1 - (double) enough[mode][0] / enough[mode][1]));
+    }
+    end_table(&t);
+}
+
+/* [TH table 7.3]: without IPUSH a ring for every rank; with it one for each partner, one shared. */
+static void rings(const subject_t *s, const options_t *o)
+{
+    dnet_replay_partners_t p;
+    must(dnet_replay_partners(&s->program, &p));
+    uint64_t alone = (uint64_t) s->program.ranks * o->ring_bytes;
+    uint64_t shared = (p.most + 1ull) * o->ring_bytes;
+    double percent = 100.0 * (double) shared / (double) alone;
+    if (o->form == CSV)
+        printf("program,procs,partners_least,partners_mean,partners_most,ring_bytes,"
+               "bytes_per_sender,bytes_shared,percent\n"
+               "%s,%u,%u,%.2f,%u,%u,%" PRIu64 ",%" PRIu64 ",%.1f\n", s->name,
+               s->program.ranks, p.least, p.mean, p.most, o->ring_bytes, alone, shared, percent);
+    else if (o->form == JSON)
+        printf("{\n  \"program\": \"%s\", \"ranks\": %u,\n  \"partners_least\": %u, "
+               "\"partners_mean\": %.2f, \"partners_most\": %u, \"partners_most_rank\": %u,\n"
+               "  \"messages\": %" PRIu64
+               ", \"bytes\": %" PRIu64 ",\n  \"ring_bytes\": %u, \"bytes_per_sender\": %" PRIu64
+               ", \"bytes_shared\": %" PRIu64 ", \"percent\": %.1f\n}\n",
+               s->name, s->program.ranks, p.least, p.mean, p.most, p.most_rank, p.messages, p.bytes,
+               o->ring_bytes, alone, shared, percent);
+    else
+        printf("%s: %u ranks, %" PRIu64 " messages of %.0f bytes on average\n"
+               "partners of a rank            %u to %u, mean %.2f (most: rank %u)\n"
+               "a ring for every sender       %u x %u = %" PRIu64 " bytes a rank\n"
+               "rings for partners, 1 shared  (%u + 1) x %u = %" PRIu64 " bytes a rank, %.1f %%\n"
+               "published for 64 ranks: bt and sp 6 partners, 10.9 %%\n",
+               s->name, s->program.ranks, p.messages,
+               p.messages != 0 ? (double) p.bytes / (double) p.messages : 0.0, p.least, p.most,
+               p.mean, p.most_rank, s->program.ranks, o->ring_bytes, alone, p.most, o->ring_bytes,
+               shared, percent);
+}
+
+static void write_trace(const dnet_replay_program_t *program, const char *name, const options_t *o)
+{
+    FILE *out = strcmp(o->write, "-") == 0 ? stdout : fopen(o->write, "wb");
+    dnet_status_t status = out == NULL ? DNET_ERR_SYSTEM
+                                       : dnet_replay_to_trace(program, o->tick_ns, name, out);
+    if (out != NULL && out != stdout && fclose(out) != 0 && status == DNET_OK)
+        status = DNET_ERR_SYSTEM;
+    if (status == DNET_ERR_SYSTEM)
+        dnet_error("cannot write %s: %s", o->write, strerror(errno));
+    must(status);
+}
+
+static void parse(int argc, char **argv, options_t *o)
+{
+    enum { WRITE = 256, TICK, RELEASE, TRIGGER, MARK, WIRE, CALL, RINGS, RING, PRINT, AS_CSV,
+           AS_JSON, SHOW_VERSION };
+    static const struct option known[] = {
+        {"iterations", 1, NULL, 'i'}, {"noise", 1, NULL, 'n'},     {"seed", 1, NULL, 's'},
+        {"write", 1, NULL, WRITE},    {"tick", 1, NULL, TICK},     {"release", 1, NULL, RELEASE},
+        {"trigger", 1, NULL, TRIGGER}, {"mark", 1, NULL, MARK},    {"wire-ns", 1, NULL, WIRE},
+        {"call-ns", 1, NULL, CALL},   {"rings", 0, NULL, RINGS},   {"ring-bytes", 1, NULL, RING},
+        {"print", 0, NULL, PRINT},    {"csv", 0, NULL, AS_CSV},    {"json", 0, NULL, AS_JSON},
+        {"help", 0, NULL, 'h'},       {"version", 0, NULL, SHOW_VERSION}, {NULL, 0, NULL, 0}};
+    int c;
+    while ((c = getopt_long(argc, argv, "i:n:s:h", known, NULL)) != -1) {
+        switch (c) {
+        case 'i': o->iterations = (uint32_t) number("--iterations", optarg, 1, 100000); break;
+        case 'n': o->noise_percent = (uint32_t) number("--noise", optarg, 0, 100); break;
+        case 's': o->seed = number("--seed", optarg, 0, UINT64_MAX); break;
+        case WRITE: o->write = optarg; break;
+        case TICK: o->tick_ns = (uint32_t) number("--tick", optarg, 1, 1000000000); break;
+        case RELEASE: o->at_waits = second("--release", optarg, "any-call", "waits"); break;
+        case TRIGGER: o->low_mark = second("--trigger", optarg, "overflow", "low-mark"); break;
+        case MARK: o->mark = (uint32_t) number("--mark", optarg, 1, BUFFERS_MAX); break;
+        case WIRE: o->wire_ns = number("--wire-ns", optarg, 0, 1000000000); break;
+        case CALL: o->call_ns = number("--call-ns", optarg, 0, 1000000000); break;
+        case RINGS: o->rings = true; break;
+        case RING: o->ring_bytes = (uint32_t) number("--ring-bytes", optarg, 1, 1u << 30); break;
+        case PRINT: o->print = true; break;
+        case AS_CSV: o->form = CSV; break;
+        case AS_JSON: o->form = JSON; break;
+        case 'h': fputs(usage_text, stdout); exit(0);
+        case SHOW_VERSION: printf("dnet-replay (dimmnet) %s\n", PACKAGE_VERSION); exit(0);
+        default: exit(USAGE); /* getopt has said what is wrong */
+        }
+    }
+}
+
+static void generate(char **argument, const options_t *o, subject_t *s)
+{
+    dnet_replay_shape_t shape = argument[0][0] == 'b' ? DNET_REPLAY_BT : DNET_REPLAY_SP;
+    uint32_t ranks = (uint32_t) number("RANKS", argument[1], 4, 4096);
+    uint32_t iterations = o->iterations != 0 ? o->iterations : shape == DNET_REPLAY_BT ? 200 : 400;
+    dnet_status_t status =
+        dnet_replay_generate(shape, ranks, iterations, o->noise_percent, o->seed, &s->program);
+    if (status == DNET_ERR_ARGUMENT) {
+        dnet_error("RANKS '%s': a square number is wanted", argument[1]);
+        exit(USAGE);
+    }
+    must(status);
+    snprintf(s->name, sizeof(s->name), "%s", argument[0]);
+}
+
+static void load(char **path, int paths, const options_t *o, subject_t *s)
+{
+    dnet_calls_t trace = {0};
+    for (int i = 0; i < paths; i++)
+        must(dnet_calls_load(&trace, path[i]));
+    must(dnet_calls_complete(&trace));
+    if (o->print) {
+        dnet_calls_print(&trace, stdout);
+        exit(0);
+    }
+    must(dnet_replay_from_trace(&trace, &s->program));
+    /* It is printed between quotes and commas. */
+    snprintf(s->name, sizeof(s->name), "%s", trace.rank[0].name);
+    for (char *c = s->name; *c != '\0'; c++)
+        if (*c == ',' || *c == '"' || *c == '\\' || (unsigned char) *c < ' ')
+            *c = '_';
+    dnet_calls_free(&trace);
 }
 
 int main(int argc, char **argv)
 {
-    uint32_t iterations = 0, noise_percent = 5;
-    uint64_t seed = 1;
-    int option;
-    while ((option = getopt(argc, argv, "i:n:s:h")) != -1) {
-        switch (option) {
-        case 'i': iterations = (uint32_t) number("-i", optarg, 1, 100000); break;
-        case 'n': noise_percent = (uint32_t) number("-n", optarg, 0, 100); break;
-        case 's': seed = number("-s", optarg, 0, UINT64_MAX); break;
-        case 'h': usage(stdout); return 0;
-        default: usage(stderr); return 2;
-        }
+    options_t o = {.noise_percent = 5, .tick_ns = 1, .mark = 19, .ring_bytes = 262144, .seed = 1,
+                   .wire_ns = 1000, .call_ns = 300};
+    subject_t s = {0};
+    dnet_log_identity("dnet-replay");
+    parse(argc, argv, &o);
+    char **argument = argv + optind;
+    int arguments = argc - optind;
+    bool shape =
+        arguments > 0 && (strcmp(argument[0], "bt") == 0 || strcmp(argument[0], "sp") == 0);
+    if (arguments == 0 || (shape && arguments != 2) || (!shape && o.write != NULL)) {
+        fputs(usage_text, stderr);
+        return USAGE;
     }
-    if (argc - optind != 2 || (strcmp(argv[optind], "bt") != 0 && strcmp(argv[optind], "sp") != 0)) {
-        usage(stderr);
-        return 2;
+    if (shape)
+        generate(argument, &o, &s);
+    else
+        load(argument, arguments, &o, &s);
+    dnet_replay_config_t enough = {
+        .buffers = ENOUGH_BUFFERS, .wire_ns = o.wire_ns, .call_ns = o.call_ns};
+    if (o.write != NULL) {
+        write_trace(&s.program, s.name, &o);
+    } else if (o.rings) {
+        rings(&s, &o);
+    } else {
+        must(dnet_replay_run(&s.program, &enough, &s.base));
+        study(&s, &o);
     }
-    dnet_replay_shape_t shape = argv[optind][0] == 'b' ? DNET_REPLAY_BT : DNET_REPLAY_SP;
-    uint32_t ranks = (uint32_t) number("RANKS", argv[optind + 1], 4, 4096);
-    if (iterations == 0)
-        iterations = shape == DNET_REPLAY_BT ? 200 : 400;
-    dnet_replay_program_t program;
-    dnet_status_t status =
-        dnet_replay_generate(shape, ranks, iterations, noise_percent, seed, &program);
-    if (status == DNET_ERR_ARGUMENT) {
-        fprintf(stderr, "dnet-replay: RANKS '%s': a square number is wanted\n", argv[optind + 1]);
-        return 2;
+    dnet_replay_free(&s.program);
+    if (fflush(stdout) != 0) {
+        dnet_error("cannot write the output: %s", strerror(errno));
+        return FAILED;
     }
-    must(status);
-    study(&program, argv[optind]);
-    dnet_replay_free(&program);
     return 0;
 }

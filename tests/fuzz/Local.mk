@@ -12,6 +12,14 @@ tests_fuzz_replay_registers_SOURCES = tests/fuzz/fuzz.h tests/fuzz/fuzz_register
 tests_fuzz_replay_registers_CPPFLAGS = $(AM_CPPFLAGS) -DDNET_CORPUS='"registers"'
 tests_fuzz_replay_registers_LDADD = $(dnet_device_libraries)
 
+# Reads files, so it needs no device.
+check_PROGRAMS += tests/fuzz/replay_calls
+DNET_UNIT_TESTS += tests/fuzz/replay_calls
+tests_fuzz_replay_calls_SOURCES = tests/fuzz/fuzz.h tests/fuzz/fuzz_calls.c tests/fuzz/replay.c \
+	$(dnet_replay_sources)
+tests_fuzz_replay_calls_CPPFLAGS = $(AM_CPPFLAGS) -DDNET_CORPUS='"calls"'
+tests_fuzz_replay_calls_LDADD = libdnet_common.la $(HWLOC_LIBS) $(ZLIB_LIBS)
+
 SECONDS = 60
 check-fuzz:
 	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/fuzz/run $(SECONDS)
