@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * dnet-trace: trace points of running processes and of trace files: which there are, switching them,
- * events of all ranks in the order of time.
+ * dnet-trace: trace points of running processes and of trace files: which there are, switching
+ * them, events of all ranks in the order of time.
  */
 #include "config.h"
 
@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,8 +35,9 @@ static const point_t points[] = {
 
 /* A ring of a process or a file, mapped. */
 typedef struct {
-    char path[PATH_MAX];
     int fd;
+    dev_t device; /* with `inode`: which file it is */
+    ino_t inode;
     dnet_trace_header_t *header;
     uint32_t capacity;
     char who[33];
@@ -54,42 +54,56 @@ static unsigned ring_count;
 
 /* ------------------------------------------------------------------ rings */
 
-/* Maps a ring.  A name the user gave gets a line when it is none. */
-static bool ring_add(const char *path, bool write, bool named)
+/* Maps an open file as a ring.  @return what is wrong with it, or NULL */
+static const char *ring_map(ring_t *r, bool write)
 {
-    const char *wrong = NULL;
-    struct stat st = {0};
+    struct stat st;
+    if (r->fd < 0 || fstat(r->fd, &st) != 0)
+        return strerror(errno);
+    if (st.st_size < DNET_TRACE_HEADER_BYTES || !S_ISREG(st.st_mode))
+        return "not a trace";
+    void *at = mmap(NULL, (size_t) st.st_size, write ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED,
+                    r->fd, 0);
+    if (at == MAP_FAILED)
+        return strerror(errno);
+    r->header = at;
+    r->device = st.st_dev;
+    r->inode = st.st_ino;
+    r->capacity = r->header->capacity;
+    if (r->header->magic != DNET_TRACE_MAGIC)
+        return "not a trace";
+    if (r->header->version != DNET_TRACE_VERSION || r->header->list != dnet_trace_list_id())
+        return "made by another version of dimmnet; use its dnet-trace";
+    uint64_t bytes = DNET_TRACE_HEADER_BYTES + r->capacity * sizeof(dnet_trace_event_t);
+    return (uint64_t) st.st_size < bytes || r->capacity == 0 ? "cut off" : NULL;
+}
+
+/* Is the ring among those we have?  Who looks at a process's ring, as this one does, has it open, too. */
+static bool ring_known(const ring_t *r)
+{
+    for (unsigned i = 0; i < ring_count; i++)
+        if (rings[i].device == r->device && rings[i].inode == r->inode)
+            return true;
+    return false;
+}
+
+/* Opens and keeps a ring; one that is none gets a line. */
+static bool ring_add(const char *path, bool write)
+{
     ring_t r = {.fd = open(path, write ? O_RDWR | O_CLOEXEC : O_RDONLY | O_CLOEXEC)};
-    if (r.fd < 0 || fstat(r.fd, &st) != 0) {
-        wrong = strerror(errno);
-    } else if (st.st_size < DNET_TRACE_HEADER_BYTES || !S_ISREG(st.st_mode)) {
-        wrong = "not a trace";
-    } else {
-        void *at = mmap(NULL, (size_t) st.st_size, write ? PROT_READ | PROT_WRITE : PROT_READ,
-                        MAP_SHARED, r.fd, 0);
-        r.header = at == MAP_FAILED ? NULL : at;
-        if (!r.header)
-            wrong = strerror(errno);
-        else if (r.header->magic != DNET_TRACE_MAGIC)
-            wrong = "not a trace";
-        else if (r.header->version != DNET_TRACE_VERSION ||
-                 r.header->list != dnet_trace_list_id())
-            wrong = "made by another version of dimmnet; use its dnet-trace";
-        else if ((uint64_t) st.st_size <
-                     DNET_TRACE_HEADER_BYTES + r.header->capacity * sizeof(dnet_trace_event_t) ||
-                 r.header->capacity == 0)
-            wrong = "cut off";
-    }
+    const char *wrong = ring_map(&r, write);
     if (wrong) {
-        if (named)
-            fprintf(stderr, "dnet-trace: %s: %s\n", path, wrong);
+        fprintf(stderr, "dnet-trace: %s: %s\n", path, wrong);
         if (r.fd >= 0)
             close(r.fd);
         return false;
     }
-    r.capacity = r.header->capacity;
+    if (ring_known(&r)) {
+        munmap(r.header, DNET_TRACE_HEADER_BYTES + r.capacity * sizeof(dnet_trace_event_t));
+        close(r.fd);
+        return true;
+    }
     memcpy(r.who, r.header->who, sizeof(r.header->who));
-    snprintf(r.path, sizeof(r.path), "%s", path);
     rings = realloc(rings, (ring_count + 1) * sizeof(*rings));
     if (!rings)
         abort();
@@ -109,7 +123,7 @@ static bool ring_of_process(const char *pid, bool write)
         ssize_t n = readlink(path, target, sizeof(target) - 1);
         target[n > 0 ? n : 0] = '\0';
         if (strncmp(target, "/memfd:" DNET_TRACE_MEMFD " ", sizeof(DNET_TRACE_MEMFD) + 7) == 0)
-            found = ring_add(path, write, true);
+            found = ring_add(path, write);
     }
     if (d)
         closedir(d);
@@ -228,9 +242,11 @@ static void print_arguments(form_t form, const event_t *e)
 static void print_chrome(const event_t *e, uint64_t start_ns)
 {
     const point_t *p = &points[e->point];
-    const char *phase = strcmp(p->shape, "BEGIN") == 0 ? "B" : strcmp(p->shape, "END") == 0 ? "E" : "i";
-    printf("{\"name\": \"%s\", \"cat\": \"%s\", \"ph\": \"%s\", %s\"ts\": %.3f, \"pid\": %d, \"tid\": %d, "
-           "\"args\": {",
+    const char *phase = strcmp(p->shape, "BEGIN") == 0 ? "B"
+                        : strcmp(p->shape, "END") == 0 ? "E"
+                                                       : "i";
+    printf("{\"name\": \"%s\", \"cat\": \"%s\", \"ph\": \"%s\", %s\"ts\": %.3f, \"pid\": %d, "
+           "\"tid\": %d, \"args\": {",
            p->name, p->room, phase, *phase == 'i' ? "\"s\": \"t\", " : "",
            (double) (e->time_ns - start_ns) / 1e3, e->ring->header->pid, e->ring->header->pid);
     print_arguments(CHROME, e);
@@ -242,7 +258,8 @@ static void print_event(form_t form, const event_t *e, uint64_t start_ns)
     const char *name = points[e->point].name;
     switch (form) {
         case TABLE:
-            printf("%14.3f  %-10s %-10s ", (double) (e->time_ns - start_ns) / 1e3, e->ring->who, name);
+            printf("%14.3f  %-10s %-10s ", (double) (e->time_ns - start_ns) / 1e3, e->ring->who,
+                   name);
             break;
         case CSV:
             printf("%" PRIu64 ",%s,%d,%s,", e->time_ns + (uint64_t) e->ring->header->epoch_ns,
@@ -277,7 +294,8 @@ static void show(form_t form, uint64_t mask, size_t last)
     if (list)
         printf(form == JSON ? "[" : "{\"traceEvents\": [");
     for (unsigned r = 0; form == CHROME && r < ring_count; r++)
-        printf("%s\n{\"name\": \"process_name\", \"ph\": \"M\", \"pid\": %d, \"args\": {\"name\": \"%s\"}}",
+        printf("%s\n{\"name\": \"process_name\", \"ph\": \"M\", \"pid\": %d, "
+               "\"args\": {\"name\": \"%s\"}}",
                r ? "," : "", rings[r].header->pid, rings[r].who);
     for (bool first = form == JSON; i < count; i++, first = false) {
         if (list)
@@ -289,24 +307,33 @@ static void show(form_t form, uint64_t mask, size_t last)
     free(events);
 }
 
-static void list_points(bool json)
+static void list_as_json(void)
 {
-    if (!json)
-        printf("%-11s %-9s %-6s %s\n", "point", "room", "shape", "arguments; what has happened");
     for (unsigned i = 0; i < DNET_TRACE_COUNT; i++) {
         const point_t *p = &points[i];
         const char *names[] = {p->who, p->first, p->second};
-        printf(json ? "%s{\"point\": \"%s\", \"room\": \"%s\", \"shape\": \"%s\", \"arguments\": ["
-                    : "%s%-11s %-9s %-6s ",
-               !json ? "" : i ? ",\n" : "[\n", p->name, p->room, p->shape);
-        for (unsigned a = 0, shown = 0; a < 3; a++)
-            if (names[a])
-                printf(json ? "%s\"%s\"" : "%s%s", shown++ ? ", " : "", names[a]);
-        printf(json ? "], \"title\": \"%s\"}" : "%s%s\n", !json && (p->who || p->first || p->second) ? "; " : "",
-               p->title);
+        printf("%s{\"point\": \"%s\", \"room\": \"%s\", \"shape\": \"%s\", \"arguments\": [",
+               i ? ",\n" : "[\n", p->name, p->room, p->shape);
+        for (unsigned n = 0, shown = 0; n < 3; n++)
+            if (names[n])
+                printf("%s\"%s\"", shown++ ? ", " : "", names[n]);
+        printf("], \"title\": \"%s\"}", p->title);
     }
-    if (json)
-        printf("\n]\n");
+    printf("\n]\n");
+}
+
+static void list_as_table(void)
+{
+    printf("%-11s %-9s %-6s %-22s %s\n", "point", "room", "shape", "arguments", "what has happened");
+    for (unsigned i = 0; i < DNET_TRACE_COUNT; i++) {
+        const point_t *p = &points[i];
+        const char *names[] = {p->who, p->first, p->second};
+        char list[64] = "";
+        for (unsigned n = 0; n < 3; n++)
+            if (names[n])
+                strcat(strcat(list, *list ? ", " : ""), names[n]);
+        printf("%-11s %-9s %-6s %-22s %s\n", p->name, p->room, p->shape, list, p->title);
+    }
 }
 
 static void status(void)
@@ -354,10 +381,19 @@ static int usage(FILE *out)
                  "       dnet-trace status          [-p PID]... [FILE]...\n"
                  "       dnet-trace on POINTS       [-p PID]... [FILE]...\n"
                  "       dnet-trace off             [-p PID]... [FILE]...\n"
-                 "       dnet-trace show [--json | --csv | --chrome] [-n LAST] [-t POINTS] [-p PID]... [FILE]...\n"
+                 "       dnet-trace show [--json | --csv | --chrome] [-n LAST] [-t POINTS]\n"
+                 "                                  [-p PID]... [FILE]...\n"
                  "Without PID and FILE: all processes of this user that dimmnet can trace.\n");
     return out == stdout ? 0 : 2;
 }
+
+typedef struct {
+    form_t form;
+    uint64_t mask; /* points to show */
+    size_t last;
+    char **pids;
+    unsigned pid_count;
+} request_t;
 
 static uint64_t parse_points(const char *text)
 {
@@ -370,19 +406,53 @@ static uint64_t parse_points(const char *text)
     exit(2);
 }
 
+static size_t parse_count(const char *text)
+{
+    char *end;
+    size_t count = strtoul(text, &end, 10);
+    if (isdigit((unsigned char) *text) && !*end && count)
+        return count;
+    fprintf(stderr, "dnet-trace: --last %s is not a number of events\n", text);
+    exit(2);
+}
+
+static void parse_options(int argc, char **argv, request_t *r)
+{
+    static const struct option options[] = {
+        {"json", no_argument, NULL, 'j'},          {"csv", no_argument, NULL, 'c'},
+        {"chrome", no_argument, NULL, 'g'},        {"last", required_argument, NULL, 'n'},
+        {"points", required_argument, NULL, 't'},  {"pid", required_argument, NULL, 'p'},
+        {"help", no_argument, NULL, 'h'},          {"version", no_argument, NULL, 'v'},
+        {NULL, 0, NULL, 0},
+    };
+    for (int c; (c = getopt_long(argc, argv, "n:t:p:h", options, NULL)) != -1;) {
+        switch (c) {
+            case 'j': r->form = JSON; break;
+            case 'c': r->form = CSV; break;
+            case 'g': r->form = CHROME; break;
+            case 't': r->mask = parse_points(optarg); break;
+            case 'n': r->last = parse_count(optarg); break;
+            case 'p': r->pids[r->pid_count++] = optarg; break;
+            case 'h': exit(usage(stdout));
+            case 'v': printf("dnet-trace %s\n", PACKAGE_VERSION); exit(0);
+            default: exit(usage(stderr));
+        }
+    }
+}
+
 /* Map what is asked for: files, processes, or all processes. */
-static bool find_rings(char **files, char **pids, unsigned pid_count, bool write)
+static bool find_rings(char **files, const request_t *r, bool write)
 {
     bool good = true;
-    for (unsigned i = 0; i < pid_count; i++)
-        if (!ring_of_process(pids[i], write)) {
-            fprintf(stderr, "dnet-trace: process %s cannot be traced: it has no dimmnet endpoint, writes "
-                            "its trace to a file, or is another user's\n", pids[i]);
+    for (unsigned i = 0; i < r->pid_count; i++)
+        if (!ring_of_process(r->pids[i], write)) {
+            fprintf(stderr, "dnet-trace: process %s cannot be traced: it has no dimmnet endpoint, "
+                            "writes its trace to a file, or is another user's\n", r->pids[i]);
             good = false;
         }
     for (char **f = files; *f; f++)
-        good &= ring_add(*f, write, true);
-    if (!*files && !pid_count) {
+        good &= ring_add(*f, write);
+    if (!*files && !r->pid_count) {
         rings_of_all_processes(write);
         good = ring_count > 0;
         if (!good)
@@ -393,54 +463,26 @@ static bool find_rings(char **files, char **pids, unsigned pid_count, bool write
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"json", no_argument, NULL, 'j'}, {"csv", no_argument, NULL, 'c'},
-        {"chrome", no_argument, NULL, 'g'}, {"last", required_argument, NULL, 'n'},
-        {"points", required_argument, NULL, 't'}, {"pid", required_argument, NULL, 'p'},
-        {"help", no_argument, NULL, 'h'}, {"version", no_argument, NULL, 'v'}, {NULL, 0, NULL, 0},
-    };
-    form_t form = TABLE;
-    uint64_t mask = UINT64_MAX;
-    size_t last = 0;
-    char *pids[argc], *end;
-    unsigned pid_count = 0;
-    for (int c; (c = getopt_long(argc, argv, "n:t:p:h", options, NULL)) != -1;) {
-        switch (c) {
-            case 'j': form = JSON; break;
-            case 'c': form = CSV; break;
-            case 'g': form = CHROME; break;
-            case 't': mask = parse_points(optarg); break;
-            case 'p': pids[pid_count++] = optarg; break;
-            case 'n':
-                last = strtoul(optarg, &end, 10);
-                if (!isdigit((unsigned char) *optarg) || *end || last == 0) {
-                    fprintf(stderr, "dnet-trace: --last %s is not a number of events\n", optarg);
-                    return 2;
-                }
-                break;
-            case 'h': return usage(stdout);
-            case 'v': printf("dnet-trace %s\n", PACKAGE_VERSION); return 0;
-            default: return usage(stderr);
-        }
-    }
+    char *pids[argc];
+    request_t r = {.mask = UINT64_MAX, .pids = pids};
+    parse_options(argc, argv, &r);
     const char *command = optind < argc ? argv[optind++] : "";
     bool on = strcmp(command, "on") == 0, turn = on || strcmp(command, "off") == 0;
+    bool look = strcmp(command, "status") == 0;
     if (strcmp(command, "list") == 0) {
-        list_points(form == JSON);
+        r.form == JSON ? list_as_json() : list_as_table();
         return 0;
     }
-    if (on && optind == argc)
+    if ((on && optind == argc) || (!turn && !look && strcmp(command, "show") != 0))
         return usage(stderr);
     uint64_t wanted = on ? parse_points(argv[optind++]) : 0;
-    if (!turn && strcmp(command, "show") != 0 && strcmp(command, "status") != 0)
-        return usage(stderr);
-    if (!find_rings(argv + optind, pids, pid_count, turn))
+    if (!find_rings(argv + optind, &r, turn))
         return 1;
     if (turn)
         return !switch_points(wanted);
-    if (*command == 's' && command[1] == 't')
+    if (look)
         status();
     else
-        show(form, mask, last);
+        show(r.form, r.mask, r.last);
     return 0;
 }

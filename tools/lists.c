@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * lists: the tables in documents and in the Wireshark dissector that repeat what a .def list states.
+ * lists: the tables in documents and in the Wireshark dissector that repeat what a .def list
+ * states.
  *
  *   lists [--write]      in the source tree that DNET_SRC names
  *
  * A table stands between a line with 'begin list NAME' and one with 'end list NAME'.  Compares each
- * with what the lists say now; --write replaces it.  Exit status 0: all as they should be; 1: a table
- * is stale, or a file cannot be read or written, one line each; 77: DNET_SRC is not set.
+ * with what the lists say now; --write replaces it.  Exit status 0: all as they should be; 1: a
+ * table is stale, or a file cannot be read or written, one line each; 77: DNET_SRC is not set.
  */
 #include "config.h"
 
@@ -110,8 +111,9 @@ static void words(FILE *out)
     for (unsigned i = 0; i < FORMATS; i++) {
         const format_t *f = &formats[i];
         if (!f->width) {
-            fprintf(out, "%s### %s\n\n%s (clause %s).\n\n| Bits | Field | Meaning |\n|---|---|---|\n",
-                    i ? "\n" : "", f->name, f->title, f->clause);
+            fprintf(out, "%s### %s\n\n%s (clause %s).\n\n", i ? "\n" : "", f->name, f->title,
+                    f->clause);
+            fprintf(out, "| Bits | Field | Meaning |\n|---|---|---|\n");
             continue;
         }
         if (f->width > 1)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Switch interface that writes what passes it to a file (docs/tracing.md section 1): pcapng, link type
- * USER0, a 64-bit word of what is known beside the packet (CAP fields of format.def), then the packet.
+ * Switch interface that writes what passes it to a file (docs/tracing.md section 1): pcapng, link
+ * type USER0, a 64-bit word of what is known beside the packet (CAP fields of format.def), then the
+ * packet.
  *
  * It stands in the place of the ordinary one, so a NIC without a capture pays nothing.  A packet is
  * written by the process in whose context it is sent, once, and before the call returns: what a
@@ -45,7 +46,7 @@ struct dnet_emu_capture {
     char path[];
 };
 
-/* ---- blocks ----------------------------------------------------------------------------------- */
+/* ---- blocks ------------------------------------------------------------------------------ */
 
 static void put(dnet_emu_capture_t *c, const void *from, size_t bytes)
 {
@@ -108,7 +109,7 @@ static void put_file_header(dnet_emu_capture_t *c, const char *who)
     end_block(c, start);
 }
 
-/* ---- the file ----------------------------------------------------------------------------------- */
+/* ---- the file ---------------------------------------------------------------------------- */
 
 /* Write what has been put together.  A file that cannot take it keeps whole blocks only. */
 static bool flush(dnet_emu_capture_t *c)
@@ -188,7 +189,7 @@ void dnet_emu_capture_set(dnet_emu_nic_t *nic, dnet_emu_capture_t *capture)
     nic->swif = capture ? &dnet_emu_swif_capture : &dnet_emu_swif_shm;
 }
 
-/* ---- packets ------------------------------------------------------------------------------------- */
+/* ---- packets ----------------------------------------------------------------------------- */
 
 /* [nic 7.4] Header of the packet that begins `from` bytes into a burst, and has `bytes` of its data. */
 static void header_of(const dnet_emu_nic_t *nic, const dnet_emu_packet_t *p, uint32_t from,

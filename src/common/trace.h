@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Trace points (docs/tracing.md section 2): always compiled, one load and one branch when off, switched
- * at the start by DIMMNET_TRACE and at any time by dnet-trace, which reads the ring and writes the
- * mask of points in the page before it.
+ * Trace points (docs/tracing.md section 2): always compiled, one load and one branch when off,
+ * switched at the start by DIMMNET_TRACE and at any time by dnet-trace, which reads the ring and
+ * writes the mask of points in the page before it.
  *
- * The ring is a file: an unnamed one that /proc/PID/fd shows to processes of the same user, or the one
- * that DIMMNET_TRACE_FILE names, which outlives the process.
+ * The ring is a file: an unnamed one that /proc/PID/fd shows to processes of the same user, or the
+ * one that DIMMNET_TRACE_FILE names, which outlives the process.
  */
 #ifndef DNET_COMMON_TRACE_H
 #define DNET_COMMON_TRACE_H
@@ -76,12 +76,13 @@ static inline bool dnet_trace_on(dnet_trace_point_t point)
 /**
  * Make this process's ring.  Each successful call wants a dnet_trace_close().
  *
- * @param points  points to switch on, as dnet_trace_parse() takes them; NULL: none yet, and then a ring
- *                that cannot be had is no error
+ * @param points  points to switch on, as dnet_trace_parse() takes them; NULL: none yet, and then a
+ *                ring that cannot be had is no error
  * @param path    file for the ring, made or emptied, mode 0600; NULL: an unnamed one
  * @param events  capacity; the newest are kept
  * @param who     name of this process, at most 31 bytes are kept
- * @return DNET_OK; DNET_ERR_FORMAT (points); DNET_ERR_SYSTEM (file); DNET_ERR_NO_MEMORY; each logged
+ * @return DNET_OK; DNET_ERR_FORMAT (points); DNET_ERR_SYSTEM (file); DNET_ERR_NO_MEMORY; each
+ *         logged
  */
 dnet_status_t dnet_trace_open(const char *points, const char *path, uint32_t events,
                               const char *who);
@@ -89,7 +90,8 @@ dnet_status_t dnet_trace_open(const char *points, const char *path, uint32_t eve
 void dnet_trace_close(void);
 
 /**
- * The mask of a list of points, separated by commas: names of points, names of rooms, "all", "none".
+ * The mask of a list of points, separated by commas: names of points, names of rooms, "all",
+ * "none".
  *
  * @return true; false: *wrong_p points to the word that is none of these, *len_p bytes long
  */

@@ -59,7 +59,7 @@ static void nic_11_5_rvl(cluster_t *c)
     CLOCKS(EXECUTOR, 5 + 2); /* nothing to read: PRIM and RVS END at the target */
 }
 
-/* [nic 11.6, 6.5, OP-49] RVS: PRIM, RVS1, RVS3, 2 header lines, data lines, RVS END; RVSS has RVSS1 and 3. */
+/* [nic 11.6, OP-31, OP-49] RVS and IPUSH: PRIM, RVS1, RVS3, 2 header lines, data lines, RVS END; RVSS has RVSS1 and 3. */
 static void nic_11_6_rvs(cluster_t *c)
 {
     ring_set(c, 1, 0, 0, 0, 1, 0x10000, 1);
@@ -74,6 +74,11 @@ static void nic_11_6_rvs(cluster_t *c)
     issue(c->dev[0][0], &(request_t){ .type = DNET_PRIM_RVSS, .dtype = 3, .iteration = 8, .size = 16,
                                       .dclid = 2 });
     CLOCKS(EXECUTOR, 1 + 1 + 1 + 1 + 3 + 8 + 1);
+    system_store(c->dev[0][0], DNET_SREG_MTU, 1); /* 232 bytes, 29 elements a packet */
+    start();
+    issue(c->dev[0][0], &(request_t){ .type = DNET_PRIM_RVSS, .dtype = 3, .iteration = 30, .size = 16,
+                                      .dclid = 2 });
+    CLOCKS(EXECUTOR, 1 + (1 + 1 + 1 + 1 + 3 + 29) + (1 + 1 + 1 + 3 + 1) + 1); /* RVSS2 while more remains */
 }
 
 /* [nic 11.7, 11.8] 24 bytes with status: PUSH 20 clocks, IPUSH 24, Prefetch Window 6 less than PUSH. */
@@ -81,6 +86,7 @@ static void nic_11_8_reception(cluster_t *c)
 {
     const dnet_prim_t type[] = { DNET_PRIM_RVS, DNET_PRIM_IPUSH, DNET_PRIM_RVS };
     const unsigned clocks[] = { 20, 24, 14 };
+    static const uint8_t zeros[64];
 
     ring_set(c, 1, 0, 0, 0, 1, 0x10000, 1);
     for (unsigned i = 0; i < 3; i++) {
@@ -90,6 +96,19 @@ static void nic_11_8_reception(cluster_t *c)
         CLOCKS(SWU, 3);
         CHECK_EQUAL(dnet_emu_busy[DNET_UNIT_RC] + dnet_emu_busy[DNET_UNIT_WU] + 3, clocks[i]);
     }
+    /* A line more of data is a clock more; a third header line is one. */
+    start();
+    botf(c->dev[0][0], 0, &(header_t){ .type = DNET_PRIM_RVS, .dlid = 2, .eflag = true }, zeros, 64);
+    CHECK_EQUAL(dnet_emu_busy[DNET_UNIT_RC] + dnet_emu_busy[DNET_UNIT_WU] + 3, 20 + 7);
+    start();
+    botf(c->dev[0][0], 0, &(header_t){ .type = DNET_PRIM_RVS, .dlid = 2, .eflag = true, .hflag = true,
+                                       .line3 = 8 }, zeros, 8);
+    CHECK_EQUAL(dnet_emu_busy[DNET_UNIT_RC] + dnet_emu_busy[DNET_UNIT_WU] + 3, 20 + 1);
+    /* An LH entry has eight lines, and needs neither WU nor SO-DIMM. */
+    start();
+    botf(c->dev[0][0], 0, &(header_t){ .type = DNET_PRIM_IPUSH, .dlid = 2, .lflag = true }, zeros, 8);
+    CLOCKS(WU, 0);
+    CLOCKS(RC, 4 + 8);
 }
 
 static const board_test_t tests[] = {

@@ -203,6 +203,11 @@ static void nic_6_3_remote_scatter(cluster_t *c)
     issue(d, &(request_t){ .type = DNET_PRIM_RVSI, .dtype = 3, .iteration = 200, .size = 0x20000,
                            .src = 0x1000, .dst = 0x9000, .dclid = 2, .dwid = 1 });
     CHECK_EQUAL(user_load(to, DNET_UREG_PACKET_COUNTER), 7);
+    /* Initial DSTOff, which a status shows, is that of the primitive in every packet. */
+    user_store(to, DNET_UREG_STATUS_INITIAL_ADDRESS, 0x1000);
+    issue(d, &(request_t){ .type = DNET_PRIM_RVSS, .dtype = 3, .iteration = 100, .size = 24, .src = 0x1000,
+                           .dst = 0x8000, .dclid = 2, .dwid = 1, .eflag = true });
+    CHECK_EQUAL(llcm_word(to, 0x1008), 0x8000);
     for (unsigned e = 0; e < 200; e++) {
         sodimm_read(to, 0x9000 + list[e], in, 8);
         for (unsigned b = 0; b < 8; b++)
@@ -280,6 +285,33 @@ static void nic_6_6_botf_sizes(cluster_t *c)
         CHECK_EQUAL(counter(d, 0), i + 1);
         CHECK_EQUAL(DNET_GET(llcm_word(to, i * 16), ST_SIZE), row[i].data);
     }
+    /* Each window sends its own image. */
+    for (uint64_t n = 0; n < 4; n++) {
+        line[2] = 100 + n;
+        memcpy(d->ww + 512 * n, line, sizeof line);
+    }
+    for (unsigned n = 0; n < 4; n++) {
+        uint64_t in;
+
+        user_store(d, DNET_UREG_COMMAND0_LOWER, 24ull << 32 | (3 - n) << 5 | DNET_PRIM_BOTF);
+        sodimm_read(to, 0, &in, 8);
+        CHECK_EQUAL(in, 100 + 3 - n);
+    }
+}
+
+/* [nic 6.6, 4.2] An image that announces a third header line and is too short for it is sent as it is; the
+ * receiver finds that hflag and lines disagree. */
+static void nic_6_6_botf_shorter_than_its_header(cluster_t *c)
+{
+    dnet_device_t *d = c->dev[0][0], *to = c->dev[1][0];
+    const header_t h = { .type = DNET_PRIM_RVS, .dlid = 2, .hflag = true };
+    uint64_t line[64] = { first_line(&h) };
+
+    user_store(to, DNET_UREG_FLOW_MODE, DNET_FLOW_MODE_STOP); /* no meaning in the prototype */
+    memcpy(d->ww, line, sizeof line);
+    user_store(d, DNET_UREG_COMMAND0_LOWER, 16ull << 32 | DNET_PRIM_BOTF);
+    CHECK_EQUAL(user_load(to, DNET_UREG_CONTROLLER_STATUS) >> 18 & 3, 2);
+    CHECK_EQUAL(user_load(to, DNET_UREG_PACKET_COUNTER), 0);
 }
 
 /* [nic 6.6, 2] The NIC stamps PGID and Packet Size over what the image says; TYPE and SWID stay. */
@@ -315,12 +347,14 @@ static void nic_6_6_botf_rvl(cluster_t *c)
 {
     dnet_device_t *d = c->dev[0][0];
     const header_t h = { .type = DNET_PRIM_RVL, .dlid = 2, .hflag = true };
-    uint64_t line[64] = { first_line(&h), DNET_PUT(0x1000, PK_SRC) | DNET_PUT(0x200, PK_DST), 16, 0 };
+    uint64_t line[64] = { first_line(&h), DNET_PUT(0x1000, PK_SRC) | DNET_PUT(0x200, PK_DST), 16 };
     uint8_t in[16];
 
     fill_pattern(c->dev[1][0], 0x1000, 512);
     for (unsigned lines = 3; lines <= 4; lines++) {
         sodimm_fill(d, 0x200, 0, 16);
+        /* Behind three lines stands a Command Ex that would spread the data. */
+        line[3] = lines == 3 ? 64ull << 32 | 2 << 8 | 3 << 5 | 1 : 0;
         memcpy(d->ww, line, sizeof line);
         user_store(d, DNET_UREG_COMMAND0_LOWER, (uint64_t) lines * 8 << 32 | DNET_PRIM_BOTF);
         sodimm_read(d, 0x200, in, 16);
@@ -352,6 +386,10 @@ static void nic_6_7_targets_and_limits(cluster_t *c)
                             .line2 = DNET_PUT(2048 - 8, PK_DST) }, data, 64);
     CHECK(bit(to, 17));
     CHECK_EQUAL(to->pw[2047], 0x77);
+    CHECK_EQUAL(user_load(to, DNET_UREG_PACKET_COUNTER), 2); /* each packet is counted, whole or not */
+    fill_pattern(d, 0, 8192);
+    issue(d, &(request_t){ .type = DNET_PRIM_RVS, .size = 8192, .dst = 0x4000, .dclid = 2 });
+    CHECK_EQUAL(user_load(to, DNET_UREG_PACKET_COUNTER), 2 + 5); /* 2024 bytes in each */
 }
 
 /* [nic 6.7] RVS past the receiver's area: what fits is written, RC_OVF is set, and nothing else. */
@@ -561,6 +599,7 @@ static const board_test_t tests[] = {
     TEST(nic_6_3_local_read_is_clamped, BOTH),
     TEST(nic_6_4_remote_load, BOTH),
     TEST(nic_6_6_botf_sizes, BOTH),
+    TEST(nic_6_6_botf_shorter_than_its_header, BOTH),
     TEST(nic_6_6_botf_stamps_pgid, BOTH),
     TEST(nic_6_6_botf_rvl, BOTH),
     TEST(nic_op_14_strict_swid, BOTH),

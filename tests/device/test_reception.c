@@ -185,6 +185,15 @@ static void nic_8_ring(cluster_t *c)
         user_store(to, DNET_UREG_STATUS_NEXT_READ, base);
         CHECK(bit(to, 4));
     }
+    /* A store of the address that stands there already empties a ring that is not empty. */
+    botf(d, 0, &(header_t){ .type = DNET_PRIM_RVS, .dlid = 2, .eflag = true }, "12345678", 8);
+    user_store(to, DNET_UREG_STATUS_INITIAL_ADDRESS, 0x1000);
+    CHECK(bit(to, 4));
+    CHECK_EQUAL(user_load(to, DNET_UREG_STATUS_NEXT_WRITE), 0x1000);
+    llcm_store(to, 0x1000, 0);
+    botf(d, 0, &(header_t){ .type = DNET_PRIM_RVS, .dlid = 2, .eflag = true }, "12345678", 8);
+    CHECK_EQUAL(llcm_word(to, 0x1000) >> 32, 8);
+    CHECK_EQUAL(user_load(to, DNET_UREG_STATUS_NEXT_WRITE), 0x1010);
 }
 
 /* [nic 8] A ring whose end lies past LLCM stays inside it. */
@@ -366,8 +375,7 @@ static void nic_10_2_entry(cluster_t *c)
         CHECK_EQUAL(DNET_GET(e->envelope, LH_TAG), 0xffff0000u | n);
         CHECK_EQUAL(DNET_GET(e->envelope, LH_VALID), 1);
         CHECK_EQUAL(DNET_GET(e->envelope, LH_COMPLETE), 1);
-        CHECK_EQUAL(DNET_GET(e->where, LH_SIZE), n);
-        CHECK_EQUAL(DNET_GET(e->where, LH_POINTER), n > 48 ? tail : 0);
+        CHECK_EQUAL(e->where, (n > 48 ? (uint64_t) tail : 0) << 32 | n);
         CHECK(memcmp(e->data, data, n < 48 ? n : 48) == 0);
         for (unsigned i = n; i < 48; i++)
             CHECK_EQUAL(e->data[i], 0); /* left unchanged */
@@ -401,6 +409,21 @@ static void nic_10_3_short_envelope(cluster_t *c)
          "\xff\xff\xff\xff\xff\xff\xff", 3);
     CHECK_EQUAL(c->dev[1][0]->lh[0].envelope, 0xffffffull | 3ull << 46);
     CHECK_EQUAL(c->dev[1][0]->lh[0].where, 0);
+}
+
+/* [nic 10.2, 10.3] Valid and Complete are the NIC's, whatever an image says in their place; line 1 is Size
+ * and Pointer by their positions. */
+static void nic_10_2_flags_are_not_the_senders(cluster_t *c)
+{
+    dnet_device_t *to = c->dev[1][0];
+    unsigned entries = to->geometry.lh_entries;
+
+    for (unsigned n = 0; n < 2 * entries; n++) {
+        lhs(c, 0, 0, ~0ull, "abc", 3, false);
+        CHECK_EQUAL(to->lh[n % entries].envelope, n < entries ? ~0ull : ~(3ull << 46));
+        CHECK_EQUAL(to->lh[n % entries].where, 3);
+        dnet_reg_store_quiet(to, DNET_UREG_LH_NEXT_READ, (n + 1) % entries * 64);
+    }
 }
 
 /* [nic 10.3, 10.5] The flags' polarity changes at every lap; 63 (1023) entries; the stall; other order. */
@@ -468,8 +491,7 @@ static void nic_10_4_lhsv2(cluster_t *c)
     sodimm_fill(d, 0x200, 0x5c, 512);
     memcpy(d->ww + 0x488, &envelope, 8);
     memset(d->ww + 0x490, 0x11, 4);
-    user_store(d, DNET_UREG_COMMAND0_UPPER,
-               DNET_PUT(0x200, RQ_SRC) | DNET_PUT(12, RQ_LHS_WW_SIZE) | DNET_PUT(0x488, RQ_LHS_WW_OFFSET));
+    user_store(d, DNET_UREG_COMMAND0_UPPER, 0x488ull << 42 | 12ull << 32 | 0x200); /* Fig 7.8 */
     user_store(d, DNET_UREG_COMMAND0_LOWER, 112ull << 32 | 2 << 18 | DNET_PRIM_LHSv2);
     CHECK_EQUAL(to->lh[0].envelope, envelope | 3ull << 46);
     CHECK_EQUAL(DNET_GET(to->lh[0].where, LH_SIZE), 104);
@@ -485,6 +507,39 @@ static void nic_10_4_lhsv2(cluster_t *c)
     user_store(d, DNET_UREG_COMMAND0_LOWER, 40ull << 32 | 2 << 18 | DNET_PRIM_LHSv2);
     CHECK_EQUAL(to->lh[1].data[7], 0x22);
     CHECK_EQUAL(to->lh[1].data[8], 0x5c);
+    /* and with the message; what stands above the offset's 12 bits is not looked at */
+    user_store(d, DNET_UREG_COMMAND0_UPPER, 0x3ffull << 54 | 0x600ull << 42 | 100ull << 32 | 0x200);
+    user_store(d, DNET_UREG_COMMAND0_LOWER, 20ull << 32 | 2 << 18 | DNET_PRIM_LHSv2);
+    CHECK_EQUAL(to->lh[2].where, 12);
+    CHECK_EQUAL(to->lh[2].data[11], 0x22);
+}
+
+/* [nic 6.5] IPUSH by request, through either Command register: SO-DIMM data to the sender's ring (its WID and LID
+ * choose it), DSTOff without a meaning, one status with the place the NIC has chosen. */
+static void nic_6_5_ipush(cluster_t *c)
+{
+    dnet_device_t *d = c->dev[0][1], *to = c->dev[1][0];
+    uint8_t data[600], in[600];
+
+    for (unsigned i = 0; i < sizeof data; i++)
+        data[i] = (uint8_t) (i * 3 + 1);
+    sodimm_write(d, 0x300, data, sizeof data);
+    ring_set(c, 1, 0, 0, 0, 9, 0x10000, 1);
+    ring_set(c, 1, 0, 0, 1, 10, 0x20000, 1);
+    user_store(to, DNET_UREG_STATUS_INITIAL_ADDRESS, 0x4000);
+    for (unsigned i = 0; i < 2; i++) {
+        issue(d, &(request_t){ .type = DNET_PRIM_IPUSH, .size = 300, .src = 0x300 + 300 * i, .dst = 0x77777,
+                               .dclid = 2, .eflag = true, .command1 = i == 1 });
+        CHECK_EQUAL(llcm_word(to, 80), (0x20000ull + 304 * (i + 1)) << 32 | 0x20000);
+        CHECK_EQUAL(llcm_word(to, 0x4000 + 16 * i), 300ull << 32 | 1u << 30 | 1u << 18 | 1u << 16 |
+                                                        DNET_PRIM_IPUSH);
+        CHECK_EQUAL(llcm_word(to, 0x4008 + 16 * i), 0x20000 + 304 * i);
+        sodimm_read(to, 0x20000 + 304 * i, in, 300);
+        CHECK(memcmp(in, data + 300 * i, 300) == 0);
+    }
+    CHECK_EQUAL(llcm_word(to, 72) >> 32, 0x10000); /* the other WID's ring */
+    CHECK_EQUAL(counter(d, 5), 2);
+    CHECK_EQUAL(user_load(to, DNET_UREG_PACKET_COUNTER), 2);
 }
 
 /* [nic 10.4, OP-23] All three TYPEs with lflag are LHS; the flag decides, not the TYPE. */
@@ -580,11 +635,13 @@ static const board_test_t tests[] = {
     TEST(nic_9_4_long_message, BOTH),
     TEST(nic_9_4_shared_ring, BOTH),
     TEST(nic_10_2_entry, BOTH),
+    TEST(nic_10_2_flags_are_not_the_senders, BOTH),
     TEST(nic_op_53_stores_to_load_only_areas, BOTH),
     TEST(nic_10_3_short_envelope, BOTH),
     TEST(nic_10_5_laps_and_full, BOTH),
     TEST(nic_10_4_lhsv1_long, BOTH),
     TEST(nic_10_4_lhsv2, BOTH),
+    TEST(nic_6_5_ipush, BOTH),
     TEST(nic_op_23_lflag_decides, BOTH),
     TEST(nic_10_3_status_shows_pointer, BOTH),
     TEST(nic_11_9_stall_is_head_of_line, PROTOTYPE),

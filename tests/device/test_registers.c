@@ -221,6 +221,40 @@ static void nic_4_6_sodimm_init(cluster_t *c)
     dnet_emu_detach(nic);
 }
 
+/* [nic 4.6, OP-58] What comes in for a SO-DIMM that is not initialised is discarded and counted, and hangs
+ * nobody; LLCM and LH Buffer do not need one. */
+static void nic_op_58_reception_without_sodimm(cluster_t *c)
+{
+    dnet_emu_config_t config = { .profile = c->profile, .lid = 9 };
+    dnet_emu_nic_t *nic;
+    dnet_device_t *d, *to = c->dev[0][0];
+    dnet_emu_locator_t at;
+    uint64_t in = 1;
+
+    CHECK(dnet_emu_create(&config, &nic) == DNET_OK);
+    CHECK(dnet_emu_open(nic, 0, true, &d) == DNET_OK);
+    dnet_emu_locate(nic, &at);
+    CHECK(dnet_emu_route(c->nic[0], &at) == DNET_OK);
+    system_store(d, DNET_SREG_PGID0, 7); /* as the cluster */
+    user_store(d, DNET_UREG_IPUSH_AREA_SIZE, 1);
+    system_store(d, DNET_SREG_AMT_ADDRESS_TABLE, 1ull << 14 | 5);
+    botf(to, 0, &(header_t){ .type = DNET_PRIM_RVS, .dlid = 9 }, "12345678", 8);
+    CHECK_EQUAL(dnet_emu_events(nic, DNET_EMU_DROP_REQUEST), 1);
+    botf(to, 0, &(header_t){ .type = DNET_PRIM_IPUSH, .dlid = 9 }, "12345678", 8);
+    CHECK_EQUAL(dnet_emu_events(nic, DNET_EMU_DROP_REQUEST), 2);
+    CHECK_EQUAL(llcm_word(d, 40), 0); /* the ring's Tail has not moved */
+    botf(to, 0, &(header_t){ .type = DNET_PRIM_RVS, .dlid = 9, .lflag = true }, "12345678", 8);
+    botf(to, 0, &(header_t){ .type = DNET_PRIM_IPUSH, .dlid = 9, .lflag = true }, "12345678", 8);
+    CHECK_EQUAL(dnet_emu_events(nic, DNET_EMU_DROP_REQUEST), 2);
+    CHECK(memcmp(d->llcm, "12345678", 8) == 0);
+    CHECK_EQUAL(user_load(d, DNET_UREG_LH_NEXT_WRITE), 64);
+    system_store(d, DNET_SREG_SODIMM_INIT, 1);
+    sodimm_read(d, 0, &in, 8);
+    CHECK_EQUAL(in, 0);
+    d->ops->close(d);
+    dnet_emu_detach(nic);
+}
+
 /* [nic 4.6, OP-27, OP-28] Capacity: the area of a WID is one module's; other codes give the default. */
 static void nic_4_6_sodimm_capacity(cluster_t *c)
 {
@@ -472,6 +506,7 @@ static const board_test_t tests[] = {
     TEST(nic_4_4_prefetch_window_flags, BOTH),
     TEST(nic_4_5_module_state, BOTH),
     TEST(nic_4_6_sodimm_init, BOTH),
+    TEST(nic_op_58_reception_without_sodimm, BOTH),
     TEST(nic_4_6_sodimm_capacity, BOTH),
     TEST(nic_4_6_controller_reset, BOTH),
     TEST(nic_4_6_mtu, BOTH),

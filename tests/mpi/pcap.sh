@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# DIMMNET_PCAP with an MPI program: tshark and the dissector find in the merged capture the envelopes that
-# were sent (context, rank, tag), their primitives, and each answer behind what it answers.
+# DIMMNET_PCAP with an MPI program: tshark and the dissector find in the merged capture the
+# envelopes that were sent (context, rank, tag), their primitives, and each answer behind what it
+# answers.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 program=$DNET_TEST_DIR/capture

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reading back a capture file (docs/tracing.md 1.1), strictly: what is not as documented is an error.
+ * Reading back a capture file (docs/tracing.md 1.1), strictly: what is not as documented is an
+ * error.
  */
 #ifndef DNET_TEST_CAPTURE_H
 #define DNET_TEST_CAPTURE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * DIMMNET_PCAP: over the files of all ranks every packet is there exactly once and as it was sent; what
- * cannot be written is refused or given up with one line.
+ * DIMMNET_PCAP: over the files of all ranks every packet is there exactly once and as it was sent;
+ * what cannot be written is refused or given up with one line.
  */
 #include <setjmp.h>
 #include <stdarg.h>

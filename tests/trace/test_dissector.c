@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * tools/wireshark/dimmnet.lua: tshark finds in the captures of a two-rank job the primitives, envelopes
- * and heads that were sent, in their order.  Skipped where tshark or mergecap is missing.
+ * tools/wireshark/dimmnet.lua: tshark finds in the captures of a two-rank job the primitives,
+ * envelopes and heads that were sent, in their order.  Skipped where tshark or mergecap is missing.
  */
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Trace points: on from the start or switched by dnet-trace while the process runs, kept in memory or in a
- * file that outlives it, shown in the order of time.
+ * Trace points: on from the start or switched by dnet-trace while the process runs, kept in memory
+ * or in a file that outlives it, shown in the order of time.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -133,6 +133,8 @@ static int switched(dnet_job_rank_t *job, void *arg)
     bad |= messages(job, 100, 7);
     if (job->rank == 0) {
         bad |= strstr(tool("status -p %d", pid).last, " send\n") == NULL;
+        /* Each ring once, though the tool that looks has it open as well. */
+        bad |= tool("status | awk '{ print $3 }' | sort | uniq -d").lines != 0;
         bad |= tool("off -p %d", pid).status != 0;
     }
     bad |= messages(job, 200, 5);

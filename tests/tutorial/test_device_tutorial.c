@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * docs/device-tutorial.md: the program of its C blocks (built from them as tests/tutorial/driver) prints
- * what its text block says.
+ * docs/device-tutorial.md: the program of its C blocks (built from them as tests/tutorial/driver)
+ * prints what its text block says.
  */
 #include <stdbool.h>
 #include <stdio.h>
