@@ -119,6 +119,25 @@ static void assert_each_packet_once(const capture_t *files)
     assert_int_equal(count[1], received[1]);
 }
 
+/* The packets of a contiguous RVS into SO-DIMM follow one another without a gap. */
+static void assert_rvs_without_gaps(const capture_t *c)
+{
+    uint64_t done = 0; /* bytes of the primitive */
+    for (unsigned i = 0; i < c->count; i++) {
+        const capture_packet_t *p = &c->packet[i];
+        uint64_t total = DNET_GET(p->header[0], PK_HFLAG) ? DNET_GET(p->header[2], PK_TOTAL)
+                                                          : p->data_bytes;
+        uint64_t dst = DNET_GET(p->header[1], PK_DST);
+        if (DNET_GET(p->header[0], PK_TYPE) != DNET_PRIM_RVS || DNET_GET(p->header[0], PK_LFLAG) ||
+            dst & DNET_MASK(AP_FLAG))
+            continue;
+        assert_int_equal(dst, DNET_GET(p->header[1], PK_SRC) + done);
+        done += p->data_bytes;
+        assert_true(done <= total);
+        done = done == total ? 0 : done;
+    }
+}
+
 static void check_exchange(const char *profile, const char *rendezvous)
 {
     capture_t files[2];
@@ -126,6 +145,8 @@ static void check_exchange(const char *profile, const char *rendezvous)
     assert_true(capture_read(path_of("run.0.pcapng"), &files[0]));
     assert_true(capture_read(path_of("run.1.pcapng"), &files[1]));
     assert_each_packet_once(files);
+    assert_rvs_without_gaps(&files[0]);
+    assert_rvs_without_gaps(&files[1]);
 
     /* The front of the large message in one row of RVS packets: places, data, end. */
     uint8_t *seen = calloc(1, LARGE);
@@ -213,6 +234,41 @@ static void test_capture_tells_replies_from_own_packets(void **state)
     }
     assert_int_equal(fetched, LARGE - dnet_split_at(LARGE));
     capture_free(&c);
+}
+
+/* A receiver that stalls takes a packet later: it is written then, and once. */
+static void test_capture_waits_for_a_stalled_packet(void **state)
+{
+    (void) state;
+    dnet_emu_config_t config = {.profile = DNET_PROFILE_PROTOTYPE, .lid = 1};
+    dnet_emu_capture_t *capture;
+    dnet_emu_nic_t *nic;
+    dnet_device_t *dev;
+    capture_t c;
+    uint64_t image[3] = {DNET_PUT(DNET_PRIM_IPUSH, PK_TYPE) | DNET_PUT(1, PK_DLID) |
+                         DNET_PUT(1, PK_LFLAG)};
+    assert_int_equal(dnet_emu_create(&config, &nic), DNET_OK);
+    assert_int_equal(dnet_emu_open(nic, 0, true, &dev), DNET_OK);
+    assert_int_equal(dnet_emu_capture_open(path_of("stall"), "me", 4096, &capture), DNET_OK);
+    *(uint64_t *) (void *) (dev->sreg_store + DNET_SREG_LID) = 1;
+    dnet_emu_capture_set(nic, capture);
+    for (unsigned i = 0; i < dev->geometry.lh_entries; i++) {
+        memcpy(dev->ww, image, sizeof(image));
+        dnet_reg_store(dev, DNET_UREG_COMMAND0_LOWER,
+                       DNET_PUT(DNET_PRIM_BOTF, RQ_OTYPE) | DNET_PUT(24, RQ_BOTF_SIZE));
+        dev->ops->run(dev);
+    }
+    assert_true(capture_read(path_of("stall"), &c));
+    assert_int_equal(c.count, dev->geometry.lh_entries - 1);
+    capture_free(&c);
+    dnet_reg_store(dev, DNET_UREG_LH_NEXT_READ, 64);
+    dev->ops->run(dev);
+    assert_true(capture_read(path_of("stall"), &c));
+    assert_int_equal(c.count, dev->geometry.lh_entries);
+    capture_free(&c);
+    dev->ops->close(dev);
+    dnet_emu_detach(nic);
+    dnet_emu_capture_close(capture);
 }
 
 /* ------------------------------------------------------------------ what cannot be written */
@@ -333,6 +389,7 @@ int main(void)
         cmocka_unit_test(test_capture_holds_each_packet_once_staged),
         cmocka_unit_test(test_capture_without_data_keeps_headers_and_lengths),
         cmocka_unit_test(test_capture_tells_replies_from_own_packets),
+        cmocka_unit_test(test_capture_waits_for_a_stalled_packet),
         cmocka_unit_test(test_capture_that_cannot_begin_ends_the_job),
         cmocka_unit_test(test_capture_that_cannot_grow_ends_whole_and_the_job_goes_on),
     };
