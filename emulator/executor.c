@@ -361,6 +361,9 @@ static void complete(const dnet_emu_context_t *c, const work_t *w, unsigned coun
     case DNET_EMU_STOPPED:
         report = DNET_REPORT_STOPPED;
         break;
+    case DNET_EMU_HELD:
+        report = DNET_REPORT_HELD;
+        break;
     case DNET_EMU_UNREACHABLE:
         report = DNET_REPORT_UNREACHABLE;
         break;

@@ -184,6 +184,52 @@ static inline bool must_refuse(const dnet_emu_nic_t *nic, unsigned wid)
             dnet_emu_ureg(nic, wid, DNET_UREG_FLOW_MODE) == DNET_FLOW_MODE_PAUSED);
 }
 
+/* [X.6] Is this a message of a sender in the hold table?  What the envelope marks passes. */
+static bool is_held(const dnet_emu_nic_t *nic, unsigned wid, uint64_t mode,
+                    const dnet_emu_packet_t *packet)
+{
+    uint32_t index = dnet_hold_index(packet->slid,
+                                     (unsigned) DNET_GET(packet->header[0], PK_SWID));
+    uint64_t at = DNET_GET(mode, FM_TABLE) + index / 8;
+    uint64_t envelope = 0;
+
+    if (DNET_GET(mode, FM_MODE) != DNET_FLOW_MODE_HOLD || at >= nic->llcm_bytes ||
+        !DNET_GET(packet->header[0], PK_LFLAG))
+        return false;
+    if (!(nic->area[wid].llcm[at] >> index % 8 & 1))
+        return false;
+    return dnet_emu_payload_copy(packet, 0, (uint8_t *) &envelope,
+                                 packet->data_bytes < 8 ? packet->data_bytes : 8) &&
+           !(envelope & DNET_ENVELOPE_PASS);
+}
+
+/* Something may be against this packet.  False: nothing is. */
+DNET_EMU_COLD static bool refused_or_held(const dnet_emu_nic_t *nic, unsigned wid,
+                                          const dnet_emu_packet_t *packet,
+                                          dnet_emu_result_t *result_p)
+{
+    if (must_refuse(nic, wid)) {
+        *result_p = refuse(nic, wid, packet);
+        return true;
+    }
+    if (!is_held(nic, wid, dnet_emu_ureg(nic, wid, DNET_UREG_FLOW_MODE), packet))
+        return false;
+    dnet_emu_event(nic, DNET_EMU_HOLDS);
+    /* As in dnet_emu_rc_no_room(). */
+    *result_p = flow_append(nic, wid, DNET_FLOW_HELD, packet, 0, packet->data_bytes)
+                    ? DNET_EMU_HELD
+                    : DNET_EMU_UNREACHABLE;
+    return true;
+}
+
+/* One look at the register for the packets that everything lets in. */
+static inline bool must_look(const dnet_emu_nic_t *nic, unsigned wid)
+{
+    return nic->area[wid].state->rc_state != RC_NORMAL ||
+           (nic->flow_entries != 0 &&
+            dnet_emu_ureg(nic, wid, DNET_UREG_FLOW_MODE) >= DNET_FLOW_MODE_PAUSED);
+}
+
 /* ---- the packet types ----------------------------------------------------------------------- */
 
 /* [nic 6.5, 9.3] IPUSH without LHS: append to the sender's ring. */
@@ -223,13 +269,13 @@ static inline dnet_emu_result_t receive_ipush(const dnet_emu_nic_t *nic, unsigne
 {
     dnet_emu_wid_t *s = nic->area[wid].state;
     bool eflag = DNET_GET(packet->header[0], PK_EFLAG);
-    dnet_emu_result_t result;
+    dnet_emu_result_t result = DNET_EMU_UNREACHABLE;
     uint32_t address = 0;
 
     dnet_emu_prefetch_for_write(dnet_emu_lh_next(nic, wid));
     dnet_emu_rc_acquire(nic, s);
-    if (DNET_EMU_UNLIKELY(must_refuse(nic, wid)))
-        result = refuse(nic, wid, packet);
+    if (DNET_EMU_UNLIKELY(must_look(nic, wid)) && refused_or_held(nic, wid, packet, &result))
+        ; /* result says how */
     else if (DNET_EMU_UNLIKELY(eflag && dnet_emu_swu_full(nic, wid)))
         result = dnet_emu_rc_no_room(nic, wid, packet, DNET_STATUS_BYTES);
     else if (DNET_EMU_LIKELY(DNET_GET(packet->header[0], PK_LFLAG)))

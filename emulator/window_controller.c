@@ -260,6 +260,9 @@ DNET_EMU_COLD static void window_not_delivered(dnet_emu_device_t *d, uint64_t lo
     case DNET_EMU_STOPPED:
         dnet_emu_report(d->nic, d->area, DNET_REPORT_STOPPED, 0);
         return;
+    case DNET_EMU_HELD:
+        dnet_emu_report(d->nic, d->area, DNET_REPORT_HELD, 0);
+        return;
     case DNET_EMU_UNREACHABLE:
         dnet_emu_report(d->nic, d->area, DNET_REPORT_UNREACHABLE, 0);
         return;

@@ -78,6 +78,7 @@ typedef enum {
     DNET_FLOW_MODE_STALL = 0, /* full rings stall reception, as the data sheet says */
     DNET_FLOW_MODE_STOP = 1,  /* full rings stop exactly the sender that hit the limit */
     DNET_FLOW_MODE_PAUSED = 2, /* not ready: every sender is stopped */
+    DNET_FLOW_MODE_HOLD = 3,   /* as STOP; and messages of the senders in the hold table are held back */
 } dnet_flow_mode_t;
 
 /** Result field of the Stop Report register: what became of the last request of this WID. */
@@ -85,6 +86,7 @@ typedef enum {
     DNET_REPORT_DELIVERED = 0,
     DNET_REPORT_STOPPED = 1,     /* [63:32] = bytes of the primitive that were delivered before */
     DNET_REPORT_UNREACHABLE = 2, /* no NIC has that LID, or its process is gone */
+    DNET_REPORT_HELD = 3,        /* the receiver holds this sender's messages back */
 } dnet_report_t;
 
 static inline void dnet_reg_store_quiet(dnet_device_t *dev, uint32_t offset, uint64_t value)

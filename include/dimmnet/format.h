@@ -90,8 +90,21 @@ _Static_assert(sizeof(dnet_status_entry_t) == DNET_STATUS_BYTES, "status entry s
 /** Kinds of flow-ring entries (docs/protocol.md section 6). */
 typedef enum {
     DNET_FLOW_STOPPED = 1, /* receiver side: this NIC stopped that sender; it waits for RESEND */
-    DNET_FLOW_RESEND = 2,  /* sender side: that receiver grants `credits` packets */
+    DNET_FLOW_RESEND = 2,  /* sender side: that receiver grants `credits` packets; 0: holds no longer */
+    DNET_FLOW_HELD = 3,    /* receiver side: this NIC holds that sender's messages back */
 } dnet_flow_kind_t;
+
+/** Set in the envelope of an LHS packet that a NIC in Flow Mode HOLD lets in from everybody; in the LH entry
+ * the bit is Complete. */
+#define DNET_ENVELOPE_PASS DNET_MASK(LH_COMPLETE)
+
+/** Hold table in LLCM: one bit per sender, at {CLID, WID} as in the AMT Address Table (9.1). */
+#define DNET_HOLD_TABLE_BYTES 1024u
+
+static inline uint32_t dnet_hold_index(uint16_t lid, unsigned wid)
+{
+    return (uint32_t) dnet_lid_to_clid(lid) << 1 | (wid & 1);
+}
 
 /** An entry of the flow ring (extension).  `word` is written last; its VALID bit flips every lap. */
 typedef struct {

@@ -7,7 +7,9 @@ libdnet_endpoint_la_SOURCES = \
 	src/endpoint/endpoint.h \
 	src/endpoint/flow.c \
 	src/endpoint/heads.def \
+	src/endpoint/hold.c \
 	src/endpoint/internal.h \
+	src/endpoint/offer.c \
 	src/endpoint/progress.c \
 	src/endpoint/receive.c \
 	src/endpoint/rendezvous.c \

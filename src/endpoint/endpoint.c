@@ -64,6 +64,7 @@ static void apply_limits(dnet_ep_t *ep)
     ep->chunk_bytes = (uint32_t) ep->options.chunk_bytes;
     ep->chunks = (uint32_t) ep->options.chunks;
     ep->staging_base = ep->options.ring_bytes;
+    ep->budget = ep->options.unexpected_bytes;
     ep->oversubscribed = ep->size > processors();
 }
 
@@ -139,6 +140,7 @@ dnet_status_t dnet_ep_open(const dnet_ep_config_t *config, dnet_ep_t **ep_p)
     ep->job = config->job;
     ep->landing_wait_tail = &ep->landing_wait;
     dnet_match_init(&ep->match);
+    dnet_hold_init(ep);
     dnet_status_t status = dnet_options_load(&ep->options);
     if (status == DNET_OK)
         status = open_capture(ep);
@@ -242,6 +244,17 @@ void dnet_ep_am_register(dnet_ep_t *ep, dnet_ep_am_fn fn, void *arg)
     ep->am_arg = arg;
 }
 
+void dnet_ep_set_source(dnet_ep_t *ep, dnet_ep_source_fn fn, void *arg)
+{
+    ep->source_fn = fn;
+    ep->source_arg = arg;
+}
+
+void dnet_ep_finish(dnet_ep_t *ep)
+{
+    ep->budget = UINT64_MAX;
+}
+
 void dnet_ep_set_patient(dnet_ep_t *ep, bool patient)
 {
     ep->impatient = !patient;
@@ -262,7 +275,7 @@ const dnet_ep_counters_t *dnet_ep_counters(const dnet_ep_t *ep)
 static void print_stats(const dnet_ep_t *ep)
 {
     const dnet_ep_counters_t *c = dnet_ep_counters(ep);
-    char line[1024];
+    char line[2048];
     int n = snprintf(line, sizeof(line), "dimmnet[rank %u] stats:", ep->rank);
 #define DNET_EP_COUNTER(name, title) \
     n += snprintf(line + n, sizeof(line) - (size_t) n, " " #name " %" PRIu64, c->name);
@@ -302,6 +315,7 @@ void dnet_ep_close(dnet_ep_t *ep)
         dnet_emu_capture_close(ep->capture);
     if (ep->tracing)
         dnet_trace_close();
+    dnet_hold_fini(ep);
     free_messages(ep);
     for (uint32_t base = 0; base < ep->ops_cap; base = base ? base * 2 : 256)
         free(ep->ops[base]); /* each growth is one block, and starts at the old size */

@@ -91,7 +91,7 @@ struct dnet_ep_request {
     /* Private. */
     void *buf;
     size_t cap_bytes;
-    bool posted;
+    uint8_t place; /* where a receive waits: DNET_PLACE_* */
 };
 
 /** A message taken out of the unexpected queue by dnet_ep_mprobe(). */
@@ -129,6 +129,24 @@ void dnet_ep_address(const dnet_ep_t *ep, dnet_ep_address_t *address_p);
  * @return DNET_OK; DNET_ERR_LIMIT (a rank on another host); DNET_ERR_PEER_DEAD; DNET_ERR_SYSTEM
  */
 dnet_status_t dnet_ep_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses);
+
+/** No rank: the source of an envelope is not known. */
+#define DNET_EP_NO_RANK UINT32_MAX
+
+/** Which rank of the job has sent, or is to send, a message with this envelope?  DNET_EP_NO_RANK: not known. */
+typedef uint32_t (*dnet_ep_source_fn)(void *arg, uint64_t envelope);
+
+/**
+ * Set the function that knows which process an envelope's context and rank mean.  Without it a full store for
+ * unexpected messages holds back all senders, not only the one that filled it.
+ */
+void dnet_ep_set_source(dnet_ep_t *ep, dnet_ep_source_fn fn, void *arg);
+
+/**
+ * The application will receive nothing more: unexpected messages come in whatever their number, so that those
+ * who sent them can end.
+ */
+void dnet_ep_finish(dnet_ep_t *ep);
 
 /** True while something this process has sent is not yet in the hands of its receiver. */
 bool dnet_ep_busy(const dnet_ep_t *ep);

@@ -51,7 +51,13 @@ static bool read_ring(dnet_ep_t *ep)
         dnet_nic_flow_advance(&ep->nic);
         did = true;
         uint32_t rank = dnet_target_rank(entry.lid, entry.wid);
-        if (entry.kind == DNET_FLOW_RESEND && rank < ep->size)
+        if (rank >= ep->size)
+            continue;
+        if (entry.kind == DNET_FLOW_HELD)
+            dnet_hold_noted(ep, rank);
+        else if (entry.kind == DNET_FLOW_RESEND && entry.credits == 0)
+            dnet_offer_opened(ep, rank);
+        else if (entry.kind == DNET_FLOW_RESEND)
             dnet_queue_resume(ep, rank);
     }
     return did;
@@ -65,5 +71,7 @@ bool dnet_flow_round(dnet_ep_t *ep)
         did |= dnet_fc_receiver_room(&ep->receiver, dnet_nic_lh_free(&ep->nic),
                                      dnet_nic_ring_free(&ep->nic), dnet_clock_ns()) > 0;
     }
+    if (ep->holding)
+        did |= dnet_hold_round(ep);
     return did;
 }

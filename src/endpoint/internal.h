@@ -3,7 +3,9 @@
  * Objects of an endpoint, shared by its files only.
  *
  *   send.c        messages on their way out: eager packets, fragments, queue of a stopped peer
+ *   offer.c       messages a receiver holds back: offered, asked for, let go
  *   receive.c     packets on their way in: matching, unexpected messages, fragments
+ *   hold.c        the budget of unexpected messages: holding senders back, asking them for messages
  *   rendezvous.c  large messages: request, answer, RVS, completion by receive status
  *   flow.c        being stopped, stopping, granting
  *   progress.c    the round over all of them, waiting
@@ -25,6 +27,8 @@
 
 /* Bit 31 of the Tag: a dnet_ep_head_t stands before the data (docs/protocol.md 3). */
 #define DNET_EP_HEADED (1ull << 31)
+/* Envelope of what is not a message: it needs no receive, and no room that a receive must free. */
+#define DNET_EP_CONTROL (DNET_EP_HEADED | DNET_ENVELOPE_PASS)
 
 /* Packets with a head: the list is heads.def. */
 typedef enum {
@@ -52,6 +56,19 @@ typedef struct {
     uint32_t chunks;
 } dnet_ep_staging_t;
 
+/* A held message, in an OFFER. */
+typedef struct {
+    uint64_t envelope;
+    uint64_t length;
+    uint32_t op;  /* sender's operation */
+    uint32_t arg; /* as in a REQUEST */
+} dnet_ep_offer_t;
+_Static_assert(sizeof(dnet_ep_offer_t) == 24, "offer layout");
+
+#define DNET_OFFERS_MAX 19u
+_Static_assert(DNET_OFFERS_MAX * sizeof(dnet_ep_offer_t) <= DNET_EP_AM_HEADER_MAX,
+               "head and offers fit one window");
+
 /* ------------------------------------------------------------------ sending */
 
 typedef enum {
@@ -67,18 +84,19 @@ typedef enum {
 typedef struct dnet_op dnet_op_t;
 struct dnet_op {
     dnet_op_t *next;  /* queue of the peer, list of staged sends, or free list */
+    dnet_op_t *prev;  /* queue of the peer */
     dnet_op_state_t state;
     uint32_t id;      /* index [19:0], generation [31:20] */
     uint32_t peer;
     bool headed;
     dnet_ep_head_t head;
-    dnet_ep_staging_t staging;   /* ANSWER: behind the head; STAGED: the receiver's */
+    dnet_ep_staging_t staging;   /* STAGED: the receiver's */
     dnet_ep_request_t *req;      /* completed at the end; may be NULL */
     uint64_t envelope;
     const uint8_t *buf;
     size_t len, off;
-    uint8_t *owned;   /* freed at the end: a copy of data or of an active message's header */
-    uint32_t header_len;         /* active messages: bytes of `owned` before the data */
+    uint8_t *owned;   /* freed at the end: what stands between head and data */
+    uint32_t header_len;         /* bytes of `owned` */
     /* Rendezvous. */
     uint32_t rear_slot; /* own aperture that offers the rear half; 0: none */
     bool rear_due;    /* the receiver still fetches the rear half */
@@ -87,13 +105,28 @@ struct dnet_op {
     uint64_t put;     /* chunks sent */
 };
 
-/* A peer that has stopped this process, and what waits for it. */
+typedef struct {
+    dnet_op_t *head, *tail;
+} dnet_op_list_t;
+
+/* A peer that has stopped this process or holds its messages back, and what waits for it. */
 typedef struct dnet_queue dnet_queue_t;
 struct dnet_queue {
-    dnet_op_t *head, *tail;
+    dnet_op_list_t control;  /* wait for room in the peer's rings only, and go first */
+    dnet_op_list_t messages; /* oldest first */
     dnet_queue_t *next; /* free list */
     uint32_t peer;
     dnet_fc_sender_t sender;
+    /* Held back (docs/protocol.md 6.1). */
+    bool held;
+    bool opened;       /* no longer, but an OFFER is still out */
+    bool asked;        /* a WANT is to be answered */
+    uint16_t want_id;
+    uint64_t want_envelope, want_mask;
+    dnet_op_t *fresh;  /* first message that was never offered; those before it were declined */
+    dnet_op_t *out[DNET_OFFERS_MAX]; /* offered, the verdict is not here */
+    uint32_t out_count;
+    uint16_t out_id;   /* WANT that the OFFER answers; 0: none */
 };
 
 typedef struct {
@@ -136,6 +169,37 @@ struct dnet_assembly {
     dnet_ep_request_t *req;      /* the receive, or */
     dnet_ep_message_t *message;  /* the unexpected message */
     uint64_t envelope;
+};
+
+/* Where a receive waits. */
+enum {
+    DNET_PLACE_NONE,
+    DNET_PLACE_POSTED, /* in the posted queue */
+    DNET_PLACE_WANTED, /* and among those that held senders are asked for */
+    DNET_PLACE_PROBE,  /* only there: a probe */
+};
+
+/* A sender whose messages are held back here. */
+typedef struct dnet_hold dnet_hold_t;
+struct dnet_hold {
+    dnet_hold_t *next; /* first held first */
+    uint32_t rank;
+    uint32_t openings; /* it has been told so often that it is held no longer, and has not answered */
+    bool declined;     /* it keeps messages that were offered and not taken */
+    bool waiting;      /* for the answer to WANT number want_id */
+    uint16_t want_id;
+    dnet_ep_request_t *asked; /* what the WANT is for; NULL: no longer wanted */
+    dnet_ep_request_t *at;    /* what to ask for next; NULL: nothing */
+};
+
+/* Where a probe that found nothing landed keeps what held senders answer. */
+typedef struct dnet_probe dnet_probe_t;
+struct dnet_probe {
+    dnet_ep_request_t req; /* first member */
+    dnet_probe_t *next;    /* newest first */
+    bool found;
+    uint32_t rank;         /* the sender that has it, and the message */
+    dnet_ep_offer_t message;
 };
 
 /* Where the rear half of a message begins: both sides know it from the length alone. */
@@ -193,8 +257,20 @@ struct dnet_ep {
     /* Receiving. */
     dnet_assembly_t *assemblies;
     dnet_assembly_t *assemblies_free;
-    dnet_ep_message_t *messages_free; /* blocks of DNET_MESSAGE_SMALL bytes */
+    dnet_ep_message_t *messages_free; /* blocks of MESSAGE_SMALL_BYTES */
     uint64_t unexpected_bytes;
+    /* Holding senders back. */
+    uint64_t budget;        /* most unexpected_bytes */
+    bool holding;           /* the hold table is in force, or has been and somebody has not answered yet */
+    bool hold_all;
+    dnet_hold_t *holds, **holds_tail;
+    dnet_hold_t **hold_of;  /* by rank; NULL before the first */
+    dnet_match_link_t wanted; /* receives and probes since senders are held, oldest first */
+    dnet_probe_t *probes;
+    uint32_t probes_count;
+    uint16_t want_id;       /* last used */
+    dnet_ep_source_fn source_fn;
+    void *source_arg;
     /* By aperture slot: the receive that lands there, or the send that offers its rear half. */
     dnet_landing_t *landing_slot[DNET_APERTURES_MAX];
     dnet_op_t *offer_slot[DNET_APERTURES_MAX];
@@ -240,23 +316,57 @@ void dnet_op_finish(dnet_ep_t *ep, dnet_op_t *op, dnet_status_t status);
  * @return DNET_IN_PROGRESS: the op lives on; else it is finished with that status
  */
 dnet_status_t dnet_op_submit(dnet_ep_t *ep, dnet_op_t *op);
-/** Send a head (with `tail_len` bytes behind it) that waits for nothing. */
-dnet_status_t dnet_send_head(dnet_ep_t *ep, uint32_t peer, const dnet_ep_head_t *head,
-                             const dnet_ep_staging_t *staging);
-/** The peer grants: send what waits for it, the stopped packet first. */
+/** Send a head with `len` bytes behind it that waits for nothing but room.  Failure is logged. */
+void dnet_send_control(dnet_ep_t *ep, uint32_t peer, const dnet_ep_head_t *head, const void *behind,
+                       uint32_t len);
+/** The peer has room again: send what waits for it, control first, then the stopped packet. */
 void dnet_queue_resume(dnet_ep_t *ep, uint32_t peer);
+/** Send what may go, and close the queue when nothing is left. */
+void dnet_queue_flush(dnet_ep_t *ep, dnet_queue_t *q);
+void dnet_queue_remove(dnet_queue_t *q, dnet_op_t *op);
+
+/* offer.c */
+/** The receiver has refused the first message of the queue: offer all from there. */
+void dnet_offer_start(dnet_ep_t *ep, dnet_queue_t *q);
+/** A message has joined a queue. */
+void dnet_offer_added(dnet_ep_t *ep, dnet_queue_t *q, dnet_op_t *op);
+/** The receiver holds messages no longer. */
+void dnet_offer_opened(dnet_ep_t *ep, uint32_t peer);
+/** VERDICT, WANT or TAKE has come. */
+void dnet_offer_answered(dnet_ep_t *ep, const dnet_ep_head_t *head);
 
 /* receive.c */
 bool dnet_receive_round(dnet_ep_t *ep);
 void dnet_send_ack(dnet_ep_t *ep, uint32_t rank, uint32_t op);
 void dnet_count_received(dnet_ep_t *ep, size_t len);
 /** Fill in the results of a receive that has been matched by a message of `sent` bytes. */
-void dnet_request_result(dnet_ep_request_t *req, uint64_t envelope, size_t sent);
+void dnet_request_result(dnet_ep_t *ep, dnet_ep_request_t *req, uint64_t envelope, size_t sent);
 
 static inline dnet_status_t dnet_request_status(const dnet_ep_request_t *req)
 {
     return req->sent_bytes > req->cap_bytes ? DNET_ERR_TRUNCATED : DNET_OK;
 }
+
+/* hold.c */
+void dnet_hold_init(dnet_ep_t *ep);
+void dnet_hold_fini(dnet_ep_t *ep);
+/** A message with this envelope has come and the store is over its budget. */
+void dnet_hold_over_budget(dnet_ep_t *ep, uint64_t envelope);
+/** The NIC has held a message of this rank back. */
+void dnet_hold_noted(dnet_ep_t *ep, uint32_t rank);
+/** Ask the senders held back for a message for this receive, which has been posted. */
+void dnet_hold_want(dnet_ep_t *ep, dnet_ep_request_t *req);
+/** That receive is no longer open. */
+void dnet_hold_unwant(dnet_ep_t *ep, dnet_ep_request_t *req);
+/** As dnet_ep_probe(), among the messages of held senders.  @return NULL: none is known yet */
+const dnet_probe_t *dnet_hold_probe(dnet_ep_t *ep, uint64_t envelope, uint64_t mask);
+/** Claim what dnet_hold_probe() has found; it will not be offered again.  @return false: not now, probe again */
+bool dnet_hold_take(dnet_ep_t *ep, const dnet_probe_t *probe);
+void dnet_hold_offered(dnet_ep_t *ep, const dnet_ep_head_t *head, const dnet_ep_offer_t *offers);
+/** NONE or OPENED has come. */
+void dnet_hold_answered(dnet_ep_t *ep, const dnet_ep_head_t *head);
+/** Open to one more sender if there is room. */
+bool dnet_hold_round(dnet_ep_t *ep);
 
 /* rendezvous.c */
 /** Offer the rear half of a message for fetching.  @return its address; 0: not offered */

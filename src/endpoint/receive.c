@@ -11,11 +11,13 @@
 #include <stdlib.h>
 
 /* Blocks of this size hold most unexpected messages and are kept for reuse. */
-#define MESSAGE_SMALL_BYTES 1024u
+#define MESSAGE_SMALL_BYTES 192u
 
-void dnet_request_result(dnet_ep_request_t *req, uint64_t envelope, size_t sent)
+void dnet_request_result(dnet_ep_t *ep, dnet_ep_request_t *req, uint64_t envelope, size_t sent)
 {
-    req->posted = false;
+    if (DNET_UNLIKELY(req->place == DNET_PLACE_WANTED))
+        dnet_hold_unwant(ep, req);
+    req->place = DNET_PLACE_NONE;
     req->envelope = envelope & ~DNET_EP_HEADED;
     req->sent_bytes = sent;
     req->len_bytes = sent < req->cap_bytes ? sent : req->cap_bytes;
@@ -41,34 +43,41 @@ static inline void copy_out(dnet_ep_t *ep, const dnet_lh_entry_t *entry, uint32_
 
 /* ------------------------------------------------------------------ unexpected messages */
 
-static dnet_ep_message_t *message_new(dnet_ep_t *ep, size_t room)
+static size_t message_bytes(size_t room)
 {
-    dnet_ep_message_t *m;
-    if (room <= MESSAGE_SMALL_BYTES - sizeof(*m) && ep->messages_free) {
-        m = ep->messages_free;
+    size_t bytes = sizeof(dnet_ep_message_t) + room;
+    return bytes < MESSAGE_SMALL_BYTES ? MESSAGE_SMALL_BYTES : bytes;
+}
+
+/* A message of `len` bytes, of which `room` are kept here.  Without memory the process ends: it has taken the
+ * message from its sender and must not lose it. */
+static dnet_ep_message_t *message_new(dnet_ep_t *ep, uint64_t envelope, size_t len, size_t room)
+{
+    size_t bytes = message_bytes(room);
+    dnet_ep_message_t *m = ep->messages_free;
+    if (bytes == MESSAGE_SMALL_BYTES && m) {
         ep->messages_free = m->next_free;
-    } else {
-        size_t bytes = sizeof(*m) + room;
-        m = malloc(bytes < MESSAGE_SMALL_BYTES ? MESSAGE_SMALL_BYTES : bytes);
-        if (!m) {
-            dnet_error("no memory for an unexpected message of %zu bytes; %llu bytes are kept already",
-                       room, (unsigned long long) ep->unexpected_bytes);
-            return NULL;
-        }
+    } else if (!(m = malloc(bytes))) {
+        dnet_error("no memory for an unexpected message of %zu bytes; %llu bytes are kept already",
+                   room, (unsigned long long) ep->unexpected_bytes);
+        abort();
     }
     DNET_TRACE(unexpected, 0, 0, room);
-    *m = (dnet_ep_message_t){.room = room};
+    *m = (dnet_ep_message_t){.match.envelope = envelope, .len = len, .room = room};
     ep->counters.unexpected++;
-    ep->unexpected_bytes += room;
+    ep->unexpected_bytes += bytes;
     if (ep->unexpected_bytes > ep->counters.unexpected_bytes_max)
         ep->counters.unexpected_bytes_max = ep->unexpected_bytes;
+    if (DNET_UNLIKELY(ep->unexpected_bytes > ep->budget))
+        dnet_hold_over_budget(ep, envelope);
     return m;
 }
 
 static void message_free(dnet_ep_t *ep, dnet_ep_message_t *m)
 {
-    ep->unexpected_bytes -= m->room;
-    if (m->room <= MESSAGE_SMALL_BYTES - sizeof(*m)) {
+    size_t bytes = message_bytes(m->room);
+    ep->unexpected_bytes -= bytes;
+    if (bytes == MESSAGE_SMALL_BYTES) {
         m->next_free = ep->messages_free;
         ep->messages_free = m;
     } else {
@@ -79,8 +88,7 @@ static void message_free(dnet_ep_t *ep, dnet_ep_message_t *m)
 void dnet_send_ack(dnet_ep_t *ep, uint32_t rank, uint32_t op)
 {
     dnet_ep_head_t ack = {.type = DNET_HEAD_ACK, .rank = ep->rank, .op = op};
-    if (dnet_send_head(ep, rank, &ack, NULL) != DNET_OK)
-        dnet_error("no memory to acknowledge a message of rank %u", rank);
+    dnet_send_control(ep, rank, &ack, NULL, 0);
 }
 
 void dnet_count_received(dnet_ep_t *ep, size_t len)
@@ -95,12 +103,10 @@ void dnet_count_received(dnet_ep_t *ep, size_t len)
 static DNET_COLD void keep_whole(dnet_ep_t *ep, const dnet_lh_entry_t *entry, uint32_t from,
                                  size_t len, const dnet_ep_head_t *head)
 {
-    dnet_ep_message_t *m = message_new(ep, len);
-    if (!m)
-        abort(); /* nothing may be lost; the line above says why */
+    uint64_t envelope = entry->envelope & DNET_MATCH_BITS & ~DNET_EP_HEADED;
+    dnet_ep_message_t *m = message_new(ep, envelope, len, len);
     m->kind = DNET_MESSAGE_WHOLE;
-    m->match.envelope = entry->envelope & DNET_MATCH_BITS & ~DNET_EP_HEADED;
-    m->len = m->got = len;
+    m->got = len;
     if (head) {
         m->sync = true;
         m->rank = head->rank;
@@ -121,7 +127,7 @@ static inline void receive_whole(dnet_ep_t *ep, const dnet_lh_entry_t *entry, ui
         return;
     }
     dnet_ep_request_t *req = (dnet_ep_request_t *) item;
-    dnet_request_result(req, envelope, len);
+    dnet_request_result(ep, req, envelope, len);
     if (len == 8 && req->cap_bytes >= 8 && from == 0)
         memcpy(req->buf, entry->data, 8);
     else
@@ -149,7 +155,7 @@ static void assembly_done(dnet_ep_t *ep, dnet_assembly_t *a)
         a->message->kind = DNET_MESSAGE_WHOLE;
         req = a->message->req;
         if (req) {
-            dnet_request_result(req, a->message->match.envelope, a->message->len);
+            dnet_request_result(ep, req, a->message->match.envelope, a->message->len);
             memcpy(req->buf, a->message->data, req->len_bytes);
             message_free(ep, a->message);
         }
@@ -191,16 +197,12 @@ static void receive_first(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dne
     dnet_match_item_t *item = dnet_match_arrive(&ep->match, envelope);
     if (item) {
         a->req = (dnet_ep_request_t *) item;
-        dnet_request_result(a->req, envelope, a->len);
+        dnet_request_result(ep, a->req, envelope, a->len);
         a->buf = a->req->buf;
         a->cap = a->req->cap_bytes;
     } else {
-        dnet_ep_message_t *m = message_new(ep, a->len);
-        if (!m)
-            abort();
+        dnet_ep_message_t *m = message_new(ep, envelope, a->len, a->len);
         m->kind = DNET_MESSAGE_PARTIAL;
-        m->match.envelope = envelope;
-        m->len = a->len;
         m->rank = head->rank;
         dnet_match_keep(&ep->match, &m->match);
         a->message = m;
@@ -214,6 +216,16 @@ static void receive_first(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dne
 
 /* ------------------------------------------------------------------ packets with a head */
 
+static dnet_ep_message_t *request_keep(dnet_ep_t *ep, const dnet_ep_head_t *head, uint64_t envelope)
+{
+    dnet_ep_message_t *m = message_new(ep, envelope, head->length, 0);
+    m->kind = DNET_MESSAGE_REQUEST;
+    m->rank = head->rank;
+    m->op = head->op;
+    m->rear = head->arg;
+    return m;
+}
+
 static void receive_request(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dnet_ep_head_t *head)
 {
     uint64_t envelope = entry->envelope & DNET_MATCH_BITS & ~DNET_EP_HEADED;
@@ -222,15 +234,7 @@ static void receive_request(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const d
         dnet_rendezvous_request(ep, head, envelope, (dnet_ep_request_t *) item);
         return;
     }
-    dnet_ep_message_t *m = message_new(ep, 0);
-    if (!m)
-        abort();
-    m->kind = DNET_MESSAGE_REQUEST;
-    m->match.envelope = envelope;
-    m->len = head->length;
-    m->rank = head->rank;
-    m->op = head->op;
-    m->rear = head->arg;
+    dnet_ep_message_t *m = request_keep(ep, head, envelope);
     dnet_match_keep(&ep->match, &m->match);
 }
 
@@ -244,6 +248,14 @@ static void receive_am(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dnet_e
                   len - head->arg);
     else
         dnet_rendezvous_am(ep, head, ep->scratch);
+}
+
+static DNET_COLD void receive_offer(dnet_ep_t *ep, const dnet_lh_entry_t *entry,
+                                    const dnet_ep_head_t *head)
+{
+    dnet_ep_offer_t offers[DNET_OFFERS_MAX];
+    copy_out(ep, entry, sizeof(*head), offers, head->arg * sizeof(offers[0]));
+    dnet_hold_offered(ep, head, offers);
 }
 
 static DNET_COLD void malformed(const dnet_lh_entry_t *entry, const char *what)
@@ -261,6 +273,8 @@ static bool head_is_sound(const dnet_ep_t *ep, const dnet_lh_entry_t *entry,
     size_t behind = size - sizeof(*head);
     if (head->type == DNET_HEAD_AM || head->type == DNET_HEAD_AM_REQUEST)
         return ep->am_fn && head->arg <= behind && head->arg <= DNET_EP_AM_HEADER_MAX;
+    if (head->type == DNET_HEAD_OFFER)
+        return head->arg <= DNET_OFFERS_MAX && head->arg * sizeof(dnet_ep_offer_t) == behind;
     return true;
 }
 
@@ -308,6 +322,18 @@ static void receive_headed(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
         case DNET_HEAD_AM_REQUEST:
             receive_am(ep, entry, &head);
             return;
+        case DNET_HEAD_OFFER:
+            receive_offer(ep, entry, &head);
+            return;
+        case DNET_HEAD_VERDICT:
+        case DNET_HEAD_WANT:
+        case DNET_HEAD_TAKE:
+            dnet_offer_answered(ep, &head);
+            return;
+        case DNET_HEAD_NONE:
+        case DNET_HEAD_OPENED:
+            dnet_hold_answered(ep, &head);
+            return;
     }
     malformed(entry, "unknown type");
 }
@@ -336,7 +362,7 @@ static dnet_status_t deliver(dnet_ep_t *ep, dnet_ep_message_t *m, dnet_ep_reques
 {
     switch (m->kind) {
         case DNET_MESSAGE_WHOLE:
-            dnet_request_result(req, m->match.envelope, m->len);
+            dnet_request_result(ep, req, m->match.envelope, m->len);
             memcpy(req->buf, m->data, req->len_bytes);
             dnet_count_received(ep, m->len);
             if (m->sync)
@@ -368,37 +394,59 @@ dnet_status_t dnet_ep_recv(dnet_ep_t *ep, uint64_t envelope, uint64_t mask, void
         return deliver(ep, (dnet_ep_message_t *) item, req);
     req->match.envelope = envelope;
     req->match.mask = mask;
-    req->posted = true;
+    req->place = DNET_PLACE_POSTED;
     dnet_match_post(&ep->match, &req->match);
+    if (DNET_UNLIKELY(ep->holds != NULL))
+        dnet_hold_want(ep, req);
     return DNET_IN_PROGRESS;
 }
 
 bool dnet_ep_cancel_recv(dnet_ep_t *ep, dnet_ep_request_t *req)
 {
-    if (!req->posted)
+    if (req->place == DNET_PLACE_NONE)
         return false;
-    req->posted = false;
+    if (req->place == DNET_PLACE_WANTED)
+        dnet_hold_unwant(ep, req);
+    req->place = DNET_PLACE_NONE;
     dnet_match_withdraw(&ep->match, &req->match);
     return true;
 }
 
 dnet_status_t dnet_ep_probe(dnet_ep_t *ep, uint64_t envelope, uint64_t mask, dnet_ep_probe_t *probe_p)
 {
+    const dnet_probe_t *held;
     dnet_match_item_t *item = dnet_match_peek(&ep->match, envelope, mask);
-    if (!item)
+    if (item) {
+        *probe_p = (dnet_ep_probe_t){item->envelope, ((dnet_ep_message_t *) item)->len};
+        return DNET_OK;
+    }
+    if (DNET_LIKELY(ep->holds == NULL) || !(held = dnet_hold_probe(ep, envelope, mask)))
         return DNET_NOT_FOUND;
-    *probe_p = (dnet_ep_probe_t){item->envelope, ((dnet_ep_message_t *) item)->len};
+    *probe_p = (dnet_ep_probe_t){held->message.envelope, held->message.length};
     return DNET_OK;
+}
+
+static dnet_ep_message_t *take_held(dnet_ep_t *ep, uint64_t envelope, uint64_t mask)
+{
+    const dnet_probe_t *held = dnet_hold_probe(ep, envelope, mask);
+    if (!held)
+        return NULL;
+    dnet_ep_head_t head = {.rank = held->rank, .op = held->message.op, .arg = held->message.arg,
+                           .length = held->message.length};
+    uint64_t found = held->message.envelope;
+    return dnet_hold_take(ep, held) ? request_keep(ep, &head, found) : NULL;
 }
 
 dnet_status_t dnet_ep_mprobe(dnet_ep_t *ep, uint64_t envelope, uint64_t mask,
                              dnet_ep_probe_t *probe_p, dnet_ep_message_t **message_p)
 {
-    dnet_match_item_t *item = dnet_match_take(&ep->match, envelope, mask);
-    if (!item)
+    dnet_ep_message_t *m = (dnet_ep_message_t *) dnet_match_take(&ep->match, envelope, mask);
+    if (!m && DNET_UNLIKELY(ep->holds != NULL))
+        m = take_held(ep, envelope, mask);
+    if (!m)
         return DNET_NOT_FOUND;
-    *message_p = (dnet_ep_message_t *) item;
-    *probe_p = (dnet_ep_probe_t){item->envelope, (*message_p)->len};
+    *message_p = m;
+    *probe_p = (dnet_ep_probe_t){m->match.envelope, m->len};
     return DNET_OK;
 }
 

@@ -34,11 +34,16 @@ static uint32_t area_offset(const dnet_ep_t *ep, uint32_t area)
 
 /* ------------------------------------------------------------------ receiver: start */
 
-/* Open an aperture; slot 0 is the driver's.  @return the slot; 0: none is free */
-static uint32_t aperture_open(dnet_ep_t *ep, const uint8_t *at, size_t len)
+static uint32_t aperture_slots(const dnet_ep_t *ep)
 {
-    for (uint32_t slot = 1; slot < ep->dev->geometry.aperture_slots && slot < DNET_APERTURES_MAX;
-         slot++) {
+    uint32_t slots = ep->dev->geometry.aperture_slots;
+    return slots < DNET_APERTURES_MAX ? slots : DNET_APERTURES_MAX;
+}
+
+/* Open an aperture in a slot below `end`; slot 0 is the driver's.  @return the slot; 0: none is free */
+static uint32_t aperture_open(dnet_ep_t *ep, const uint8_t *at, size_t len, uint32_t end)
+{
+    for (uint32_t slot = 1; slot < end; slot++) {
         if (!ep->landing_slot[slot] && !ep->offer_slot[slot]) {
             dnet_nic_aperture_set(&ep->nic, slot, at, len);
             return slot;
@@ -49,7 +54,7 @@ static uint32_t aperture_open(dnet_ep_t *ep, const uint8_t *at, size_t len)
 
 static bool find_aperture(dnet_ep_t *ep, dnet_landing_t *l)
 {
-    l->place = aperture_open(ep, l->buf, l->len);
+    l->place = aperture_open(ep, l->buf, l->len, aperture_slots(ep));
     if (l->place)
         ep->landing_slot[l->place] = l;
     return l->place != 0;
@@ -111,8 +116,7 @@ static void answer(dnet_ep_t *ep, const dnet_landing_t *l)
         head.id = (uint16_t) l->place;
     if (l->staged)
         head.arg = area_offset(ep, l->place);
-    if (dnet_send_head(ep, l->rank, &head, l->staged ? &staging : NULL) != DNET_OK)
-        dnet_error("rendezvous with rank %u cannot be answered", l->rank);
+    dnet_send_control(ep, l->rank, &head, &staging, l->staged ? sizeof(staging) : 0);
 }
 
 static void landing_finish(dnet_ep_t *ep, dnet_landing_t *l)
@@ -199,7 +203,7 @@ void dnet_rendezvous_request(dnet_ep_t *ep, const dnet_ep_head_t *head, uint64_t
                              dnet_ep_request_t *req)
 {
     dnet_landing_t *l = landing_new(head, envelope);
-    dnet_request_result(req, envelope, head->length);
+    dnet_request_result(ep, req, envelope, head->length);
     l->rear = head->arg;
     l->req = req;
     l->buf = req->buf;
@@ -376,7 +380,9 @@ uint32_t dnet_rendezvous_offer(dnet_ep_t *ep, dnet_op_t *op)
     if (op->len < ep->options.split_limit || !wants_direct(ep, op->peer, op->len))
         return 0;
     size_t at = dnet_split_at(op->len);
-    op->rear_slot = aperture_open(ep, op->buf + at, op->len - at);
+    /* Half of the slots stay for receives: offers wait for the other side's receives, and if they had all
+     * slots on both sides nothing could land anywhere. */
+    op->rear_slot = aperture_open(ep, op->buf + at, op->len - at, aperture_slots(ep) / 2);
     if (!op->rear_slot)
         return 0;
     ep->offer_slot[op->rear_slot] = op;

@@ -2,9 +2,10 @@
  *
  * Messages on their way out (docs/protocol.md 3).
  *
- * By length: one BOTF packet; one IPUSH packet with LHSv2; several packets; rendezvous.  Everything for
- * one peer that needs the peer's rings goes out in one order: while anything waits in the peer's queue,
- * later messages queue behind it.
+ * By length: one BOTF packet; one IPUSH packet with LHSv2; several packets; rendezvous.  Messages for one
+ * peer go out in one order: while one waits in the peer's queue, later ones queue behind it.  What is not
+ * a message (answers, acknowledgements, active messages) has an order of its own, and does not wait for
+ * messages that the receiver holds back.
  */
 #include "endpoint/internal.h"
 
@@ -85,8 +86,8 @@ void dnet_op_acknowledged(dnet_ep_t *ep, dnet_op_t *op)
 
 /* ------------------------------------------------------------------ packets */
 
-static dnet_status_t emit(dnet_ep_t *ep, dnet_op_t *op, const dnet_ep_head_t *head,
-                          const uint8_t *data, uint32_t len)
+static dnet_status_t emit(dnet_ep_t *ep, dnet_op_t *op, uint64_t envelope,
+                          const dnet_ep_head_t *head, const uint8_t *data, uint32_t len)
 {
     dnet_nic_piece_t pieces[3];
     unsigned count = 0;
@@ -94,10 +95,7 @@ static dnet_status_t emit(dnet_ep_t *ep, dnet_op_t *op, const dnet_ep_head_t *he
     if (head) {
         pieces[count++] = (dnet_nic_piece_t){head, sizeof(*head)};
         head_len += sizeof(*head);
-        if (head->type == DNET_HEAD_ANSWER && (head->flags & DNET_ANSWER_STAGED)) {
-            pieces[count++] = (dnet_nic_piece_t){&op->staging, sizeof(op->staging)};
-            head_len += sizeof(op->staging);
-        } else if (op->header_len) {
+        if (op->header_len) {
             pieces[count++] = (dnet_nic_piece_t){op->owned, op->header_len};
             head_len += op->header_len;
         }
@@ -105,20 +103,23 @@ static dnet_status_t emit(dnet_ep_t *ep, dnet_op_t *op, const dnet_ep_head_t *he
     dnet_nic_target_t target = ep->peers[op->peer].target;
     if (head_len + len <= DNET_NIC_BOTF_DATA_MAX) {
         pieces[count++] = (dnet_nic_piece_t){data, len};
-        return dnet_nic_send_pieces(&ep->nic, target, op->envelope, pieces, count);
+        return dnet_nic_send_pieces(&ep->nic, target, envelope, pieces, count);
     }
-    return dnet_nic_send_long(&ep->nic, target, op->envelope, pieces, count, data, len);
+    return dnet_nic_send_long(&ep->nic, target, envelope, pieces, count, data, len);
 }
 
-/* Pieces of a message that needs several packets; the head of the first one carries the envelope. */
+/* Pieces of a message that needs several packets.  The first one carries the envelope; the others have their
+ * place at the receiver already. */
 static dnet_status_t emit_pieces(dnet_ep_t *ep, dnet_op_t *op)
 {
     const uint32_t piece = (ep->packet_data - (uint32_t) sizeof(dnet_ep_head_t)) & ~7u;
     while (op->off < op->len) {
         size_t left = op->len - op->off;
         uint32_t n = left < piece ? (uint32_t) left : piece;
-        op->head.type = op->off == 0 ? DNET_HEAD_FIRST : DNET_HEAD_MORE;
-        dnet_status_t status = emit(ep, op, &op->head, op->buf + op->off, n);
+        bool first = op->off == 0;
+        op->head.type = first ? DNET_HEAD_FIRST : DNET_HEAD_MORE;
+        dnet_status_t status = emit(ep, op, first ? op->envelope : DNET_EP_CONTROL, &op->head,
+                                    op->buf + op->off, n);
         if (status != DNET_OK)
             return status;
         op->off += n;
@@ -130,19 +131,25 @@ static dnet_status_t emit_pieces(dnet_ep_t *ep, dnet_op_t *op)
 static dnet_status_t emit_op(dnet_ep_t *ep, dnet_op_t *op)
 {
     if (!op->headed)
-        return emit(ep, op, NULL, op->buf, (uint32_t) op->len);
+        return emit(ep, op, op->envelope, NULL, op->buf, (uint32_t) op->len);
     switch ((dnet_head_type_t) op->head.type) {
         case DNET_HEAD_FIRST:
         case DNET_HEAD_MORE:
             return emit_pieces(ep, op);
         case DNET_HEAD_SYNC:
         case DNET_HEAD_AM:
-            return emit(ep, op, &op->head, op->buf, (uint32_t) op->len);
+            return emit(ep, op, op->envelope, &op->head, op->buf, (uint32_t) op->len);
         case DNET_HEAD_AM_REQUEST:
         case DNET_HEAD_REQUEST:
         case DNET_HEAD_ANSWER:
         case DNET_HEAD_ACK:
-            return emit(ep, op, &op->head, NULL, 0);
+        case DNET_HEAD_OFFER:
+        case DNET_HEAD_VERDICT:
+        case DNET_HEAD_WANT:
+        case DNET_HEAD_NONE:
+        case DNET_HEAD_TAKE:
+        case DNET_HEAD_OPENED:
+            return emit(ep, op, op->envelope, &op->head, NULL, 0);
     }
     return DNET_ERR_STATE;
 }
@@ -182,14 +189,39 @@ static void queue_close(dnet_ep_t *ep, dnet_queue_t *q)
     ep->queues_free = q;
 }
 
+static bool is_control(const dnet_op_t *op)
+{
+    return op->envelope == DNET_EP_CONTROL;
+}
+
+static dnet_op_list_t *list_of(dnet_queue_t *q, const dnet_op_t *op)
+{
+    return is_control(op) ? &q->control : &q->messages;
+}
+
 static void queue_append(dnet_queue_t *q, dnet_op_t *op)
 {
+    dnet_op_list_t *list = list_of(q, op);
     op->next = NULL;
-    if (q->head)
-        q->tail->next = op;
+    op->prev = list->tail;
+    if (list->tail)
+        list->tail->next = op;
     else
-        q->head = op;
-    q->tail = op;
+        list->head = op;
+    list->tail = op;
+}
+
+void dnet_queue_remove(dnet_queue_t *q, dnet_op_t *op)
+{
+    dnet_op_list_t *list = list_of(q, op);
+    if (op->prev)
+        op->prev->next = op->next;
+    else
+        list->head = op->next;
+    if (op->next)
+        op->next->prev = op->prev;
+    else
+        list->tail = op->prev;
 }
 
 static void queue_stopped(dnet_ep_t *ep, dnet_queue_t *q)
@@ -199,11 +231,37 @@ static void queue_stopped(dnet_ep_t *ep, dnet_queue_t *q)
     ep->counters.stop++;
 }
 
+/* Must the op wait for others, or for the peer? */
+static bool must_queue(const dnet_queue_t *q, const dnet_op_t *op)
+{
+    return !is_control(op) || !dnet_fc_sender_may_send(&q->sender) || q->control.head;
+}
+
+/* The peer has not taken the op, which is the first of its list. */
+static dnet_status_t refused(dnet_ep_t *ep, dnet_op_t *op, dnet_status_t status)
+{
+    dnet_queue_t *q = ep->peers[op->peer].queue;
+    if (!q)
+        q = queue_open(ep, op->peer);
+    if (!q) {
+        dnet_op_finish(ep, op, DNET_ERR_NO_MEMORY);
+        return DNET_ERR_NO_MEMORY;
+    }
+    queue_append(q, op);
+    if (status == DNET_STOPPED)
+        queue_stopped(ep, q);
+    else
+        dnet_offer_start(ep, q);
+    return DNET_IN_PROGRESS;
+}
+
 dnet_status_t dnet_op_submit(dnet_ep_t *ep, dnet_op_t *op)
 {
     dnet_queue_t *q = ep->peers[op->peer].queue;
-    if (q) {
+    if (q && must_queue(q, op)) {
         queue_append(q, op);
+        if (q->held && !is_control(op))
+            dnet_offer_added(ep, q, op);
         return DNET_IN_PROGRESS;
     }
     uint32_t id = op->id;
@@ -212,35 +270,40 @@ dnet_status_t dnet_op_submit(dnet_ep_t *ep, dnet_op_t *op)
         packets_out(ep, op);
         return op->id == id ? DNET_IN_PROGRESS : DNET_OK;
     }
-    if (status == DNET_STOPPED) {
-        q = queue_open(ep, op->peer);
-        if (q) {
-            queue_append(q, op);
-            queue_stopped(ep, q);
-            return DNET_IN_PROGRESS;
-        }
-        status = DNET_ERR_NO_MEMORY;
-    }
+    if (status == DNET_STOPPED || status == DNET_HELD)
+        return refused(ep, op, status);
     dnet_op_finish(ep, op, status);
     return status;
 }
 
-static void queue_flush(dnet_ep_t *ep, dnet_queue_t *q)
+static dnet_op_t *queue_first(const dnet_queue_t *q)
 {
-    while (q->head) {
-        dnet_op_t *op = q->head;
+    if (q->control.head || q->held)
+        return q->control.head;
+    return q->messages.head;
+}
+
+void dnet_queue_flush(dnet_ep_t *ep, dnet_queue_t *q)
+{
+    dnet_op_t *op;
+    while ((op = queue_first(q)) != NULL) {
         dnet_status_t status = emit_op(ep, op);
         if (status == DNET_STOPPED) {
             queue_stopped(ep, q);
             return;
         }
-        q->head = op->next;
+        if (status == DNET_HELD) {
+            dnet_offer_start(ep, q);
+            return;
+        }
+        dnet_queue_remove(q, op);
         if (status == DNET_OK)
             packets_out(ep, op);
         else
             dnet_op_finish(ep, op, status);
     }
-    queue_close(ep, q);
+    if (!q->messages.head && !q->out_count)
+        queue_close(ep, q);
 }
 
 void dnet_queue_resume(dnet_ep_t *ep, uint32_t peer)
@@ -250,7 +313,7 @@ void dnet_queue_resume(dnet_ep_t *ep, uint32_t peer)
         return;
     DNET_TRACE(resumed, peer, 0, 0);
     ep->counters.resend++;
-    queue_flush(ep, q);
+    dnet_queue_flush(ep, q);
 }
 
 /* ------------------------------------------------------------------ entry points */
@@ -311,20 +374,37 @@ dnet_status_t dnet_ep_send(dnet_ep_t *ep, uint32_t peer, uint64_t envelope, cons
     return send_slow(ep, peer, envelope, buf, len, sync, req);
 }
 
-dnet_status_t dnet_send_head(dnet_ep_t *ep, uint32_t peer, const dnet_ep_head_t *head,
-                             const dnet_ep_staging_t *staging)
+/* What stands between the head and the data of a packet; copied, because the packet may have to wait. */
+static dnet_status_t put_behind_head(dnet_op_t *op, const void *behind, size_t len)
+{
+    op->header_len = (uint32_t) len;
+    if (len == 0)
+        return DNET_OK;
+    op->owned = malloc(len);
+    if (!op->owned)
+        return DNET_ERR_NO_MEMORY;
+    memcpy(op->owned, behind, len);
+    return DNET_OK;
+}
+
+void dnet_send_control(dnet_ep_t *ep, uint32_t peer, const dnet_ep_head_t *head, const void *behind,
+                       uint32_t len)
 {
     dnet_op_t *op;
     dnet_status_t status = dnet_op_new(ep, peer, &op);
-    if (status != DNET_OK)
-        return status;
-    op->headed = true;
-    op->envelope = DNET_EP_HEADED;
-    op->head = *head;
-    if (staging)
-        op->staging = *staging;
-    status = dnet_op_submit(ep, op);
-    return status == DNET_IN_PROGRESS ? DNET_OK : status;
+    if (status == DNET_OK) {
+        op->headed = true;
+        op->envelope = DNET_EP_CONTROL;
+        op->head = *head;
+        status = put_behind_head(op, behind, len);
+        if (status == DNET_OK)
+            status = dnet_op_submit(ep, op);
+        else
+            dnet_op_finish(ep, op, status);
+    }
+    if (status != DNET_OK && status != DNET_IN_PROGRESS)
+        dnet_error("a packet of type %u cannot be sent to rank %u: %s", head->type, peer,
+                   dnet_status_text(status));
 }
 
 dnet_status_t dnet_ep_am_send(dnet_ep_t *ep, uint32_t peer, uint16_t id, const void *header,
@@ -339,10 +419,9 @@ dnet_status_t dnet_ep_am_send(dnet_ep_t *ep, uint32_t peer, uint16_t id, const v
         return status;
     bool whole = sizeof(op->head) + header_len + len <= ep->packet_data;
     op->headed = true;
-    op->envelope = DNET_EP_HEADED;
+    op->envelope = DNET_EP_CONTROL;
     op->buf = data;
     op->len = len;
-    op->header_len = (uint32_t) header_len;
     op->head = (dnet_ep_head_t){
         .type = whole ? DNET_HEAD_AM : DNET_HEAD_AM_REQUEST,
         .id = id,
@@ -351,13 +430,10 @@ dnet_status_t dnet_ep_am_send(dnet_ep_t *ep, uint32_t peer, uint16_t id, const v
         .arg = (uint32_t) header_len,
         .length = len,
     };
-    if (header_len) {
-        op->owned = malloc(header_len);
-        if (!op->owned) {
-            dnet_op_finish(ep, op, DNET_ERR_NO_MEMORY);
-            return DNET_ERR_NO_MEMORY;
-        }
-        memcpy(op->owned, header, header_len);
+    status = put_behind_head(op, header, header_len);
+    if (status != DNET_OK) {
+        dnet_op_finish(ep, op, status);
+        return status;
     }
     return submit_for(ep, op, req);
 }

@@ -43,11 +43,6 @@ static inline bool one_source(uint64_t mask)
     return (mask & DNET_MASK(LH_RANK)) == DNET_MASK(LH_RANK);
 }
 
-static inline bool fits(uint64_t envelope, uint64_t wanted, uint64_t mask)
-{
-    return ((envelope ^ wanted) & mask & DNET_MATCH_BITS) == 0;
-}
-
 static inline void ring_init(dnet_match_link_t *head)
 {
     head->next = head;
@@ -90,22 +85,32 @@ static inline dnet_match_item_t *first_posted(dnet_match_link_t *head, uint64_t 
         dnet_match_item_t *item = item_of_bin(link);
         if (item->order >= before)
             return NULL;
-        if (fits(envelope, item->envelope, item->mask))
+        if (dnet_match_fits(envelope, item->envelope, item->mask))
             return item;
     }
     return NULL;
 }
 
-dnet_match_item_t *dnet_match_arrive(dnet_match_t *m, uint64_t envelope)
+static inline dnet_match_item_t *arrive(dnet_match_t *m, uint64_t envelope, uint64_t before)
 {
-    dnet_match_item_t *item = first_posted(&m->posted[bin_of(envelope)], envelope, UINT64_MAX);
+    dnet_match_item_t *item = first_posted(&m->posted[bin_of(envelope)], envelope, before);
     dnet_match_item_t *any =
-        first_posted(&m->posted_any, envelope, item != NULL ? item->order : UINT64_MAX);
+        first_posted(&m->posted_any, envelope, item != NULL ? item->order : before);
     if (any != NULL)
         item = any;
     if (item != NULL)
         dnet_match_withdraw(m, item);
     return item;
+}
+
+dnet_match_item_t *dnet_match_arrive(dnet_match_t *m, uint64_t envelope)
+{
+    return arrive(m, envelope, UINT64_MAX);
+}
+
+dnet_match_item_t *dnet_match_arrive_before(dnet_match_t *m, uint64_t envelope, uint64_t before)
+{
+    return arrive(m, envelope, before);
 }
 
 void dnet_match_keep(dnet_match_t *m, dnet_match_item_t *item)
@@ -122,12 +127,12 @@ dnet_match_item_t *dnet_match_peek(dnet_match_t *m, uint64_t envelope, uint64_t 
     if (one_source(mask)) {
         dnet_match_link_t *head = &m->unexpected[bin_of(envelope)];
         for (dnet_match_link_t *link = head->next; link != head; link = link->next)
-            if (fits(item_of_bin(link)->envelope, envelope, mask))
+            if (dnet_match_fits(item_of_bin(link)->envelope, envelope, mask))
                 return item_of_bin(link);
     } else {
         dnet_match_link_t *head = &m->arrivals[context_bin_of(envelope)];
         for (dnet_match_link_t *link = head->next; link != head; link = link->next)
-            if (fits(item_of_arrival(link)->envelope, envelope, mask))
+            if (dnet_match_fits(item_of_arrival(link)->envelope, envelope, mask))
                 return item_of_arrival(link);
     }
     return NULL;

@@ -42,7 +42,7 @@ typedef struct {
     dnet_match_link_t arrival; /* private: arrivals[]; unused while posted */
     uint64_t envelope;         /* the message's, or the wanted one */
     uint64_t mask;             /* posted receives: bits to compare */
-    uint64_t order;            /* private: number of the posting */
+    uint64_t order;            /* number of the posting */
 } dnet_match_item_t;
 
 #define DNET_MATCH_BIN_BITS 6u
@@ -61,6 +61,12 @@ typedef struct {
     uint32_t unexpected_count;
 } dnet_match_t;
 
+/** Does a message fit what is wanted? */
+static inline bool dnet_match_fits(uint64_t envelope, uint64_t wanted, uint64_t mask)
+{
+    return ((envelope ^ wanted) & mask & DNET_MATCH_BITS) == 0;
+}
+
 /** Make both queues empty; the first call, before any other. */
 void dnet_match_init(dnet_match_t *m);
 
@@ -71,6 +77,13 @@ void dnet_match_init(dnet_match_t *m);
  * @return the receive, removed from the posted queue; NULL: none matches
  */
 dnet_match_item_t *dnet_match_arrive(dnet_match_t *m, uint64_t envelope);
+
+/**
+ * The same for a message that may not go to the receives posted last.
+ *
+ * @param before  number of a posting (`order` of an item): receives from this one on are passed over
+ */
+dnet_match_item_t *dnet_match_arrive_before(dnet_match_t *m, uint64_t envelope, uint64_t before);
 
 /** Keep an unexpected message; item->envelope is set by the caller, the memory stays the caller's. */
 void dnet_match_keep(dnet_match_t *m, dnet_match_item_t *item);

@@ -65,6 +65,10 @@ int MPIDI_DIMMNET_send_packed(const void *buf, MPI_Aint count, MPI_Datatype data
 int MPIDI_DIMMNET_recv_packed(void *buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Request *rreq);
 void MPIDI_DIMMNET_recv_cancelled(MPIR_Request *rreq);
 
+/* dimmnet_comm.c */
+/* The process that a message or a receive with this envelope comes from (dnet_ep_source_fn). */
+uint32_t MPIDI_DIMMNET_source(void *arg, uint64_t envelope);
+
 /* dimmnet_type.c */
 int MPIDI_DIMMNET_pack(const void *buf, MPI_Aint count, MPI_Datatype datatype, void **packed_p,
                        size_t *len_p);

@@ -69,6 +69,7 @@ int MPIDI_DIMMNET_init_world(void)
     /* Between rounds of progress MPICH lets its other threads in; asleep in one, it cannot. */
     dnet_ep_set_patient(MPIDI_DIMMNET_global.ep,
                         MPIR_ThreadInfo.thread_provided != MPI_THREAD_MULTIPLE);
+    dnet_ep_set_source(MPIDI_DIMMNET_global.ep, MPIDI_DIMMNET_source, NULL);
     MPIDI_DIMMNET_am_init();
     MPIDI_DIMMNET_pvar_init();
     mpi_errno = connect_all();
@@ -141,6 +142,7 @@ int MPIDI_DIMMNET_mpi_finalize_hook(void)
     if (!MPIDI_DIMMNET_global.ep)
         return mpi_errno; /* sessions that never made a world */
 
+    dnet_ep_finish(MPIDI_DIMMNET_global.ep);
     /* When all are through the barrier, all have delivered what they had; what it sent itself
      * follows. */
     drain();

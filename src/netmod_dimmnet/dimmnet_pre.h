@@ -25,10 +25,15 @@ typedef struct {
     uint32_t peer;
 } MPIDI_DIMMNET_addr_t;
 
+/* A communicator's place in the list of all. */
+typedef struct {
+    struct MPIR_Comm *next;
+} MPIDI_DIMMNET_comm_t;
+
 /* MPICH wants these types; the netmod has nothing to keep in them. */
 typedef struct {
     char unused;
-} MPIDI_DIMMNET_am_request_t, MPIDI_DIMMNET_comm_t, MPIDI_DIMMNET_dt_t, MPIDI_DIMMNET_op_t,
-    MPIDI_DIMMNET_win_t, MPIDI_DIMMNET_part_t;
+} MPIDI_DIMMNET_am_request_t, MPIDI_DIMMNET_dt_t, MPIDI_DIMMNET_op_t, MPIDI_DIMMNET_win_t,
+    MPIDI_DIMMNET_part_t;
 
 #endif

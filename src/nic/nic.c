@@ -147,6 +147,42 @@ dnet_status_t dnet_nic_resend(dnet_nic_t *nic, dnet_nic_target_t target, uint8_t
     return botf_image(nic, target | DNET_PUT(DNET_PRIM_RESEND, PK_TYPE), credits, NULL);
 }
 
+static uint8_t *hold_byte(const dnet_nic_t *nic, dnet_nic_target_t sender, uint8_t *bit_p)
+{
+    uint32_t index = dnet_hold_index(dnet_nic_target_lid(sender), dnet_nic_target_wid(sender));
+    *bit_p = (uint8_t) (1u << index % 8);
+    return nic->dev->llcm + DNET_NIC_HOLD_TABLE + index / 8;
+}
+
+/* The table first: a NIC that sees the mode sees the table. */
+static void hold_mode(dnet_nic_t *nic, bool on)
+{
+    dnet_reg_store(nic->dev, DNET_UREG_FLOW_MODE,
+                   on ? DNET_PUT(DNET_FLOW_MODE_HOLD, FM_MODE) |
+                            DNET_PUT(DNET_NIC_HOLD_TABLE, FM_TABLE)
+                      : DNET_FLOW_MODE_STOP);
+}
+
+void dnet_nic_hold(dnet_nic_t *nic, dnet_nic_target_t sender, bool on)
+{
+    uint8_t bit, *byte = hold_byte(nic, sender, &bit);
+    *byte = (uint8_t) (on ? *byte | bit : *byte & ~bit);
+    if (on)
+        hold_mode(nic, true);
+}
+
+void dnet_nic_hold_all(dnet_nic_t *nic, bool on)
+{
+    memset(nic->dev->llcm + DNET_NIC_HOLD_TABLE, on ? 0xff : 0, DNET_HOLD_TABLE_BYTES);
+    hold_mode(nic, on);
+}
+
+bool dnet_nic_holds(const dnet_nic_t *nic, dnet_nic_target_t sender)
+{
+    uint8_t bit;
+    return *hold_byte(nic, sender, &bit) & bit;
+}
+
 static dnet_status_t rvs(dnet_nic_t *nic, dnet_nic_target_t target, uint32_t src, uint32_t dst,
                          uint32_t len, bool status)
 {

@@ -9,6 +9,7 @@
  *   0x0000  AMT entry 0: the IPUSH ring shared by all senders (data sheet 9.1)
  *   0x1000  receive status ring, 4096 bytes (8)
  *   0x2000  words written by peers' BOTF (RVS with lflag): DNET_NIC_WORDS of 64 bytes each
+ *   0x6000  hold table (docs/protocol.md 6.1)
  * SO-DIMM area:
  *   0       IPUSH ring, ring_bytes
  *   ring_bytes  the endpoint's
@@ -32,6 +33,7 @@
 #define DNET_NIC_WORD_BASE 0x2000u
 #define DNET_NIC_WORD_STRIDE 64u
 #define DNET_NIC_WORDS 256u
+#define DNET_NIC_HOLD_TABLE 0x6000u
 
 #define DNET_NIC_HEADER_BYTES 16u /* a two-line packet header */
 /** Longest data of one BOTF message: window less header and envelope. */
@@ -123,7 +125,9 @@ static inline dnet_status_t dnet_nic_outcome(const dnet_nic_t *nic)
     uint32_t report = (uint32_t) dnet_reg_load(nic->dev, DNET_UREG_STOP_REPORT);
     if (__builtin_expect(report == DNET_REPORT_DELIVERED, 1))
         return DNET_OK;
-    return report == DNET_REPORT_STOPPED ? DNET_STOPPED : DNET_ERR_PEER_DEAD;
+    return report == DNET_REPORT_STOPPED ? DNET_STOPPED
+           : report == DNET_REPORT_HELD  ? DNET_HELD
+                                         : DNET_ERR_PEER_DEAD;
 }
 
 /** Write Window for the next BOTF.  With Flow Mode STOP a request is over when it has been issued, so the
@@ -159,7 +163,7 @@ static inline void dnet_nic_lhs_header(const dnet_nic_t *nic, uint8_t *window,
 /**
  * Send a message of at most DNET_NIC_BOTF_DATA_MAX bytes in one BOTF packet.
  *
- * @return DNET_OK (buf may be reused); DNET_STOPPED; DNET_ERR_PEER_DEAD
+ * @return DNET_OK (buf may be reused); DNET_STOPPED; DNET_HELD; DNET_ERR_PEER_DEAD
  */
 static inline dnet_status_t dnet_nic_send_short(dnet_nic_t *nic, dnet_nic_target_t target,
                                                 uint64_t envelope, const void *buf, uint32_t len)
@@ -198,7 +202,15 @@ dnet_status_t dnet_nic_send_long(dnet_nic_t *nic, dnet_nic_target_t target, uint
 dnet_status_t dnet_nic_put_word(dnet_nic_t *nic, dnet_nic_target_t target, uint32_t llcm_offset,
                                 uint64_t value);
 
-/** Grant a stopped sender `credits` packets. */
+/** Hold messages of one sender back, or no longer; packets marked DNET_ENVELOPE_PASS come in all the same. */
+void dnet_nic_hold(dnet_nic_t *nic, dnet_nic_target_t sender, bool on);
+
+/** The same for all senders. */
+void dnet_nic_hold_all(dnet_nic_t *nic, bool on);
+
+bool dnet_nic_holds(const dnet_nic_t *nic, dnet_nic_target_t sender);
+
+/** Grant a stopped sender `credits` packets; 0: its messages are held no longer. */
 dnet_status_t dnet_nic_resend(dnet_nic_t *nic, dnet_nic_target_t target, uint8_t credits);
 
 /**

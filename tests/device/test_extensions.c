@@ -148,6 +148,34 @@ static void x_6_paused(cluster_t *c)
     CHECK_EQUAL(outcome(d), DNET_REPORT_DELIVERED);
 }
 
+/* [X.6] Hold: messages of the senders in the table are held back, marked packets and other senders' are not. */
+static void x_6_hold(cluster_t *c)
+{
+    dnet_device_t *d = c->dev[0][1], *other = c->dev[2][1], *to = c->dev[1][0];
+    uint64_t pass = DNET_ENVELOPE_PASS;
+    unsigned bit_index = dnet_hold_index(1, 1);
+
+    to->llcm[0x6000 + bit_index / 8] = (uint8_t) (1u << bit_index % 8);
+    user_store(to, DNET_UREG_FLOW_MODE,
+               DNET_PUT(DNET_FLOW_MODE_HOLD, FM_MODE) | DNET_PUT(0x6000, FM_TABLE));
+    lhs(d, 2);
+    CHECK_EQUAL(outcome(d), DNET_REPORT_HELD);
+    CHECK_EQUAL(user_load(to, DNET_UREG_PACKET_COUNTER), 0);
+    CHECK_EQUAL(to->lh[0].envelope, 0);
+    CHECK_EQUAL(to->flow[0].word,
+                1ull << 63 | DNET_PUT(DNET_FLOW_HELD, FLOW_KIND) | 1ull << 16 | 1);
+    botf(d, 0, &(header_t){ .type = DNET_PRIM_IPUSH, .lflag = true, .dlid = 2, .swid = 1 }, &pass, 8);
+    CHECK_EQUAL(outcome(d), DNET_REPORT_DELIVERED);
+    issue(d, &(request_t){ .type = DNET_PRIM_RVS, .size = 8, .dclid = 2 });
+    CHECK_EQUAL(outcome(d), DNET_REPORT_DELIVERED);
+    lhs(other, 2);
+    CHECK_EQUAL(outcome(other), DNET_REPORT_DELIVERED);
+    to->llcm[0x6000 + bit_index / 8] = 0;
+    lhs(d, 2);
+    CHECK_EQUAL(outcome(d), DNET_REPORT_DELIVERED);
+    CHECK_EQUAL(dnet_emu_events(c->nic[1], DNET_EMU_HOLDS), 1);
+}
+
 /* [X.6] RESEND entries; the flow ring's Valid flips every lap; a full ring drops and counts. */
 static void x_6_flow_ring_laps(cluster_t *c)
 {
@@ -296,6 +324,7 @@ static const board_test_t tests[] = {
     TEST(x_6_stop_when_status_ring_is_full, EXTENDED),
     TEST(x_6_stop_in_the_middle, EXTENDED),
     TEST(x_6_paused, EXTENDED),
+    TEST(x_6_hold, EXTENDED),
     TEST(x_6_flow_ring_laps, EXTENDED),
     TEST(x_6_unreachable, EXTENDED),
     TEST(x_5_apertures_all_ways, EXTENDED),

@@ -82,6 +82,13 @@ int dnet_job_send(dnet_job_rank_t *job, uint32_t to, uint64_t envelope, const vo
                : -1;
 }
 
+/* Envelopes of these tests hold ranks of the job. */
+static uint32_t source(void *arg, uint64_t envelope)
+{
+    (void) arg;
+    return dnet_ep_envelope_rank(envelope);
+}
+
 static int rank_main(uint32_t rank, uint32_t size, int (*body)(dnet_job_rank_t *, void *), void *arg)
 {
     dnet_ep_config_t config = {.rank = rank, .size = size, .job = (uint64_t) getppid()};
@@ -89,10 +96,12 @@ static int rank_main(uint32_t rank, uint32_t size, int (*body)(dnet_job_rank_t *
     if (dnet_ep_open(&config, &job.ep) != DNET_OK)
         return 2;
     dnet_ep_address(job.ep, &shared->address[rank]);
+    dnet_ep_set_source(job.ep, source, NULL);
     barrier(size, NULL);
     if (dnet_ep_connect(job.ep, shared->address) != DNET_OK)
         return 3;
     int result = body(&job, arg);
+    dnet_ep_finish(job.ep);
     bool did;
     while (dnet_ep_busy(job.ep))
         dnet_ep_progress(job.ep, &did);

@@ -145,6 +145,38 @@ static void test_endpoint_flood_of_all_to_all_is_complete_and_in_order(void **st
     run_in_profiles(7, flood, &count);
 }
 
+/* More large sends under way on both sides than a NIC has apertures: some must stay for the receives. */
+static int large_both_ways(dnet_job_rank_t *job, void *arg)
+{
+    enum { COUNT = 300, BYTES = 20000 };
+    (void) arg;
+    uint8_t *out = malloc(BYTES), *in = malloc(BYTES);
+    dnet_ep_request_t *sends = calloc(COUNT, sizeof(*sends));
+    fill(out, BYTES, job->rank);
+    for (unsigned i = 0; i < COUNT; i++) {
+        sends[i].complete = ignore_completion;
+        dnet_ep_send(job->ep, 1 - job->rank, dnet_ep_envelope(1, job->rank, i), out, BYTES, false, &sends[i]);
+    }
+    int bad = 0;
+    for (unsigned i = 0; i < COUNT && !bad; i++)
+        bad = dnet_job_recv(job, dnet_ep_envelope(1, 1 - job->rank, i), DNET_MATCH_BITS, in, BYTES) !=
+                  BYTES ||
+              check(in, BYTES, 1 - job->rank, "large both ways");
+    bool did;
+    while (dnet_ep_busy(job->ep))
+        dnet_ep_progress(job->ep, &did);
+    free(sends);
+    free(in);
+    free(out);
+    return bad;
+}
+
+static void test_endpoint_more_large_sends_than_apertures_on_both_sides(void **state)
+{
+    (void) state;
+    run_in_profiles(2, large_both_ways, NULL);
+}
+
 static uint64_t am_bytes, am_bad, am_count;
 
 static void on_am(void *arg, uint32_t peer, uint16_t id, const void *header, size_t header_len,
@@ -201,6 +233,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_endpoint_all_sizes_arrive_whole),
         cmocka_unit_test(test_endpoint_flood_of_all_to_all_is_complete_and_in_order),
+        cmocka_unit_test(test_endpoint_more_large_sends_than_apertures_on_both_sides),
         cmocka_unit_test(test_endpoint_active_messages_arrive_with_header_and_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A budget for messages that come before their receive (docs/protocol.md 6.1), at the receiver.
+ *
+ * When the store is over its budget, the sender whose message came last is held back: its NIC bit in the
+ * hold table makes the NIC refuse its further messages.  They stay in the sender's memory.  MPI's promise
+ * that a matching send and receive complete is kept by exchanging envelopes:
+ *
+ *   - the sender offers each held message once, in order; a posted receive that fits takes it
+ *   - for a receive posted later, every sender that keeps declined messages is asked (WANT), one receive at
+ *     a time in the order of posting
+ *
+ * While a sender has not answered for a receive, its fresh messages may not go to that receive: an older one
+ * that was declined may fit as well.  So of all messages that fit, the oldest is taken.
+ *
+ * When the store is half empty, senders are let go, one a round, first held first.
+ */
+#include "endpoint/internal.h"
+
+#include <stdlib.h>
+
+#define PROBES_MAX 256u
+
+static dnet_ep_request_t *request_of(dnet_match_link_t *link)
+{
+    return (dnet_ep_request_t *) (void *) ((char *) link - offsetof(dnet_match_item_t, arrival));
+}
+
+void dnet_hold_init(dnet_ep_t *ep)
+{
+    ep->holds_tail = &ep->holds;
+    ep->wanted.next = ep->wanted.prev = &ep->wanted;
+}
+
+/* ------------------------------------------------------------------ who is held */
+
+static dnet_hold_t *hold_find(const dnet_ep_t *ep, uint32_t rank)
+{
+    return ep->hold_of ? ep->hold_of[rank] : NULL;
+}
+
+static dnet_hold_t *hold_get(dnet_ep_t *ep, uint32_t rank)
+{
+    dnet_hold_t *h = hold_find(ep, rank);
+    if (h)
+        return h;
+    if (!ep->hold_of)
+        ep->hold_of = calloc(ep->size, sizeof(*ep->hold_of));
+    h = ep->hold_of ? calloc(1, sizeof(*h)) : NULL;
+    if (!h) {
+        dnet_error("no memory to hold back rank %u, while %llu bytes of unexpected messages are kept", rank,
+                   (unsigned long long) ep->unexpected_bytes);
+        abort(); /* it would wait for ever */
+    }
+    h->rank = rank;
+    ep->hold_of[rank] = h;
+    *ep->holds_tail = h;
+    ep->holds_tail = &h->next;
+    ep->counters.held_others++;
+    return h;
+}
+
+static void hold_free(dnet_ep_t *ep, dnet_hold_t *h)
+{
+    dnet_hold_t **link = &ep->holds;
+    while (*link != h)
+        link = &(*link)->next;
+    *link = h->next;
+    if (ep->holds_tail == &h->next)
+        ep->holds_tail = link;
+    ep->hold_of[h->rank] = NULL;
+    free(h);
+}
+
+static bool in_table(const dnet_ep_t *ep, uint32_t rank)
+{
+    return dnet_nic_holds(&ep->nic, ep->peers[rank].target);
+}
+
+void dnet_hold_over_budget(dnet_ep_t *ep, uint64_t envelope)
+{
+    if (ep->hold_all)
+        return;
+    uint32_t rank = ep->source_fn ? ep->source_fn(ep->source_arg, envelope) : DNET_EP_NO_RANK;
+    ep->holding = true;
+    /* Many senders with one message each, or senders whom nobody can name. */
+    if (rank >= ep->size || ep->unexpected_bytes - ep->budget > ep->options.ring_bytes) {
+        ep->hold_all = true;
+        dnet_nic_hold_all(&ep->nic, true);
+    } else if (!in_table(ep, rank)) {
+        hold_get(ep, rank);
+        dnet_nic_hold(&ep->nic, ep->peers[rank].target, true);
+    }
+}
+
+/* ------------------------------------------------------------------ probes */
+
+static void probe_free(dnet_ep_t *ep, dnet_probe_t **link)
+{
+    dnet_probe_t *p = *link;
+    *link = p->next;
+    ep->probes_count--;
+    dnet_hold_unwant(ep, &p->req);
+    free(p);
+}
+
+/* Forget answers about a message that its sender no longer keeps; op 0: about all of that rank. */
+static void probes_forget(dnet_ep_t *ep, uint32_t rank, const uint32_t *op)
+{
+    dnet_probe_t **link = &ep->probes;
+    while (*link) {
+        dnet_probe_t *p = *link;
+        if (p->found && p->rank == rank && (!op || p->message.op == *op))
+            probe_free(ep, link);
+        else
+            link = &p->next;
+    }
+}
+
+static void probe_answer(dnet_probe_t *p, uint32_t rank, const dnet_ep_offer_t *offer)
+{
+    p->found = true;
+    p->rank = rank;
+    p->message = *offer;
+}
+
+static bool is_asked(const dnet_ep_t *ep, const dnet_ep_request_t *req)
+{
+    for (const dnet_hold_t *h = ep->holds; h; h = h->next)
+        if (h->asked == req)
+            return true;
+    return false;
+}
+
+/* An application that probes for ever new tags: the oldest answers go, but none that is under way. */
+static bool probes_make_room(dnet_ep_t *ep)
+{
+    dnet_probe_t **oldest = NULL;
+    if (ep->probes_count < PROBES_MAX)
+        return true;
+    for (dnet_probe_t **link = &ep->probes; *link; link = &(*link)->next)
+        if (!is_asked(ep, &(*link)->req))
+            oldest = link;
+    if (oldest)
+        probe_free(ep, oldest);
+    return oldest != NULL;
+}
+
+const dnet_probe_t *dnet_hold_probe(dnet_ep_t *ep, uint64_t envelope, uint64_t mask)
+{
+    dnet_probe_t *p;
+    for (p = ep->probes; p; p = p->next)
+        if (p->req.match.envelope == envelope && p->req.match.mask == mask)
+            return p->found ? p : NULL;
+    if (!probes_make_room(ep) || !(p = calloc(1, sizeof(*p))))
+        return NULL; /* the caller probes again */
+    p->req.match.envelope = envelope;
+    p->req.match.mask = mask;
+    p->req.match.order = ep->match.order;
+    p->req.place = DNET_PLACE_PROBE;
+    p->next = ep->probes;
+    ep->probes = p;
+    ep->probes_count++;
+    dnet_hold_want(ep, &p->req);
+    return NULL;
+}
+
+bool dnet_hold_take(dnet_ep_t *ep, const dnet_probe_t *probe)
+{
+    uint32_t rank = probe->rank, op = probe->message.op;
+    const dnet_hold_t *h = hold_find(ep, rank);
+    if (!h || h->waiting)
+        return false; /* the answer may be the same message */
+    dnet_ep_head_t head = {.type = DNET_HEAD_TAKE, .rank = ep->rank, .op = op};
+    dnet_send_control(ep, rank, &head, NULL, 0);
+    probes_forget(ep, rank, &op);
+    return true;
+}
+
+/* ------------------------------------------------------------------ asking */
+
+static bool could_match(const dnet_ep_t *ep, const dnet_hold_t *h, const dnet_ep_request_t *req)
+{
+    if (!ep->source_fn || (req->match.mask & DNET_MASK(LH_RANK)) != DNET_MASK(LH_RANK))
+        return true;
+    uint32_t rank = ep->source_fn(ep->source_arg, req->match.envelope);
+    return rank == DNET_EP_NO_RANK || rank == h->rank;
+}
+
+static dnet_ep_request_t *wanted_after(const dnet_ep_t *ep, const dnet_ep_request_t *req)
+{
+    dnet_match_link_t *link = req->match.arrival.next;
+    return link != &ep->wanted ? request_of(link) : NULL;
+}
+
+static void ask_next(dnet_ep_t *ep, dnet_hold_t *h)
+{
+    while (h->at && !h->waiting) {
+        dnet_ep_request_t *req = h->at;
+        h->at = wanted_after(ep, req);
+        if (!could_match(ep, h, req))
+            continue;
+        if (++ep->want_id == 0)
+            ep->want_id = 1;
+        h->waiting = true;
+        h->asked = req;
+        h->want_id = ep->want_id;
+        dnet_ep_head_t head = {
+            .type = DNET_HEAD_WANT,
+            .id = h->want_id,
+            .rank = ep->rank,
+            .op = (uint32_t) req->match.mask,
+            .arg = (uint32_t) (req->match.mask >> 32),
+            .length = req->match.envelope,
+        };
+        ep->counters.wanted++;
+        dnet_send_control(ep, h->rank, &head, NULL, 0);
+    }
+}
+
+void dnet_hold_want(dnet_ep_t *ep, dnet_ep_request_t *req)
+{
+    dnet_match_link_t *link = &req->match.arrival;
+    link->next = &ep->wanted;
+    link->prev = ep->wanted.prev;
+    link->prev->next = link;
+    ep->wanted.prev = link;
+    if (req->place == DNET_PLACE_POSTED)
+        req->place = DNET_PLACE_WANTED;
+    for (dnet_hold_t *h = ep->holds; h; h = h->next)
+        if (h->declined && !h->at) {
+            h->at = req;
+            ask_next(ep, h);
+        }
+}
+
+void dnet_hold_unwant(dnet_ep_t *ep, dnet_ep_request_t *req)
+{
+    for (dnet_hold_t *h = ep->holds; h; h = h->next) {
+        if (h->at == req)
+            h->at = wanted_after(ep, req);
+        if (h->asked == req)
+            h->asked = NULL;
+    }
+    req->match.arrival.prev->next = req->match.arrival.next;
+    req->match.arrival.next->prev = req->match.arrival.prev;
+}
+
+/* ------------------------------------------------------------------ answers */
+
+/* Receives from this number on have not been answered for. */
+static uint64_t answered_before(const dnet_hold_t *h)
+{
+    if (h->waiting && h->asked)
+        return h->asked->match.order;
+    return h->at ? h->at->match.order : UINT64_MAX;
+}
+
+/* A message offered for the first time.  @return the receive that takes it */
+static dnet_ep_request_t *match_fresh(dnet_ep_t *ep, dnet_hold_t *h, const dnet_ep_offer_t *offer)
+{
+    uint64_t before = answered_before(h);
+    dnet_match_item_t *item = dnet_match_arrive_before(&ep->match, offer->envelope, before);
+    if (item)
+        return (dnet_ep_request_t *) item;
+    h->declined = true;
+    for (dnet_probe_t *p = ep->probes; p; p = p->next)
+        if (!p->found && p->req.match.order < before &&
+            dnet_match_fits(offer->envelope, p->req.match.envelope, p->req.match.mask))
+            probe_answer(p, h->rank, offer);
+    return NULL;
+}
+
+/* The message that was asked for.  @return the receive it was asked for, if that is still open */
+static dnet_ep_request_t *match_asked(dnet_ep_t *ep, dnet_hold_t *h, const dnet_ep_offer_t *offer)
+{
+    dnet_ep_request_t *req = h->asked;
+    if (!req)
+        return NULL;
+    if (req->place == DNET_PLACE_PROBE) {
+        probe_answer((dnet_probe_t *) req, h->rank, offer);
+        return NULL;
+    }
+    dnet_match_withdraw(&ep->match, &req->match);
+    return req;
+}
+
+static void answered(dnet_ep_t *ep, dnet_hold_t *h)
+{
+    h->waiting = false;
+    h->asked = NULL;
+    ask_next(ep, h);
+}
+
+void dnet_hold_offered(dnet_ep_t *ep, const dnet_ep_head_t *head, const dnet_ep_offer_t *offers)
+{
+    /* A sender that has not yet heard that it is held no longer gets nothing taken: it will send. */
+    dnet_hold_t *h = in_table(ep, head->rank) ? hold_get(ep, head->rank) : NULL;
+    bool asked = head->id != 0;
+    bool valid = h && h->openings == 0 && (!asked || (h->waiting && h->want_id == head->id));
+    dnet_ep_request_t *taken[DNET_OFFERS_MAX] = {NULL};
+    dnet_ep_head_t verdict = {.type = DNET_HEAD_VERDICT, .id = head->id, .rank = ep->rank};
+    for (uint32_t i = 0; valid && i < head->arg; i++) {
+        taken[i] = asked ? match_asked(ep, h, &offers[i]) : match_fresh(ep, h, &offers[i]);
+        if (taken[i]) {
+            verdict.op |= 1u << i;
+            probes_forget(ep, head->rank, &offers[i].op);
+        }
+    }
+    dnet_send_control(ep, head->rank, &verdict, NULL, 0);
+    if (valid && asked)
+        answered(ep, h);
+    for (uint32_t i = 0; i < head->arg && i < DNET_OFFERS_MAX; i++) {
+        dnet_ep_head_t request = {.rank = head->rank, .op = offers[i].op, .arg = offers[i].arg,
+                                  .length = offers[i].length};
+        if (taken[i])
+            dnet_rendezvous_request(ep, &request, offers[i].envelope, taken[i]);
+    }
+}
+
+/* ------------------------------------------------------------------ letting go */
+
+/* Tell a sender; what was asked of it does not matter any more, for all it has will come. */
+static void hold_open(dnet_ep_t *ep, dnet_hold_t *h)
+{
+    dnet_nic_hold(&ep->nic, ep->peers[h->rank].target, false);
+    probes_forget(ep, h->rank, NULL);
+    h->openings++;
+    h->declined = h->waiting = false;
+    h->asked = h->at = NULL;
+    if (dnet_nic_resend(&ep->nic, ep->peers[h->rank].target, 0) != DNET_OK)
+        hold_free(ep, h); /* it is gone */
+}
+
+void dnet_hold_answered(dnet_ep_t *ep, const dnet_ep_head_t *head)
+{
+    dnet_hold_t *h = hold_find(ep, head->rank);
+    if (!h)
+        return;
+    if (head->type == DNET_HEAD_NONE && h->waiting && h->want_id == head->id)
+        answered(ep, h);
+    if (head->type == DNET_HEAD_OPENED && h->openings && --h->openings == 0 &&
+        !in_table(ep, h->rank))
+        hold_free(ep, h);
+}
+
+void dnet_hold_noted(dnet_ep_t *ep, uint32_t rank)
+{
+    if (in_table(ep, rank))
+        hold_get(ep, rank);
+    else if (!hold_find(ep, rank))
+        hold_open(ep, hold_get(ep, rank)); /* let go before this note of it was read */
+}
+
+/* From holding everybody to holding those that have something. */
+static void hold_those_noted(dnet_ep_t *ep)
+{
+    ep->hold_all = false;
+    dnet_nic_hold_all(&ep->nic, false);
+    for (dnet_hold_t *h = ep->holds; h; h = h->next)
+        dnet_nic_hold(&ep->nic, ep->peers[h->rank].target, true);
+}
+
+bool dnet_hold_round(dnet_ep_t *ep)
+{
+    if (ep->unexpected_bytes > ep->budget / 2)
+        return false;
+    if (ep->hold_all)
+        hold_those_noted(ep);
+    for (dnet_hold_t *h = ep->holds; h; h = h->next)
+        if (in_table(ep, h->rank)) {
+            hold_open(ep, h);
+            return true;
+        }
+    if (!ep->holds) {
+        dnet_nic_hold_all(&ep->nic, false);
+        ep->holding = false;
+    }
+    return false;
+}
+
+void dnet_hold_fini(dnet_ep_t *ep)
+{
+    while (ep->probes)
+        probe_free(ep, &ep->probes);
+    while (ep->holds)
+        hold_free(ep, ep->holds);
+    free(ep->hold_of);
+}

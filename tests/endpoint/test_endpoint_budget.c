@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The store for unexpected messages has a fixed budget; MPI's rules hold all the same: whatever matching
+ * send and receive have both been started, one of them completes, and of all messages that fit a receive
+ * the oldest is taken (docs/protocol.md 6.1).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "job.h"
+
+#define BUDGET 65536u
+/* What may come on top: a ring of messages that are under way when the budget is used up (default sizes), and the
+ * entries and block heads for them. */
+#define OVERSHOOT (262144u + 262144u + 1024u * 256u)
+
+enum { CONTEXT = 1, BULK = 1, LAST = 5, OTHER = 6 };
+
+typedef struct {
+    dnet_ep_request_t req;
+    uint32_t number, rank;
+    bool done;
+} send_t;
+
+static void on_sent(dnet_ep_request_t *req, dnet_status_t status)
+{
+    ((send_t *) req)->done = status == DNET_OK;
+}
+
+static int send_numbered(dnet_job_rank_t *job, send_t *s, uint32_t to, uint32_t tag, uint32_t number)
+{
+    *s = (send_t){.req.complete = on_sent, .number = number, .rank = job->rank};
+    dnet_status_t status = dnet_ep_send(job->ep, to, dnet_ep_envelope(CONTEXT, job->rank, tag),
+                                        &s->number, 8, false, &s->req);
+    s->done = status == DNET_OK;
+    return status == DNET_OK || status == DNET_IN_PROGRESS ? 0 : 1;
+}
+
+static void wait_all(dnet_job_rank_t *job, const send_t *sends, size_t count)
+{
+    bool did;
+    for (size_t i = 0; i < count; i++)
+        while (!sends[i].done)
+            dnet_ep_progress(job->ep, &did);
+}
+
+static int expect(dnet_job_rank_t *job, uint64_t mask, uint32_t from, uint32_t tag, uint32_t number)
+{
+    uint32_t got[2] = {UINT32_MAX, UINT32_MAX};
+    long len = dnet_job_recv(job, dnet_ep_envelope(CONTEXT, from, tag), mask, got, sizeof(got));
+    if (len == 8 && got[0] == number && got[1] == from)
+        return 0;
+    fprintf(stderr, "tag %u: %ld bytes, number %u of rank %u, expected number %u of rank %u\n", tag, len,
+            got[0], got[1], number, from);
+    return 1;
+}
+
+static int within_budget(dnet_job_rank_t *job)
+{
+    uint64_t most = dnet_ep_counters(job->ep)->unexpected_bytes_max;
+    if (most <= BUDGET + OVERSHOOT)
+        return 0;
+    fprintf(stderr, "%" PRIu64 " bytes of unexpected messages were kept, budget %u\n", most, BUDGET);
+    return 1;
+}
+
+typedef struct {
+    uint32_t messages; /* of each sender, before the last one */
+    uint64_t mask;     /* of the receive for the last one */
+    bool early;        /* that receive is posted first */
+    bool probe;        /* it is probed for first */
+    bool matched;      /* and taken by mprobe */
+} flood_t;
+
+static int flood_sender(dnet_job_rank_t *job, const flood_t *f)
+{
+    send_t *sends = malloc((f->messages + 1) * sizeof(*sends));
+    int bad = !sends;
+    for (uint32_t i = 0; i < f->messages && !bad; i++)
+        bad = send_numbered(job, &sends[i], 0, BULK, i);
+    if (!bad)
+        bad = send_numbered(job, &sends[f->messages], 0, LAST, f->messages);
+    if (!bad)
+        wait_all(job, sends, f->messages + 1);
+    free(sends);
+    return bad;
+}
+
+static int probe_last(dnet_job_rank_t *job, const flood_t *f, uint32_t rank)
+{
+    uint64_t envelope = dnet_ep_envelope(CONTEXT, rank, LAST);
+    dnet_ep_message_t *message;
+    dnet_ep_probe_t found;
+    send_t s = {.req.complete = on_sent};
+    bool did;
+    while ((f->matched ? dnet_ep_mprobe(job->ep, envelope, f->mask, &found, &message)
+                       : dnet_ep_probe(job->ep, envelope, f->mask, &found)) != DNET_OK)
+        dnet_ep_progress(job->ep, &did);
+    uint32_t from = dnet_ep_envelope_rank(found.envelope);
+    if (found.len_bytes != 8 || dnet_ep_envelope_tag(found.envelope) != LAST)
+        return 1;
+    if (!f->matched)
+        return expect(job, DNET_MATCH_BITS, from, LAST, f->messages);
+    uint32_t got[2];
+    dnet_status_t status = dnet_ep_mrecv(job->ep, message, got, sizeof(got), &s.req);
+    while (status == DNET_IN_PROGRESS && !s.done)
+        dnet_ep_progress(job->ep, &did);
+    return got[0] != f->messages || got[1] != from;
+}
+
+static int flood_receiver(dnet_job_rank_t *job, const flood_t *f)
+{
+    bool any = f->mask != DNET_MATCH_BITS;
+    int bad = 0;
+    for (uint32_t s = 1; s < job->size && !bad; s++) {
+        uint32_t got[2] = {0};
+        if (f->probe)
+            bad = probe_last(job, f, any ? 0 : s);
+        else
+            bad = dnet_job_recv(job, dnet_ep_envelope(CONTEXT, any ? 0 : s, LAST), f->mask, got, 8) != 8 ||
+                  got[0] != f->messages;
+    }
+    if (bad)
+        fprintf(stderr, "a last message is wrong\n");
+    bad |= within_budget(job);
+    for (uint32_t i = 0; i < f->messages && !bad; i++)
+        for (uint32_t s = 1; s < job->size && !bad; s++)
+            bad = expect(job, DNET_MATCH_BITS, s, BULK, i);
+    return bad || within_budget(job);
+}
+
+static int flood(dnet_job_rank_t *job, void *arg)
+{
+    const flood_t *f = arg;
+    if (job->rank == 0 && !f->early) { /* let the flood come first */
+        bool did;
+        for (unsigned i = 0; i < 20000; i++)
+            dnet_ep_progress(job->ep, &did);
+    }
+    int bad = job->rank == 0 ? flood_receiver(job, f) : flood_sender(job, f);
+    dnet_job_barrier(job);
+    return bad;
+}
+
+static void run_flood(uint32_t ranks, flood_t f)
+{
+    assert_int_equal(dnet_job_run(ranks, 100, flood, &f), 0);
+}
+
+static void test_budget_million_unexpected_then_the_last(void **state)
+{
+    (void) state;
+    run_flood(2, (flood_t){1000000, DNET_MATCH_BITS, false, false, false});
+}
+
+static void test_budget_receive_of_the_last_is_posted_first(void **state)
+{
+    (void) state;
+    run_flood(2, (flood_t){100000, DNET_MATCH_BITS, true, false, false});
+}
+
+static void test_budget_probe_finds_the_last(void **state)
+{
+    (void) state;
+    run_flood(2, (flood_t){100000, DNET_MATCH_BITS, false, true, false});
+    run_flood(2, (flood_t){100000, DNET_MATCH_ANY_SOURCE, false, true, true});
+}
+
+static void test_budget_many_senders_any_source(void **state)
+{
+    (void) state;
+    run_flood(17, (flood_t){5000, DNET_MATCH_ANY_SOURCE, false, false, false});
+    run_flood(9, (flood_t){5000, DNET_MATCH_ANY_SOURCE, true, true, false});
+}
+
+/* ------------------------------------------------------------------ any receives in any order */
+
+/* Every process sends COUNT messages of random tag, length and mode to every process, and receives all that come
+ * to it, with up to OPEN random receives at once, probing, claiming and cancelling now and then.  Which
+ * message a receive may get is checked against MPI's rule: when receive r gets message m, every older
+ * message of that sender that fits r belongs to a receive posted before r. */
+enum { COUNT = 300, TAGS = 4, OPEN = 8, LONGEST = 20000 };
+
+typedef struct {
+    uint32_t number, rank;
+} stamp_t;
+
+typedef struct {
+    dnet_ep_request_t req;
+    uint8_t *buf;
+    uint64_t envelope, mask;
+    uint32_t order; /* of posting; 0: not in use */
+    bool done;
+} open_t;
+
+typedef struct {
+    uint32_t tag, len;
+    bool sync;
+    uint32_t by;     /* order of the receive that got it; 0: none yet */
+    uint32_t before; /* that order must be below this */
+} plan_t;
+
+typedef struct {
+    dnet_job_rank_t *job;
+    uint32_t random;
+    uint32_t posted, received;
+    plan_t (*plan)[COUNT]; /* by sender */
+    open_t open[OPEN + 1];
+    int bad;
+} random_t;
+
+static uint32_t next_random(uint32_t *x)
+{
+    *x ^= *x << 13;
+    *x ^= *x >> 17;
+    *x ^= *x << 5;
+    return *x;
+}
+
+/* The same on both sides. */
+static void make_plan(plan_t *plan, uint32_t from, uint32_t to)
+{
+    static const uint32_t lengths[] = {8, 8, 40, 100, 600, 5000, 7000, 9000, LONGEST};
+    uint32_t x = 1000003u * (from + 1) + 7919u * (to + 1);
+    for (unsigned i = 0; i < COUNT; i++)
+        plan[i] = (plan_t){
+            .tag = next_random(&x) % TAGS,
+            .len = lengths[next_random(&x) % (sizeof(lengths) / sizeof(lengths[0]))],
+            .sync = next_random(&x) % 4 == 0,
+            .before = UINT32_MAX,
+        };
+}
+
+static void check_received(random_t *t, const dnet_ep_request_t *req, const uint8_t *buf,
+                           uint64_t envelope, uint64_t mask, uint32_t order)
+{
+    stamp_t stamp;
+    memcpy(&stamp, buf, sizeof(stamp));
+    uint32_t from = dnet_ep_envelope_rank(req->envelope);
+    if (stamp.rank != from || stamp.number >= COUNT) {
+        fprintf(stderr, "a message of rank %u is stamped %u of rank %u\n", from, stamp.number, stamp.rank);
+        t->bad = 1;
+        return;
+    }
+    plan_t *plan = t->plan[from], *m = &plan[stamp.number];
+    bool right = !m->by && order < m->before && req->len_bytes == m->len &&
+                 dnet_match_fits(req->envelope, envelope, mask) &&
+                 dnet_ep_envelope_tag(req->envelope) == m->tag;
+    m->by = order;
+    for (plan_t *older = plan; older < m; older++) {
+        if (!dnet_match_fits(dnet_ep_envelope(CONTEXT, from, older->tag), envelope, mask))
+            continue;
+        if (older->by)
+            right &= older->by < order;
+        else if (order < older->before)
+            older->before = order;
+    }
+    if (!right)
+        fprintf(stderr, "rank %u: message %u of rank %u, tag %u, length %zu of %u, went to receive %u\n",
+                t->job->rank, stamp.number, from, m->tag, req->len_bytes, m->len, order);
+    t->bad |= !right;
+    t->received++;
+}
+
+static void on_received(dnet_ep_request_t *req, dnet_status_t status)
+{
+    ((open_t *) req)->done = true;
+    if (status != DNET_OK)
+        fprintf(stderr, "a receive ended with %s\n", dnet_status_name(status));
+}
+
+static void wanted(random_t *t, uint64_t *envelope_p, uint64_t *mask_p)
+{
+    uint32_t x = next_random(&t->random);
+    *envelope_p = dnet_ep_envelope(CONTEXT, x % t->job->size, (x >> 8) % TAGS);
+    *mask_p = DNET_MATCH_BITS;
+    if ((x >> 16) % 3 == 0)
+        *mask_p &= DNET_MATCH_ANY_SOURCE;
+    if ((x >> 20) % 3 == 0)
+        *mask_p &= DNET_MATCH_ANY_TAG;
+}
+
+static void collect(random_t *t)
+{
+    for (unsigned i = 0; i <= OPEN; i++) {
+        open_t *o = &t->open[i];
+        if (o->order && o->done) {
+            check_received(t, &o->req, o->buf, o->envelope, o->mask, o->order);
+            o->order = 0;
+        }
+    }
+}
+
+/* Start receive number i, if it is not under way.  The last one takes anything, so that there is always one that
+ * a message can go to. */
+static void start_receive(random_t *t, unsigned i)
+{
+    open_t *o = &t->open[i];
+    if (o->order)
+        return;
+    wanted(t, &o->envelope, &o->mask);
+    if (i == OPEN)
+        o->mask = DNET_MATCH_ANY_SOURCE & DNET_MATCH_ANY_TAG;
+    o->req = (dnet_ep_request_t){.complete = on_received};
+    o->order = ++t->posted;
+    o->done = dnet_ep_recv(t->job->ep, o->envelope, o->mask, o->buf, LONGEST, &o->req) == DNET_OK;
+}
+
+/* Probe, and receive what is found; a claimed message is as good as received when it is claimed. */
+static void probe_some(random_t *t)
+{
+    open_t o = {.buf = malloc(LONGEST), .req.complete = on_received};
+    dnet_ep_message_t *message;
+    dnet_ep_probe_t found;
+    bool did;
+    wanted(t, &o.envelope, &o.mask);
+    if (t->random & 64) {
+        (void) dnet_ep_probe(t->job->ep, o.envelope, o.mask, &found);
+    } else if (dnet_ep_mprobe(t->job->ep, o.envelope, o.mask, &found, &message) == DNET_OK) {
+        o.order = ++t->posted;
+        dnet_status_t status = dnet_ep_mrecv(t->job->ep, message, o.buf, LONGEST, &o.req);
+        while (status == DNET_IN_PROGRESS && !o.done)
+            dnet_ep_progress(t->job->ep, &did);
+        if (o.req.len_bytes != found.len_bytes || o.req.envelope != found.envelope)
+            t->bad = 1;
+        check_received(t, &o.req, o.buf, o.envelope, o.mask, o.order);
+    }
+    free(o.buf);
+}
+
+static void cancel(random_t *t, unsigned i)
+{
+    open_t *o = &t->open[i];
+    if (o->order && !o->done && dnet_ep_cancel_recv(t->job->ep, &o->req))
+        o->order = 0;
+}
+
+static int random_receives(random_t *t)
+{
+    uint32_t total = COUNT * t->job->size;
+    bool did;
+    while (t->received < total && !t->bad) {
+        start_receive(t, next_random(&t->random) % (OPEN + 1));
+        if (t->random % 5 == 0)
+            probe_some(t);
+        if (t->random % 7 == 0)
+            cancel(t, (t->random >> 8) % OPEN);
+        if (t->random % 16 == 0)
+            start_receive(t, OPEN);
+        for (unsigned i = 0; i < t->random % 40; i++)
+            dnet_ep_progress(t->job->ep, &did);
+        collect(t);
+    }
+    for (unsigned i = 0; i <= OPEN; i++)
+        cancel(t, i);
+    return t->bad;
+}
+
+static int random_traffic(dnet_job_rank_t *job, void *arg)
+{
+    static plan_t mine[64][COUNT], theirs[64][COUNT];
+    random_t t = {.job = job, .random = 77 + job->rank, .plan = theirs};
+    send_t *sends = calloc((size_t) COUNT * job->size, sizeof(*sends));
+    uint8_t *data = calloc((size_t) COUNT * job->size, LONGEST);
+    if (*(bool *) arg)
+        dnet_ep_set_source(job->ep, NULL, NULL);
+    for (unsigned i = 0; i <= OPEN; i++)
+        t.open[i].buf = malloc(LONGEST);
+    for (uint32_t r = 0; r < job->size; r++) {
+        make_plan(mine[r], job->rank, r);
+        make_plan(theirs[r], r, job->rank);
+    }
+    for (uint32_t i = 0, k = 0; i < COUNT; i++)
+        for (uint32_t to = 0; to < job->size; to++, k++) {
+            const plan_t *m = &mine[to][i];
+            stamp_t stamp = {i, job->rank};
+            memcpy(data + (size_t) k * LONGEST, &stamp, sizeof(stamp));
+            sends[k].req.complete = on_sent;
+            sends[k].done = dnet_ep_send(job->ep, to, dnet_ep_envelope(CONTEXT, job->rank, m->tag),
+                                         data + (size_t) k * LONGEST, m->len, m->sync,
+                                         &sends[k].req) == DNET_OK;
+        }
+    int bad = random_receives(&t);
+    if (!bad)
+        wait_all(job, sends, (size_t) COUNT * job->size);
+    dnet_job_barrier(job);
+    for (unsigned i = 0; i <= OPEN; i++)
+        free(t.open[i].buf);
+    free(sends);
+    free(data);
+    return bad;
+}
+
+static void test_budget_random_receives_keep_the_order(void **state)
+{
+    (void) state;
+    static const char *const profiles[] = {"extended", "prototype"};
+    setenv("DIMMNET_UNEXPECTED_BYTES", "4096", 1);
+    for (unsigned i = 0; i < 4; i++) {
+        bool nameless = i & 1;
+        setenv("DIMMNET_PROFILE", profiles[i / 2], 1);
+        assert_int_equal(dnet_job_run(4, 100, random_traffic, &nameless), 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_budget_million_unexpected_then_the_last),
+        cmocka_unit_test(test_budget_receive_of_the_last_is_posted_first),
+        cmocka_unit_test(test_budget_probe_finds_the_last),
+        cmocka_unit_test(test_budget_many_senders_any_source),
+        cmocka_unit_test(test_budget_random_receives_keep_the_order),
+    };
+    setenv("DIMMNET_UNEXPECTED_BYTES", "65536", 1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
