@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define ADDRESS_VERSION 1u
+#define CACHE_LINE 64u
 
 /* FNV-1a, to make one number of the things that tell hosts apart. */
 static uint64_t hash(uint64_t h, const void *data, size_t len)
@@ -132,9 +133,10 @@ dnet_status_t dnet_ep_open(const dnet_ep_config_t *config, dnet_ep_t **ep_p)
                        DNET_PROCESSES_PER_NIC);
         return DNET_ERR_LIMIT;
     }
-    dnet_ep_t *ep = calloc(1, sizeof(*ep));
-    if (!ep)
+    dnet_ep_t *ep;
+    if (posix_memalign((void **) &ep, CACHE_LINE, sizeof(*ep)) != 0)
         return DNET_ERR_NO_MEMORY;
+    memset(ep, 0, sizeof(*ep));
     ep->rank = config->rank;
     ep->size = config->size;
     ep->job = config->job;

@@ -237,9 +237,20 @@ struct dnet_landing {
 
 struct dnet_ep {
     dnet_nic_t nic;
-    dnet_match_t match;
+    /* What every round or message looks at, on as few cache lines as it fits. */
+    bool in_progress;
+    bool holding;        /* the hold table is in force, or was and somebody has not answered yet */
+    bool oversubscribed;
+    bool impatient;      /* the caller does its own waiting */
+    uint32_t idle;
+    uint64_t looked_ns;  /* last look at the clock while idle; 0: not idle */
     dnet_peer_t *peers;
     uint32_t rank, size;
+    dnet_op_t *staged;   /* sends whose chunks are under way, oldest first */
+    uint32_t landings_staged;
+    dnet_fc_receiver_t receiver; /* senders this process has stopped */
+    dnet_ep_counters_t counters;
+    dnet_match_t match;
     /* Limits that follow from profile and options. */
     uint32_t packet_data;  /* data bytes of one packet */
     uint32_t eager_limit;
@@ -250,7 +261,6 @@ struct dnet_ep {
     uint32_t ops_cap;
     dnet_op_t *ops_free;
     uint32_t ops_active;
-    dnet_op_t *staged;     /* sends whose chunks are under way, oldest first */
     dnet_queue_t *queues_free;
     uint32_t queued_peers;
     uint64_t words_used[DNET_NIC_WORDS / 64];
@@ -259,9 +269,23 @@ struct dnet_ep {
     dnet_assembly_t *assemblies_free;
     dnet_ep_message_t *messages_free; /* blocks of MESSAGE_SMALL_BYTES */
     uint64_t unexpected_bytes;
+    /* By aperture slot: the receive that lands there, or the send that offers its rear half. */
+    dnet_landing_t *landing_slot[DNET_APERTURES_MAX];
+    dnet_op_t *offer_slot[DNET_APERTURES_MAX];
+    dnet_landing_t *landing_area[DNET_STAGING_AREAS];
+    dnet_landing_t *landing_wait, **landing_wait_tail;
+    uint64_t staging_base;
+    bool staging_reserved;
+    dnet_ep_am_fn am_fn;
+    void *am_arg;
+    uint8_t *scratch; /* one packet, made contiguous */
+    /* Progress. */
+    uint32_t yields;
+    uint64_t idle_since_ns;
+    uint64_t checked_ns;    /* last look at the peers */
+    uint32_t check_next;
     /* Holding senders back. */
     uint64_t budget;        /* most unexpected_bytes */
-    bool holding;           /* the hold table is in force, or has been and somebody has not answered yet */
     bool hold_all;
     dnet_hold_t *holds, **holds_tail;
     dnet_hold_t **hold_of;  /* by rank; NULL before the first */
@@ -271,31 +295,8 @@ struct dnet_ep {
     uint16_t want_id;       /* last used */
     dnet_ep_source_fn source_fn;
     void *source_arg;
-    /* By aperture slot: the receive that lands there, or the send that offers its rear half. */
-    dnet_landing_t *landing_slot[DNET_APERTURES_MAX];
-    dnet_op_t *offer_slot[DNET_APERTURES_MAX];
-    dnet_landing_t *landing_area[DNET_STAGING_AREAS];
-    dnet_landing_t *landing_wait, **landing_wait_tail;
-    uint32_t landings_staged;
-    uint64_t staging_base;
-    bool staging_reserved;
-    dnet_ep_am_fn am_fn;
-    void *am_arg;
-    uint8_t *scratch; /* one packet, made contiguous */
-    dnet_fc_receiver_t receiver; /* senders this process has stopped */
-    /* Progress. */
-    bool in_progress;
-    uint32_t idle;
-    uint32_t yields;
-    uint64_t looked_ns;     /* last look at the clock while idle; 0: not idle */
-    uint64_t idle_since_ns;
-    uint64_t checked_ns;    /* last look at the peers */
-    bool oversubscribed;
-    bool impatient; /* the caller does its own waiting */
-    uint32_t check_next;
     /* The rest. */
     dnet_options_t options;
-    dnet_ep_counters_t counters;
     dnet_emu_nic_t *emu;
     dnet_emu_capture_t *capture; /* DIMMNET_PCAP; else NULL */
     bool tracing; /* dnet_trace_close() is due */
@@ -333,40 +334,49 @@ void dnet_offer_added(dnet_ep_t *ep, dnet_queue_t *q, dnet_op_t *op);
 /** The receiver holds messages no longer. */
 void dnet_offer_opened(dnet_ep_t *ep, uint32_t peer);
 /** VERDICT, WANT or TAKE has come. */
-void dnet_offer_answered(dnet_ep_t *ep, const dnet_ep_head_t *head);
-
-/* receive.c */
-bool dnet_receive_round(dnet_ep_t *ep);
-void dnet_send_ack(dnet_ep_t *ep, uint32_t rank, uint32_t op);
-void dnet_count_received(dnet_ep_t *ep, size_t len);
-/** Fill in the results of a receive that has been matched by a message of `sent` bytes. */
-void dnet_request_result(dnet_ep_t *ep, dnet_ep_request_t *req, uint64_t envelope, size_t sent);
-
-static inline dnet_status_t dnet_request_status(const dnet_ep_request_t *req)
-{
-    return req->sent_bytes > req->cap_bytes ? DNET_ERR_TRUNCATED : DNET_OK;
-}
+DNET_COLD void dnet_offer_answered(dnet_ep_t *ep, const dnet_ep_head_t *head);
 
 /* hold.c */
 void dnet_hold_init(dnet_ep_t *ep);
 void dnet_hold_fini(dnet_ep_t *ep);
 /** A message with this envelope has come and the store is over its budget. */
-void dnet_hold_over_budget(dnet_ep_t *ep, uint64_t envelope);
+DNET_COLD void dnet_hold_over_budget(dnet_ep_t *ep, uint64_t envelope);
 /** The NIC has held a message of this rank back. */
 void dnet_hold_noted(dnet_ep_t *ep, uint32_t rank);
 /** Ask the senders held back for a message for this receive, which has been posted. */
-void dnet_hold_want(dnet_ep_t *ep, dnet_ep_request_t *req);
+DNET_COLD void dnet_hold_want(dnet_ep_t *ep, dnet_ep_request_t *req);
 /** That receive is no longer open. */
-void dnet_hold_unwant(dnet_ep_t *ep, dnet_ep_request_t *req);
+DNET_COLD void dnet_hold_unwant(dnet_ep_t *ep, dnet_ep_request_t *req);
 /** As dnet_ep_probe(), among the messages of held senders.  @return NULL: none is known yet */
 const dnet_probe_t *dnet_hold_probe(dnet_ep_t *ep, uint64_t envelope, uint64_t mask);
 /** Claim what dnet_hold_probe() has found; it will not be offered again.  @return false: not now, probe again */
 bool dnet_hold_take(dnet_ep_t *ep, const dnet_probe_t *probe);
-void dnet_hold_offered(dnet_ep_t *ep, const dnet_ep_head_t *head, const dnet_ep_offer_t *offers);
+DNET_COLD void dnet_hold_offered(dnet_ep_t *ep, const dnet_ep_head_t *head, const dnet_ep_offer_t *offers);
 /** NONE or OPENED has come. */
-void dnet_hold_answered(dnet_ep_t *ep, const dnet_ep_head_t *head);
+DNET_COLD void dnet_hold_answered(dnet_ep_t *ep, const dnet_ep_head_t *head);
 /** Open to one more sender if there is room. */
-bool dnet_hold_round(dnet_ep_t *ep);
+DNET_COLD bool dnet_hold_round(dnet_ep_t *ep);
+
+/* receive.c */
+bool dnet_receive_round(dnet_ep_t *ep);
+void dnet_send_ack(dnet_ep_t *ep, uint32_t rank, uint32_t op);
+void dnet_count_received(dnet_ep_t *ep, size_t len);
+/* Fill in the results of a receive that has been matched by a message of `sent` bytes. */
+static inline void dnet_request_result(dnet_ep_t *ep, dnet_ep_request_t *req, uint64_t envelope,
+                                       size_t sent)
+{
+    if (DNET_UNLIKELY(req->place == DNET_PLACE_WANTED))
+        dnet_hold_unwant(ep, req);
+    req->place = DNET_PLACE_NONE;
+    req->envelope = envelope & ~DNET_EP_HEADED;
+    req->sent_bytes = sent;
+    req->len_bytes = sent < req->cap_bytes ? sent : req->cap_bytes;
+}
+
+static inline dnet_status_t dnet_request_status(const dnet_ep_request_t *req)
+{
+    return req->sent_bytes > req->cap_bytes ? DNET_ERR_TRUNCATED : DNET_OK;
+}
 
 /* rendezvous.c */
 /** Offer the rear half of a message for fetching.  @return its address; 0: not offered */

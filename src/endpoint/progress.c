@@ -29,7 +29,7 @@ uint64_t dnet_clock_ns(void)
 static bool round_once(dnet_ep_t *ep)
 {
     bool did = dnet_receive_round(ep);
-    if (dnet_nic_flow_waiting(&ep->nic) || dnet_fc_receiver_pending(&ep->receiver) || ep->holding)
+    if (dnet_nic_flow_waiting(&ep->nic) || dnet_fc_receiver_pending(&ep->receiver) | ep->holding)
         did |= dnet_flow_round(ep);
     if (ep->staged || ep->landings_staged || dnet_nic_status_waiting(&ep->nic))
         did |= dnet_rendezvous_round(ep);

@@ -13,16 +13,6 @@
 /* Blocks of this size hold most unexpected messages and are kept for reuse. */
 #define MESSAGE_SMALL_BYTES 192u
 
-void dnet_request_result(dnet_ep_t *ep, dnet_ep_request_t *req, uint64_t envelope, size_t sent)
-{
-    if (DNET_UNLIKELY(req->place == DNET_PLACE_WANTED))
-        dnet_hold_unwant(ep, req);
-    req->place = DNET_PLACE_NONE;
-    req->envelope = envelope & ~DNET_EP_HEADED;
-    req->sent_bytes = sent;
-    req->len_bytes = sent < req->cap_bytes ? sent : req->cap_bytes;
-}
-
 /* Copy message bytes [from, from + len) of an entry; `from` counts behind the envelope. */
 static inline void copy_out(dnet_ep_t *ep, const dnet_lh_entry_t *entry, uint32_t from, void *dst,
                             size_t len)
@@ -396,7 +386,7 @@ dnet_status_t dnet_ep_recv(dnet_ep_t *ep, uint64_t envelope, uint64_t mask, void
     req->match.mask = mask;
     req->place = DNET_PLACE_POSTED;
     dnet_match_post(&ep->match, &req->match);
-    if (DNET_UNLIKELY(ep->holds != NULL))
+    if (DNET_UNLIKELY(ep->holding))
         dnet_hold_want(ep, req);
     return DNET_IN_PROGRESS;
 }
@@ -420,7 +410,7 @@ dnet_status_t dnet_ep_probe(dnet_ep_t *ep, uint64_t envelope, uint64_t mask, dne
         *probe_p = (dnet_ep_probe_t){item->envelope, ((dnet_ep_message_t *) item)->len};
         return DNET_OK;
     }
-    if (DNET_LIKELY(ep->holds == NULL) || !(held = dnet_hold_probe(ep, envelope, mask)))
+    if (DNET_LIKELY(!ep->holding) || !(held = dnet_hold_probe(ep, envelope, mask)))
         return DNET_NOT_FOUND;
     *probe_p = (dnet_ep_probe_t){held->message.envelope, held->message.length};
     return DNET_OK;
@@ -441,7 +431,7 @@ dnet_status_t dnet_ep_mprobe(dnet_ep_t *ep, uint64_t envelope, uint64_t mask,
                              dnet_ep_probe_t *probe_p, dnet_ep_message_t **message_p)
 {
     dnet_ep_message_t *m = (dnet_ep_message_t *) dnet_match_take(&ep->match, envelope, mask);
-    if (!m && DNET_UNLIKELY(ep->holds != NULL))
+    if (!m && DNET_UNLIKELY(ep->holding))
         m = take_held(ep, envelope, mask);
     if (!m)
         return DNET_NOT_FOUND;

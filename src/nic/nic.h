@@ -245,9 +245,9 @@ static inline const dnet_lh_entry_t *dnet_nic_lh_next(dnet_nic_t *nic)
      * Receive Controller, after data and line 1. */
     uint64_t line0 = atomic_load_explicit((const _Atomic uint64_t *) (const void *) &entry->envelope,
                                           memory_order_acquire);
-    uint32_t lap = nic->lh_read / (nic->lh_mask + 1);
+    bool odd_lap = nic->lh_read & (nic->lh_mask + 1); /* a power of two */
     uint32_t flags = (uint32_t) (line0 >> DNET_LH_COMPLETE_SHIFT) & 3u;
-    return flags == ((lap & 1u) ? 0u : 3u) ? entry : NULL;
+    return flags == (odd_lap ? 0u : 3u) ? entry : NULL;
 }
 
 /** Publish what was freed: LH Head and ring Head. */
@@ -296,7 +296,8 @@ static inline bool dnet_nic_flow_waiting(const dnet_nic_t *nic)
     /* Acquire: pairs with the release store of the word by the NIC, after arg. */
     uint64_t word = atomic_load_explicit((const _Atomic uint64_t *) (const void *) &e->word,
                                          memory_order_acquire);
-    return DNET_GET(word, FLOW_VALID) == (((nic->flow_read / entries) & 1u) ^ 1u);
+    bool odd_lap = nic->flow_read & entries; /* a power of two */
+    return DNET_GET(word, FLOW_VALID) == !odd_lap;
 }
 
 /** A word peers write with dnet_nic_put_word(); index 0..DNET_NIC_WORDS-1. */
