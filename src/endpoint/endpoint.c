@@ -254,7 +254,7 @@ void dnet_ep_set_source(dnet_ep_t *ep, dnet_ep_source_fn fn, void *arg)
 
 void dnet_ep_finish(dnet_ep_t *ep)
 {
-    ep->budget = UINT64_MAX;
+    ep->budget = UINT64_MAX / 4;
 }
 
 void dnet_ep_set_patient(dnet_ep_t *ep, bool patient)

@@ -13,7 +13,8 @@
  * While a sender has not answered for a receive, its fresh messages may not go to that receive: an older one
  * that was declined may fit as well.  So of all messages that fit, the oldest is taken.
  *
- * When the store is half empty, senders are let go, one a round, first held first.
+ * While the store has room, the held senders are granted equal shares of half of it, first held first.  Each
+ * sends its oldest messages and says whether it has more; one that has none is held no longer.
  */
 #include "endpoint/internal.h"
 
@@ -39,6 +40,23 @@ static dnet_hold_t *hold_find(const dnet_ep_t *ep, uint32_t rank)
     return ep->hold_of ? ep->hold_of[rank] : NULL;
 }
 
+static void list_remove(dnet_ep_t *ep, dnet_hold_t *h)
+{
+    dnet_hold_t **link = &ep->holds;
+    while (*link != h)
+        link = &(*link)->next;
+    *link = h->next;
+    if (ep->holds_tail == &h->next)
+        ep->holds_tail = link;
+}
+
+static void list_append(dnet_ep_t *ep, dnet_hold_t *h)
+{
+    h->next = NULL;
+    *ep->holds_tail = h;
+    ep->holds_tail = &h->next;
+}
+
 static dnet_hold_t *hold_get(dnet_ep_t *ep, uint32_t rank)
 {
     dnet_hold_t *h = hold_find(ep, rank);
@@ -54,20 +72,17 @@ static dnet_hold_t *hold_get(dnet_ep_t *ep, uint32_t rank)
     }
     h->rank = rank;
     ep->hold_of[rank] = h;
-    *ep->holds_tail = h;
-    ep->holds_tail = &h->next;
+    list_append(ep, h);
+    ep->holds_count++;
     ep->counters.held_others++;
     return h;
 }
 
 static void hold_free(dnet_ep_t *ep, dnet_hold_t *h)
 {
-    dnet_hold_t **link = &ep->holds;
-    while (*link != h)
-        link = &(*link)->next;
-    *link = h->next;
-    if (ep->holds_tail == &h->next)
-        ep->holds_tail = link;
+    list_remove(ep, h);
+    ep->holds_count--;
+    ep->granted_bytes -= h->granted;
     ep->hold_of[h->rank] = NULL;
     free(h);
 }
@@ -146,12 +161,19 @@ static bool probes_make_room(dnet_ep_t *ep)
     return oldest != NULL;
 }
 
+/* Then what it was found to have may have been sent by now. */
+static bool is_granted(const dnet_ep_t *ep, uint32_t rank)
+{
+    const dnet_hold_t *h = hold_find(ep, rank);
+    return h && h->granted;
+}
+
 const dnet_probe_t *dnet_hold_probe(dnet_ep_t *ep, uint64_t envelope, uint64_t mask)
 {
     dnet_probe_t *p;
     for (p = ep->probes; p; p = p->next)
         if (p->req.match.envelope == envelope && p->req.match.mask == mask)
-            return p->found ? p : NULL;
+            return p->found && !is_granted(ep, p->rank) ? p : NULL;
     if (!probes_make_room(ep) || !(p = calloc(1, sizeof(*p))))
         return NULL; /* the caller probes again */
     p->req.match.envelope = envelope;
@@ -169,8 +191,8 @@ bool dnet_hold_take(dnet_ep_t *ep, const dnet_probe_t *probe)
 {
     uint32_t rank = probe->rank, op = probe->message.op;
     const dnet_hold_t *h = hold_find(ep, rank);
-    if (!h || h->waiting)
-        return false; /* the answer may be the same message */
+    if (!h || h->waiting || h->granted)
+        return false; /* the answer, or what is granted, may be the same message */
     dnet_ep_head_t head = {.type = DNET_HEAD_TAKE, .rank = ep->rank, .op = op};
     dnet_send_control(ep, rank, &head, NULL, 0);
     probes_forget(ep, rank, &op);
@@ -195,7 +217,7 @@ static dnet_ep_request_t *wanted_after(const dnet_ep_t *ep, const dnet_ep_reques
 
 static void ask_next(dnet_ep_t *ep, dnet_hold_t *h)
 {
-    while (h->at && !h->waiting) {
+    while (h->at && !h->waiting && !h->granted) {
         dnet_ep_request_t *req = h->at;
         h->at = wanted_after(ep, req);
         if (!could_match(ep, h, req))
@@ -332,6 +354,27 @@ static void hold_open(dnet_ep_t *ep, dnet_hold_t *h)
         hold_free(ep, h); /* it is gone */
 }
 
+static void grant(dnet_ep_t *ep, dnet_hold_t *h, uint64_t bytes)
+{
+    h->granted = bytes;
+    ep->granted_bytes += bytes;
+    dnet_ep_head_t head = {.type = DNET_HEAD_GRANT, .rank = ep->rank, .length = bytes};
+    dnet_send_control(ep, h->rank, &head, NULL, 0);
+}
+
+static void grant_done(dnet_ep_t *ep, dnet_hold_t *h, bool more)
+{
+    ep->granted_bytes -= h->granted;
+    h->granted = 0;
+    probes_forget(ep, h->rank, NULL);
+    list_remove(ep, h);
+    list_append(ep, h);
+    if (more)
+        ask_next(ep, h);
+    else if (in_table(ep, h->rank))
+        hold_open(ep, h);
+}
+
 void dnet_hold_answered(dnet_ep_t *ep, const dnet_ep_head_t *head)
 {
     dnet_hold_t *h = hold_find(ep, head->rank);
@@ -339,6 +382,8 @@ void dnet_hold_answered(dnet_ep_t *ep, const dnet_ep_head_t *head)
         return;
     if (head->type == DNET_HEAD_NONE && h->waiting && h->want_id == head->id)
         answered(ep, h);
+    if (head->type == DNET_HEAD_DONE && h->granted)
+        grant_done(ep, h, head->arg);
     if (head->type == DNET_HEAD_OPENED && h->openings && --h->openings == 0 &&
         !in_table(ep, h->rank))
         hold_free(ep, h);
@@ -363,20 +408,25 @@ static void hold_those_noted(dnet_ep_t *ep)
 
 bool dnet_hold_round(dnet_ep_t *ep)
 {
-    if (ep->unexpected_bytes > ep->budget / 2)
+    if (ep->unexpected_bytes > ep->budget)
         return false;
-    if (ep->hold_all)
+    if (ep->hold_all && ep->unexpected_bytes <= ep->budget / 2)
         hold_those_noted(ep);
-    for (dnet_hold_t *h = ep->holds; h; h = h->next)
-        if (in_table(ep, h->rank)) {
-            hold_open(ep, h);
-            return true;
-        }
-    if (!ep->holds) {
+    uint64_t share = ep->holds_count ? ep->budget / 2 / ep->holds_count : 0;
+    bool did = false;
+    for (dnet_hold_t *h = ep->holds; h; h = h->next) {
+        if (!in_table(ep, h->rank) || h->openings || h->waiting || h->granted)
+            continue;
+        if (ep->unexpected_bytes + ep->granted_bytes + share > ep->budget)
+            break;
+        grant(ep, h, share ? share : 1);
+        did = true;
+    }
+    if (!ep->holds && !ep->hold_all) {
         dnet_nic_hold_all(&ep->nic, false);
         ep->holding = false;
     }
-    return false;
+    return did;
 }
 
 void dnet_hold_fini(dnet_ep_t *ep)

@@ -89,6 +89,7 @@ struct dnet_op {
     uint32_t id;      /* index [19:0], generation [31:20] */
     uint32_t peer;
     bool headed;
+    bool control;     /* not a message */
     dnet_ep_head_t head;
     dnet_ep_staging_t staging;   /* STAGED: the receiver's */
     dnet_ep_request_t *req;      /* completed at the end; may be NULL */
@@ -120,9 +121,12 @@ struct dnet_queue {
     /* Held back (docs/protocol.md 6.1). */
     bool held;
     bool opened;       /* no longer, but an OFFER is still out */
+    bool granting;     /* a GRANT is being used */
     bool asked;        /* a WANT is to be answered */
     uint16_t want_id;
     uint64_t want_envelope, want_mask;
+    uint64_t grant;    /* bytes of the GRANT */
+    uint64_t granted;  /* of those, what may still be sent; 0 while an OFFER is out */
     dnet_op_t *fresh;  /* first message that was never offered; those before it were declined */
     dnet_op_t *out[DNET_OFFERS_MAX]; /* offered, the verdict is not here */
     uint32_t out_count;
@@ -171,6 +175,14 @@ struct dnet_assembly {
     uint64_t envelope;
 };
 
+/* Bytes that a message takes in the store for unexpected messages, at least DNET_MESSAGE_SMALL. */
+#define DNET_MESSAGE_SMALL 192u
+static inline size_t dnet_message_bytes(size_t room)
+{
+    size_t bytes = sizeof(dnet_ep_message_t) + room;
+    return bytes < DNET_MESSAGE_SMALL ? DNET_MESSAGE_SMALL : bytes;
+}
+
 /* Where a receive waits. */
 enum {
     DNET_PLACE_NONE,
@@ -187,6 +199,7 @@ struct dnet_hold {
     uint32_t openings; /* it has been told so often that it is held no longer, and has not answered */
     bool declined;     /* it keeps messages that were offered and not taken */
     bool waiting;      /* for the answer to WANT number want_id */
+    uint64_t granted;  /* bytes it was granted and has not said DONE to */
     uint16_t want_id;
     dnet_ep_request_t *asked; /* what the WANT is for; NULL: no longer wanted */
     dnet_ep_request_t *at;    /* what to ask for next; NULL: nothing */
@@ -267,7 +280,7 @@ struct dnet_ep {
     /* Receiving. */
     dnet_assembly_t *assemblies;
     dnet_assembly_t *assemblies_free;
-    dnet_ep_message_t *messages_free; /* blocks of MESSAGE_SMALL_BYTES */
+    dnet_ep_message_t *messages_free; /* blocks of DNET_MESSAGE_SMALL bytes */
     uint64_t unexpected_bytes;
     /* By aperture slot: the receive that lands there, or the send that offers its rear half. */
     dnet_landing_t *landing_slot[DNET_APERTURES_MAX];
@@ -288,6 +301,8 @@ struct dnet_ep {
     uint64_t budget;        /* most unexpected_bytes */
     bool hold_all;
     dnet_hold_t *holds, **holds_tail;
+    uint32_t holds_count;
+    uint64_t granted_bytes; /* to all of them */
     dnet_hold_t **hold_of;  /* by rank; NULL before the first */
     dnet_match_link_t wanted; /* receives and probes since senders are held, oldest first */
     dnet_probe_t *probes;
@@ -333,7 +348,11 @@ void dnet_offer_start(dnet_ep_t *ep, dnet_queue_t *q);
 void dnet_offer_added(dnet_ep_t *ep, dnet_queue_t *q, dnet_op_t *op);
 /** The receiver holds messages no longer. */
 void dnet_offer_opened(dnet_ep_t *ep, uint32_t peer);
-/** VERDICT, WANT or TAKE has come. */
+/** A granted message has been sent. */
+void dnet_offer_sent(dnet_queue_t *q, const dnet_op_t *op);
+/** The queue has been flushed as far as it may. */
+void dnet_offer_flushed(dnet_ep_t *ep, dnet_queue_t *q);
+/** VERDICT, WANT, TAKE or GRANT has come. */
 DNET_COLD void dnet_offer_answered(dnet_ep_t *ep, const dnet_ep_head_t *head);
 
 /* hold.c */
@@ -352,9 +371,9 @@ const dnet_probe_t *dnet_hold_probe(dnet_ep_t *ep, uint64_t envelope, uint64_t m
 /** Claim what dnet_hold_probe() has found; it will not be offered again.  @return false: not now, probe again */
 bool dnet_hold_take(dnet_ep_t *ep, const dnet_probe_t *probe);
 DNET_COLD void dnet_hold_offered(dnet_ep_t *ep, const dnet_ep_head_t *head, const dnet_ep_offer_t *offers);
-/** NONE or OPENED has come. */
+/** NONE, OPENED or DONE has come. */
 DNET_COLD void dnet_hold_answered(dnet_ep_t *ep, const dnet_ep_head_t *head);
-/** Open to one more sender if there is room. */
+/** Let held senders send if there is room. */
 DNET_COLD bool dnet_hold_round(dnet_ep_t *ep);
 
 /* receive.c */

@@ -4,7 +4,8 @@
  *
  * They stay here, in order, in the peer's queue.  Each is offered once, several at a time; those that no
  * receive takes are declined and kept.  For a receive that comes later the receiver asks (WANT), and the
- * oldest declined message that fits is offered again.  One OFFER is out at a time.
+ * oldest declined message that fits is offered again.  One OFFER is out at a time.  When there is room
+ * again the receiver grants some bytes, and the oldest messages are sent; nothing is offered meanwhile.
  *
  *        head ................. fresh ............. tail
  *          declined, or out       never offered
@@ -56,6 +57,8 @@ static void answer_want(dnet_ep_t *ep, dnet_queue_t *q)
 /* Say what is next, unless an answer is awaited. */
 static void offer_next(dnet_ep_t *ep, dnet_queue_t *q)
 {
+    if (q->granting)
+        return;
     if (q->asked && !q->out_count)
         answer_want(ep, q);
     if (q->out_count || !q->fresh)
@@ -85,8 +88,8 @@ void dnet_offer_added(dnet_ep_t *ep, dnet_queue_t *q, dnet_op_t *op)
 
 static void let_go(dnet_ep_t *ep, dnet_queue_t *q)
 {
-    q->held = false;
-    q->opened = false;
+    q->held = q->opened = q->granting = false;
+    q->granted = 0;
     q->fresh = NULL;
     if (dnet_fc_sender_may_send(&q->sender))
         dnet_queue_flush(ep, q);
@@ -110,6 +113,51 @@ void dnet_offer_opened(dnet_ep_t *ep, uint32_t peer)
         let_go(ep, q);
 }
 
+/* ------------------------------------------------------------------ grants */
+
+void dnet_offer_sent(dnet_queue_t *q, const dnet_op_t *op)
+{
+    size_t kept = op->headed && op->head.type == DNET_HEAD_REQUEST ? 0 : op->len;
+    size_t bytes = dnet_message_bytes(kept);
+    q->granted -= bytes < q->granted ? bytes : q->granted;
+    if (q->fresh == op)
+        q->fresh = op->next;
+}
+
+void dnet_offer_flushed(dnet_ep_t *ep, dnet_queue_t *q)
+{
+    if (!q->granting || q->out_count || (q->granted && q->messages.head))
+        return;
+    dnet_ep_head_t head = {.type = DNET_HEAD_DONE, .rank = ep->rank, .arg = q->messages.head != NULL};
+    q->granting = false;
+    q->granted = 0;
+    dnet_send_control(ep, q->peer, &head, NULL, 0);
+    offer_next(ep, q);
+}
+
+/* Use the grant, unless an OFFER is out: its verdict may take what would be sent. */
+static void use_grant(dnet_ep_t *ep, dnet_queue_t *q)
+{
+    if (q->granting && !q->out_count && dnet_fc_sender_may_send(&q->sender))
+        dnet_queue_flush(ep, q);
+}
+
+static void granted(dnet_ep_t *ep, const dnet_ep_head_t *grant)
+{
+    dnet_queue_t *q = ep->peers[grant->rank].queue;
+    dnet_ep_head_t head = {.type = DNET_HEAD_DONE, .rank = ep->rank};
+    if (!q || !q->held || q->opened) {
+        dnet_send_control(ep, grant->rank, &head, NULL, 0);
+        return;
+    }
+    q->granting = true;
+    q->granted = q->out_count ? 0 : grant->length;
+    q->grant = grant->length;
+    use_grant(ep, q);
+}
+
+/* ------------------------------------------------------------------ answers */
+
 /* The receiver has matched it: its data go by rendezvous. */
 static void taken(dnet_ep_t *ep, dnet_queue_t *q, dnet_op_t *op)
 {
@@ -125,16 +173,20 @@ static void verdict(dnet_ep_t *ep, dnet_queue_t *q, const dnet_ep_head_t *head)
     for (uint32_t i = 0; i < count; i++)
         if (head->op >> i & 1)
             taken(ep, q, q->out[i]);
-    if (q->opened)
+    if (q->opened) {
         let_go(ep, q);
-    else
+    } else if (q->granting) {
+        q->granted = q->grant;
+        use_grant(ep, q);
+    } else {
         offer_next(ep, q);
+    }
 }
 
 static void claimed(dnet_ep_t *ep, dnet_queue_t *q, uint32_t id)
 {
     dnet_op_t *op = dnet_op_find(ep, id);
-    if (op && op->peer == q->peer && op->state == DNET_OP_PACKETS && op->envelope != DNET_EP_CONTROL) {
+    if (op && op->peer == q->peer && op->state == DNET_OP_PACKETS && !op->control) {
         if (op == q->fresh)
             q->fresh = op->next;
         taken(ep, q, op);
@@ -144,6 +196,10 @@ static void claimed(dnet_ep_t *ep, dnet_queue_t *q, uint32_t id)
 void dnet_offer_answered(dnet_ep_t *ep, const dnet_ep_head_t *head)
 {
     dnet_queue_t *q = ep->peers[head->rank].queue;
+    if (head->type == DNET_HEAD_GRANT) {
+        granted(ep, head);
+        return;
+    }
     if (head->type == DNET_HEAD_WANT) {
         if (!q || !q->held || q->opened) {
             send_none(ep, head->rank, head->id);

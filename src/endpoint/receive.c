@@ -10,9 +10,6 @@
 
 #include <stdlib.h>
 
-/* Blocks of this size hold most unexpected messages and are kept for reuse. */
-#define MESSAGE_SMALL_BYTES 192u
-
 /* Copy message bytes [from, from + len) of an entry; `from` counts behind the envelope. */
 static inline void copy_out(dnet_ep_t *ep, const dnet_lh_entry_t *entry, uint32_t from, void *dst,
                             size_t len)
@@ -33,19 +30,13 @@ static inline void copy_out(dnet_ep_t *ep, const dnet_lh_entry_t *entry, uint32_
 
 /* ------------------------------------------------------------------ unexpected messages */
 
-static size_t message_bytes(size_t room)
-{
-    size_t bytes = sizeof(dnet_ep_message_t) + room;
-    return bytes < MESSAGE_SMALL_BYTES ? MESSAGE_SMALL_BYTES : bytes;
-}
-
-/* A message of `len` bytes, of which `room` are kept here.  Without memory the process ends: it has taken the
+/* Small blocks hold most unexpected messages and are kept for reuse.  A message of `len` bytes, of which `room` are kept here.  Without memory the process ends: it has taken the
  * message from its sender and must not lose it. */
 static dnet_ep_message_t *message_new(dnet_ep_t *ep, uint64_t envelope, size_t len, size_t room)
 {
-    size_t bytes = message_bytes(room);
+    size_t bytes = dnet_message_bytes(room);
     dnet_ep_message_t *m = ep->messages_free;
-    if (bytes == MESSAGE_SMALL_BYTES && m) {
+    if (bytes == DNET_MESSAGE_SMALL && m) {
         ep->messages_free = m->next_free;
     } else if (!(m = malloc(bytes))) {
         dnet_error("no memory for an unexpected message of %zu bytes; %llu bytes are kept already",
@@ -65,9 +56,9 @@ static dnet_ep_message_t *message_new(dnet_ep_t *ep, uint64_t envelope, size_t l
 
 static void message_free(dnet_ep_t *ep, dnet_ep_message_t *m)
 {
-    size_t bytes = message_bytes(m->room);
+    size_t bytes = dnet_message_bytes(m->room);
     ep->unexpected_bytes -= bytes;
-    if (bytes == MESSAGE_SMALL_BYTES) {
+    if (bytes == DNET_MESSAGE_SMALL) {
         m->next_free = ep->messages_free;
         ep->messages_free = m;
     } else {
@@ -318,10 +309,12 @@ static void receive_headed(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
         case DNET_HEAD_VERDICT:
         case DNET_HEAD_WANT:
         case DNET_HEAD_TAKE:
+        case DNET_HEAD_GRANT:
             dnet_offer_answered(ep, &head);
             return;
         case DNET_HEAD_NONE:
         case DNET_HEAD_OPENED:
+        case DNET_HEAD_DONE:
             dnet_hold_answered(ep, &head);
             return;
     }

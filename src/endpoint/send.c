@@ -110,7 +110,7 @@ static dnet_status_t emit(dnet_ep_t *ep, dnet_op_t *op, uint64_t envelope,
 
 /* Pieces of a message that needs several packets.  The first one carries the envelope; the others have their
  * place at the receiver already. */
-static dnet_status_t emit_pieces(dnet_ep_t *ep, dnet_op_t *op)
+static dnet_status_t emit_pieces(dnet_ep_t *ep, dnet_op_t *op, uint64_t envelope)
 {
     const uint32_t piece = (ep->packet_data - (uint32_t) sizeof(dnet_ep_head_t)) & ~7u;
     while (op->off < op->len) {
@@ -118,7 +118,7 @@ static dnet_status_t emit_pieces(dnet_ep_t *ep, dnet_op_t *op)
         uint32_t n = left < piece ? (uint32_t) left : piece;
         bool first = op->off == 0;
         op->head.type = first ? DNET_HEAD_FIRST : DNET_HEAD_MORE;
-        dnet_status_t status = emit(ep, op, first ? op->envelope : DNET_EP_CONTROL, &op->head,
+        dnet_status_t status = emit(ep, op, first ? envelope : DNET_EP_CONTROL, &op->head,
                                     op->buf + op->off, n);
         if (status != DNET_OK)
             return status;
@@ -127,18 +127,19 @@ static dnet_status_t emit_pieces(dnet_ep_t *ep, dnet_op_t *op)
     return DNET_OK;
 }
 
-/* All packets the op still has to send.  DNET_OK: all are out. */
-static dnet_status_t emit_op(dnet_ep_t *ep, dnet_op_t *op)
+/* All packets the op still has to send.  DNET_OK: all are out.  `pass`: let in although it is held back. */
+static dnet_status_t emit_op(dnet_ep_t *ep, dnet_op_t *op, bool pass)
 {
+    uint64_t envelope = pass ? op->envelope | DNET_ENVELOPE_PASS : op->envelope;
     if (!op->headed)
-        return emit(ep, op, op->envelope, NULL, op->buf, (uint32_t) op->len);
+        return emit(ep, op, envelope, NULL, op->buf, (uint32_t) op->len);
     switch ((dnet_head_type_t) op->head.type) {
         case DNET_HEAD_FIRST:
         case DNET_HEAD_MORE:
-            return emit_pieces(ep, op);
+            return emit_pieces(ep, op, envelope);
         case DNET_HEAD_SYNC:
         case DNET_HEAD_AM:
-            return emit(ep, op, op->envelope, &op->head, op->buf, (uint32_t) op->len);
+            return emit(ep, op, envelope, &op->head, op->buf, (uint32_t) op->len);
         case DNET_HEAD_AM_REQUEST:
         case DNET_HEAD_REQUEST:
         case DNET_HEAD_ANSWER:
@@ -149,7 +150,9 @@ static dnet_status_t emit_op(dnet_ep_t *ep, dnet_op_t *op)
         case DNET_HEAD_NONE:
         case DNET_HEAD_TAKE:
         case DNET_HEAD_OPENED:
-            return emit(ep, op, op->envelope, &op->head, NULL, 0);
+        case DNET_HEAD_GRANT:
+        case DNET_HEAD_DONE:
+            return emit(ep, op, envelope, &op->head, NULL, 0);
     }
     return DNET_ERR_STATE;
 }
@@ -189,14 +192,9 @@ static void queue_close(dnet_ep_t *ep, dnet_queue_t *q)
     ep->queues_free = q;
 }
 
-static bool is_control(const dnet_op_t *op)
-{
-    return op->envelope == DNET_EP_CONTROL;
-}
-
 static dnet_op_list_t *list_of(dnet_queue_t *q, const dnet_op_t *op)
 {
-    return is_control(op) ? &q->control : &q->messages;
+    return op->control ? &q->control : &q->messages;
 }
 
 static void queue_append(dnet_queue_t *q, dnet_op_t *op)
@@ -234,7 +232,7 @@ static void queue_stopped(dnet_ep_t *ep, dnet_queue_t *q)
 /* Must the op wait for others, or for the peer? */
 static bool must_queue(const dnet_queue_t *q, const dnet_op_t *op)
 {
-    return !is_control(op) || !dnet_fc_sender_may_send(&q->sender) || q->control.head;
+    return !op->control || !dnet_fc_sender_may_send(&q->sender) || q->control.head;
 }
 
 /* The peer has not taken the op, which is the first of its list. */
@@ -260,12 +258,12 @@ dnet_status_t dnet_op_submit(dnet_ep_t *ep, dnet_op_t *op)
     dnet_queue_t *q = ep->peers[op->peer].queue;
     if (q && must_queue(q, op)) {
         queue_append(q, op);
-        if (q->held && !is_control(op))
+        if (q->held && !op->control)
             dnet_offer_added(ep, q, op);
         return DNET_IN_PROGRESS;
     }
     uint32_t id = op->id;
-    dnet_status_t status = emit_op(ep, op);
+    dnet_status_t status = emit_op(ep, op, false);
     if (status == DNET_OK) {
         packets_out(ep, op);
         return op->id == id ? DNET_IN_PROGRESS : DNET_OK;
@@ -278,7 +276,7 @@ dnet_status_t dnet_op_submit(dnet_ep_t *ep, dnet_op_t *op)
 
 static dnet_op_t *queue_first(const dnet_queue_t *q)
 {
-    if (q->control.head || q->held)
+    if (q->control.head || (q->held && !q->granted))
         return q->control.head;
     return q->messages.head;
 }
@@ -287,7 +285,8 @@ void dnet_queue_flush(dnet_ep_t *ep, dnet_queue_t *q)
 {
     dnet_op_t *op;
     while ((op = queue_first(q)) != NULL) {
-        dnet_status_t status = emit_op(ep, op);
+        bool granted = q->held && !op->control;
+        dnet_status_t status = emit_op(ep, op, granted);
         if (status == DNET_STOPPED) {
             queue_stopped(ep, q);
             return;
@@ -296,13 +295,17 @@ void dnet_queue_flush(dnet_ep_t *ep, dnet_queue_t *q)
             dnet_offer_start(ep, q);
             return;
         }
+        if (granted)
+            dnet_offer_sent(q, op);
         dnet_queue_remove(q, op);
         if (status == DNET_OK)
             packets_out(ep, op);
         else
             dnet_op_finish(ep, op, status);
     }
-    if (!q->messages.head && !q->out_count)
+    if (q->held)
+        dnet_offer_flushed(ep, q);
+    if (dnet_fc_sender_may_send(&q->sender) && !q->control.head && !q->messages.head && !q->out_count)
         queue_close(ep, q);
 }
 
@@ -394,6 +397,7 @@ void dnet_send_control(dnet_ep_t *ep, uint32_t peer, const dnet_ep_head_t *head,
     dnet_status_t status = dnet_op_new(ep, peer, &op);
     if (status == DNET_OK) {
         op->headed = true;
+        op->control = true;
         op->envelope = DNET_EP_CONTROL;
         op->head = *head;
         status = put_behind_head(op, behind, len);
@@ -419,6 +423,7 @@ dnet_status_t dnet_ep_am_send(dnet_ep_t *ep, uint32_t peer, uint16_t id, const v
         return status;
     bool whole = sizeof(op->head) + header_len + len <= ep->packet_data;
     op->headed = true;
+    op->control = true;
     op->envelope = DNET_EP_CONTROL;
     op->buf = data;
     op->len = len;
