@@ -30,8 +30,9 @@ static inline void copy_out(dnet_ep_t *ep, const dnet_lh_entry_t *entry, uint32_
 
 /* ------------------------------------------------------------------ unexpected messages */
 
-/* Small blocks hold most unexpected messages and are kept for reuse.  A message of `len` bytes, of which `room` are kept here.  Without memory the process ends: it has taken the
- * message from its sender and must not lose it. */
+/* A message of `len` bytes, of which `room` are kept here.  Small blocks, which hold most of them, are kept
+ * for reuse.  Without memory the process ends: it has taken the message from its sender and must not lose
+ * it. */
 static dnet_ep_message_t *message_new(dnet_ep_t *ep, uint64_t envelope, size_t len, size_t room)
 {
     size_t bytes = dnet_message_bytes(room);
