@@ -407,14 +407,13 @@ bool dnet_emu_payload_copy(const dnet_emu_packet_t *packet, uint32_t from, uint8
 typedef struct {
     const dnet_emu_nic_t *nic;
     unsigned wid;
-    unsigned access;         /* dnet_emu_access_t */
+    unsigned access;         /* dnet_access_t */
     uint32_t offset;
     uint32_t stride_or_list;
     uint32_t element;        /* bytes */
     const uint8_t *window;   /* LHSv2: bytes sent before the SO-DIMM data */
     uint32_t window_bytes;
 } dnet_emu_source_t;
-typedef enum { DNET_ACCESS_CONTIGUOUS, DNET_ACCESS_STRIDE, DNET_ACCESS_LIST } dnet_emu_access_t;
 #define DNET_EMU_BOUNCE_BYTES 4096u
 bool dnet_emu_pu_spans(const dnet_emu_source_t *source, uint64_t from, uint32_t bytes,
                        dnet_emu_packet_t *packet, uint8_t *bounce);

@@ -202,6 +202,23 @@ dnet_status_t dnet_emu_reserve(dnet_device_t *dev, uint64_t offset, uint64_t len
     return status;
 }
 
+void dnet_emu_unreserve(dnet_device_t *dev, uint64_t offset, uint64_t len)
+{
+    dnet_emu_device_t *d = (dnet_emu_device_t *) (void *) dev;
+    const uint64_t granule = 1ull << DNET_EMU_GRANULE_SHIFT;
+    uint64_t from = (offset + granule - 1) & ~(granule - 1);
+    uint64_t end = (offset + len) & ~(granule - 1);
+
+    if (from >= end || end > dnet_emu_sodimm_area(d->nic))
+        return;
+    for (uint64_t g = from >> DNET_EMU_GRANULE_SHIFT; g < end >> DNET_EMU_GRANULE_SHIFT; g++)
+        atomic_fetch_and_explicit(&d->area->state->committed[g / 64], ~(1ull << (g % 64)),
+                                  memory_order_relaxed);
+    if (fallocate(d->nic->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                  d->area->sodimm - (uint8_t *) d->nic->header + (off_t) from, (off_t) (end - from)))
+        dnet_warn("cannot give back %" PRIu64 " bytes of SO-DIMM: %m", end - from);
+}
+
 /* [nic 6.0, OP-27] Bytes of SO-DIMM each WID owns: one module's capacity.  Bit 31 names apertures when there are
  * any, so an area then ends at 2 GB. */
 uint64_t dnet_emu_sodimm_area(const dnet_emu_nic_t *nic)

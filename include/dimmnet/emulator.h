@@ -124,6 +124,12 @@ dnet_status_t dnet_emu_route(dnet_emu_nic_t *nic, const dnet_emu_locator_t *loca
  */
 dnet_status_t dnet_emu_reserve(dnet_device_t *dev, uint64_t offset, uint64_t len);
 
+/**
+ * Give back the memory of the whole pieces of 64 KB inside a part of the own SO-DIMM area.  They read as 0, and
+ * the next access or dnet_emu_reserve() commits them anew.
+ */
+void dnet_emu_unreserve(dnet_device_t *dev, uint64_t offset, uint64_t len);
+
 /** A line as it crosses the switch interface: 66 bits (7.1). */
 typedef struct {
     uint64_t content;

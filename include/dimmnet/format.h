@@ -31,6 +31,9 @@ typedef enum {
 #undef DNET_PRIMITIVE
 } dnet_prim_t;
 
+/** Access modes: the low two bits of a VL, VS, RVL or RVS code, and of Command Ex (6.0, 6.9). */
+typedef enum { DNET_ACCESS_CONTIGUOUS, DNET_ACCESS_STRIDE, DNET_ACCESS_LIST } dnet_access_t;
+
 enum {
 #define DNET_FORMAT_FIELD(name, shift, width, title) \
     DNET_##name##_SHIFT = (shift), DNET_##name##_WIDTH = (width),
@@ -48,6 +51,8 @@ typedef enum { DNET_LINE_FIRST = 1, DNET_LINE_LAST = 2, DNET_LINE_MIDDLE = 3 } d
 #define DNET_LH_DATA_BYTES 48u /* user data in an LH entry, behind envelope and pointer/size (10.2) */
 #define DNET_ENVELOPE_BYTES 8u
 #define DNET_STATUS_BYTES 16u
+#define DNET_ELEMENT_MAX 128u  /* bytes of an element, a power of two (5.4) */
+#define DNET_ITERATION_MAX 255u /* elements of a request (5.1) */
 #define DNET_PACKET_MAX_BYTES 4088u /* 12-bit Packet Size, whole lines (OP-10) */
 #define DNET_COPY_MARKER 0xffffffffu /* DSTOff of a copy's VL half, SRCOff of its VS half (6.8) */
 #define DNET_PROCESSES_PER_NIC 2u

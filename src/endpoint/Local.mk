@@ -9,8 +9,11 @@ libdnet_endpoint_la_SOURCES = \
 	src/endpoint/heads.def \
 	src/endpoint/hold.c \
 	src/endpoint/internal.h \
+	src/endpoint/layout.c \
+	src/endpoint/layout.h \
 	src/endpoint/offer.c \
 	src/endpoint/progress.c \
 	src/endpoint/receive.c \
 	src/endpoint/rendezvous.c \
-	src/endpoint/send.c
+	src/endpoint/send.c \
+	src/endpoint/strided.c

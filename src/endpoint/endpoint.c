@@ -143,6 +143,7 @@ dnet_status_t dnet_ep_open(const dnet_ep_config_t *config, dnet_ep_t **ep_p)
     ep->landing_wait_tail = &ep->landing_wait;
     dnet_match_init(&ep->match);
     dnet_hold_init(ep);
+    dnet_memory_start(ep);
     dnet_status_t status = dnet_options_load(&ep->options);
     if (status == DNET_OK)
         status = open_capture(ep);
@@ -311,8 +312,9 @@ void dnet_ep_close(dnet_ep_t *ep)
         print_stats(ep);
     if (ep->dev)
         ep->dev->ops->close(ep->dev);
-    if (ep->emu)
+    if (ep->emu && !dnet_memory_in_use(ep))
         dnet_emu_detach(ep->emu);
+    dnet_memory_end(ep);
     if (ep->capture)
         dnet_emu_capture_close(ep->capture);
     if (ep->tracing)

@@ -80,14 +80,37 @@ typedef struct dnet_ep_request dnet_ep_request_t;
  */
 typedef void (*dnet_ep_complete_fn)(dnet_ep_request_t *req, dnet_status_t status);
 
+/** Kinds of dnet_ep_layout_t. */
+typedef enum {
+    DNET_LAYOUT_NONE,   /* the bytes lie one behind the other */
+    DNET_LAYOUT_BLOCKS, /* blocks in equal steps */
+    DNET_LAYOUT_LIST,   /* blocks where a list says */
+} dnet_ep_layout_kind_t;
+
+/**
+ * Where the bytes of a message lie: blocks of one length in memory of dnet_ep_alloc().  Offsets are SO-DIMM
+ * offsets (dnet_ep_sodimm_offset()), modulo 2^32.
+ */
+typedef struct {
+    uint32_t kind;   /* dnet_ep_layout_kind_t */
+    uint32_t offset; /* of the first block; LIST: what the list's offsets are added to */
+    uint32_t block_bytes;
+    uint32_t step;   /* bytes between the starts of two blocks; LIST: offset of the list, 32 bits a block */
+    uint32_t count;  /* blocks */
+} dnet_ep_layout_t;
+
 /** One operation under way; embedded in the caller's object, which must live until `complete` runs. */
 struct dnet_ep_request {
     dnet_match_item_t match; /* private; first member */
     dnet_ep_complete_fn complete; /* set by the caller before the operation starts */
+    /* Of a receive, set by the caller before it starts: where in SO-DIMM the data may go instead of the
+     * buffer; kind 0: they go into the buffer in any case. */
+    dnet_ep_layout_t layout;
     /* Results of a receive, valid when it is finished. */
     uint64_t envelope;
     size_t len_bytes; /* bytes put into the buffer */
     size_t sent_bytes; /* bytes the sender sent */
+    bool placed;       /* the data are where `layout` says, and not in the buffer */
     /* Private. */
     void *buf;
     size_t cap_bytes;
@@ -176,6 +199,34 @@ dnet_status_t dnet_ep_send(dnet_ep_t *ep, uint32_t peer, uint64_t envelope, cons
  */
 dnet_status_t dnet_ep_recv(dnet_ep_t *ep, uint64_t envelope, uint64_t mask, void *buf, size_t len,
                            dnet_ep_request_t *req);
+
+/**
+ * Memory in the own SO-DIMM area, where the NIC can gather and scatter: for buffers, and for lists of layouts.
+ * Any thread may call this and dnet_ep_free().
+ *
+ * @return DNET_OK; DNET_ERR_LIMIT (the area is full, or this NIC's is not mapped into the host: use other
+ *         memory); DNET_ERR_NO_MEMORY (logged)
+ */
+dnet_status_t dnet_ep_alloc(dnet_ep_t *ep, size_t bytes, void **memory_p);
+
+/** @return DNET_OK; DNET_ERR_ARGUMENT: dnet_ep_alloc() has not returned this */
+dnet_status_t dnet_ep_free(dnet_ep_t *ep, void *memory);
+
+/** SO-DIMM offset of `bytes` bytes of such memory.  @return false: not all of them lie there */
+bool dnet_ep_sodimm_offset(const dnet_ep_t *ep, const void *memory, size_t bytes, uint32_t *offset_p);
+
+/** May a layout pay off for a message of so many bytes?  Else pack it. */
+bool dnet_ep_wants_layout(const dnet_ep_t *ep, size_t bytes);
+
+/**
+ * Send a message whose bytes lie in blocks.  The receiver's NIC fetches them when it can put them where they
+ * belong; else they are packed here.
+ *
+ * @param layout  must stay true until the request is finished, as the blocks
+ * @return as dnet_ep_send(), but never DNET_OK
+ */
+dnet_status_t dnet_ep_send_layout(dnet_ep_t *ep, uint32_t peer, uint64_t envelope,
+                                  const dnet_ep_layout_t *layout, dnet_ep_request_t *req);
 
 /** Withdraw a receive.  @return true: it is out of the queue and complete will not be called */
 bool dnet_ep_cancel_recv(dnet_ep_t *ep, dnet_ep_request_t *req);

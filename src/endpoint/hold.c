@@ -332,11 +332,12 @@ void dnet_hold_offered(dnet_ep_t *ep, const dnet_ep_head_t *head, const dnet_ep_
     dnet_send_control(ep, head->rank, &verdict, NULL, 0);
     if (valid && asked)
         answered(ep, h);
+    const dnet_ep_layout_t nowhere = {.kind = DNET_LAYOUT_NONE};
     for (uint32_t i = 0; i < head->arg && i < DNET_OFFERS_MAX; i++) {
         dnet_ep_head_t request = {.rank = head->rank, .op = offers[i].op, .arg = offers[i].arg,
                                   .length = offers[i].length};
         if (taken[i])
-            dnet_rendezvous_request(ep, &request, offers[i].envelope, taken[i]);
+            dnet_rendezvous_request(ep, &request, &nowhere, offers[i].envelope, taken[i]);
     }
 }
 

@@ -7,6 +7,8 @@
  *   receive.c     packets on their way in: matching, unexpected messages, fragments
  *   hold.c        the budget of unexpected messages: holding senders back, asking them for messages
  *   rendezvous.c  large messages: request, answer, RVS, completion by receive status
+ *   strided.c     memory in SO-DIMM, messages in blocks there: fetched by RVLS, RVLI or packed
+ *   layout.c      which blocks of two layouts are fetched together
  *   flow.c        being stopped, stopping, granting
  *   progress.c    the round over all of them, waiting
  */
@@ -17,8 +19,11 @@
 #include "common/options.h"
 #include "common/trace.h"
 #include "endpoint/endpoint.h"
+#include "nic/heap.h"
 #include "nic/nic.h"
 #include "srq_flowctl/srq_flowctl.h"
+
+#include <pthread.h>
 
 #define DNET_LIKELY(x) __builtin_expect(!!(x), 1)
 #define DNET_UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -49,6 +54,10 @@ _Static_assert(sizeof(dnet_ep_head_t) + DNET_EP_AM_HEADER_MAX <= DNET_NIC_BOTF_D
 
 #define DNET_ANSWER_STAGED 1u /* data go through SO-DIMM in chunks; else straight to an aperture */
 #define DNET_ANSWER_SPLIT 2u  /* the receiver fetches the rear half itself, and acknowledges it */
+
+#define DNET_REQUEST_LAYOUT 1u /* where the data lie in the sender's SO-DIMM follows, a dnet_ep_layout_t */
+_Static_assert(sizeof(dnet_ep_head_t) + sizeof(dnet_ep_layout_t) <= DNET_LH_DATA_BYTES,
+               "head and layout lie in the LH entry");
 
 /* Follows the head of a staged ANSWER. */
 typedef struct {
@@ -155,6 +164,7 @@ struct dnet_ep_message {
     uint32_t rank; /* sender's rank in the job */
     uint32_t op;   /* sender's operation */
     uint32_t rear; /* REQUEST: as in the head */
+    dnet_ep_layout_t layout; /* REQUEST: where the data lie in the sender's SO-DIMM; kind 0: not there */
     size_t len;
     size_t got;
     dnet_ep_request_t *req; /* PARTIAL: the receive that has claimed it */
@@ -232,6 +242,7 @@ struct dnet_landing {
     size_t got;
     size_t sent_bytes;    /* as the sender has them */
     uint64_t envelope;
+    dnet_ep_layout_t layout; /* as the message's */
     dnet_ep_request_t *req; /* NULL: an active message */
     /* Active message: header, then data, in one block. */
     uint8_t *am_block;
@@ -289,6 +300,9 @@ struct dnet_ep {
     dnet_landing_t *landing_wait, **landing_wait_tail;
     uint64_t staging_base;
     bool staging_reserved;
+    /* Memory of dnet_ep_alloc(); the lock is a leaf. */
+    dnet_heap_t heap;
+    pthread_mutex_t heap_lock;
     dnet_ep_am_fn am_fn;
     void *am_arg;
     uint8_t *scratch; /* one packet, made contiguous */
@@ -387,6 +401,7 @@ static inline void dnet_request_result(dnet_ep_t *ep, dnet_ep_request_t *req, ui
     if (DNET_UNLIKELY(req->place == DNET_PLACE_WANTED))
         dnet_hold_unwant(ep, req);
     req->place = DNET_PLACE_NONE;
+    req->placed = false;
     req->envelope = envelope & ~DNET_EP_HEADED;
     req->sent_bytes = sent;
     req->len_bytes = sent < req->cap_bytes ? sent : req->cap_bytes;
@@ -402,13 +417,28 @@ static inline dnet_status_t dnet_request_status(const dnet_ep_request_t *req)
 uint32_t dnet_rendezvous_offer(dnet_ep_t *ep, dnet_op_t *op);
 /** Close what dnet_rendezvous_offer() has opened. */
 void dnet_rendezvous_withdraw(dnet_ep_t *ep, dnet_op_t *op);
-void dnet_rendezvous_request(dnet_ep_t *ep, const dnet_ep_head_t *head, uint64_t envelope,
+void dnet_rendezvous_request(dnet_ep_t *ep, const dnet_ep_head_t *head,
+                             const dnet_ep_layout_t *layout, uint64_t envelope,
                              dnet_ep_request_t *req);
 void dnet_rendezvous_am(dnet_ep_t *ep, const dnet_ep_head_t *head, const uint8_t *header);
 void dnet_rendezvous_answered(dnet_ep_t *ep, const dnet_ep_head_t *head,
                               const dnet_ep_staging_t *staging);
 bool dnet_rendezvous_round(dnet_ep_t *ep);
 bool dnet_rendezvous_waiting(const dnet_ep_t *ep);
+
+/* strided.c */
+void dnet_memory_start(dnet_ep_t *ep);
+/** Memory of dnet_ep_alloc() that was not given back: the NIC's segment must stay. */
+bool dnet_memory_in_use(const dnet_ep_t *ep);
+void dnet_memory_end(dnet_ep_t *ep);
+/** A REQUEST for data that lie in SO-DIMM one behind the other tells where. */
+void dnet_strided_offer(dnet_ep_t *ep, dnet_op_t *op);
+/** The layout behind a REQUEST's head; kind 0 where it makes no sense. */
+dnet_ep_layout_t dnet_strided_read(const dnet_ep_head_t *head, const dnet_lh_entry_t *entry);
+/** Fetch a message from blocks into blocks.  @return false: it cannot be done so, nothing has happened */
+bool dnet_strided_fetch(dnet_ep_t *ep, dnet_landing_t *l);
+/** The receiver wants the bytes of a layout one behind the other: copy them. */
+dnet_status_t dnet_strided_pack(dnet_ep_t *ep, dnet_op_t *op);
 
 /* progress.c */
 uint64_t dnet_clock_ns(void);

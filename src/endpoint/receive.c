@@ -211,12 +211,14 @@ static dnet_ep_message_t *request_keep(dnet_ep_t *ep, const dnet_ep_head_t *head
 static void receive_request(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dnet_ep_head_t *head)
 {
     uint64_t envelope = entry->envelope & DNET_MATCH_BITS & ~DNET_EP_HEADED;
+    dnet_ep_layout_t layout = dnet_strided_read(head, entry);
     dnet_match_item_t *item = dnet_match_arrive(&ep->match, envelope);
     if (item) {
-        dnet_rendezvous_request(ep, head, envelope, (dnet_ep_request_t *) item);
+        dnet_rendezvous_request(ep, head, &layout, envelope, (dnet_ep_request_t *) item);
         return;
     }
     dnet_ep_message_t *m = request_keep(ep, head, envelope);
+    m->layout = layout;
     dnet_match_keep(&ep->match, &m->match);
 }
 
@@ -358,9 +360,10 @@ static dnet_status_t deliver(dnet_ep_t *ep, dnet_ep_message_t *m, dnet_ep_reques
             return DNET_IN_PROGRESS;
         case DNET_MESSAGE_REQUEST: {
             dnet_ep_head_t head = {.rank = m->rank, .op = m->op, .arg = m->rear, .length = m->len};
+            dnet_ep_layout_t layout = m->layout;
             uint64_t envelope = m->match.envelope;
             message_free(ep, m);
-            dnet_rendezvous_request(ep, &head, envelope, req);
+            dnet_rendezvous_request(ep, &head, &layout, envelope, req);
             return DNET_IN_PROGRESS;
         }
     }

@@ -155,6 +155,11 @@ static bool landing_try(dnet_ep_t *ep, dnet_landing_t *l)
         landing_finish(ep, l);
         return true;
     }
+    if (l->layout.kind && dnet_strided_fetch(ep, l)) {
+        dnet_send_ack(ep, l->rank, l->op);
+        landing_finish(ep, l);
+        return true;
+    }
     l->staged = !wants_direct(ep, l->rank, l->len);
     if (l->staged || l->len < l->sent_bytes)
         l->rear = 0; /* a shorter receive does not end where the message does */
@@ -199,12 +204,14 @@ static dnet_landing_t *landing_new(const dnet_ep_head_t *head, uint64_t envelope
     return l;
 }
 
-void dnet_rendezvous_request(dnet_ep_t *ep, const dnet_ep_head_t *head, uint64_t envelope,
+void dnet_rendezvous_request(dnet_ep_t *ep, const dnet_ep_head_t *head,
+                             const dnet_ep_layout_t *layout, uint64_t envelope,
                              dnet_ep_request_t *req)
 {
     dnet_landing_t *l = landing_new(head, envelope);
     dnet_request_result(ep, req, envelope, head->length);
     l->rear = head->arg;
+    l->layout = *layout;
     l->req = req;
     l->buf = req->buf;
     l->len = req->len_bytes;
@@ -443,6 +450,11 @@ void dnet_rendezvous_answered(dnet_ep_t *ep, const dnet_ep_head_t *head,
     op->rear_due = split;
     if (op->len == 0) {
         dnet_op_finish(ep, op, DNET_OK);
+        return;
+    }
+    dnet_status_t packed = op->buf ? DNET_OK : dnet_strided_pack(ep, op);
+    if (packed != DNET_OK) {
+        dnet_op_finish(ep, op, packed);
         return;
     }
     op->place = head->arg;

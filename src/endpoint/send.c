@@ -80,7 +80,9 @@ void dnet_op_finish(dnet_ep_t *ep, dnet_op_t *op, dnet_status_t status)
 void dnet_op_acknowledged(dnet_ep_t *ep, dnet_op_t *op)
 {
     op->rear_due = false;
-    if (op->state == DNET_OP_ACK_WAIT || op->state == DNET_OP_REAR_WAIT)
+    bool fetched = op->state == DNET_OP_ANSWER_WAIT && op->head.type == DNET_HEAD_REQUEST &&
+                   (op->head.flags & DNET_REQUEST_LAYOUT);
+    if (op->state == DNET_OP_ACK_WAIT || op->state == DNET_OP_REAR_WAIT || fetched)
         dnet_op_finish(ep, op, DNET_OK);
 }
 
@@ -355,6 +357,7 @@ static DNET_COLD dnet_status_t send_slow(dnet_ep_t *ep, uint32_t peer, uint64_t 
     } else {
         op->head.type = DNET_HEAD_REQUEST;
         op->head.arg = dnet_rendezvous_offer(ep, op);
+        dnet_strided_offer(ep, op);
         ep->counters.rendezvous++;
         DNET_TRACE(request, peer, op->id, len);
     }

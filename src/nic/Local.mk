@@ -1,5 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 noinst_LTLIBRARIES += libdnet_nic.la
 libdnet_nic_la_SOURCES = \
+	src/nic/heap.c \
+	src/nic/heap.h \
 	src/nic/nic.c \
 	src/nic/nic.h
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test_heap
+DNET_UNIT_TESTS += tests/unit/test_heap
+tests_unit_test_heap_SOURCES = tests/unit/test_heap.c
+tests_unit_test_heap_LDADD = libdnet_nic.la -lcmocka
+endif

@@ -3,6 +3,11 @@
 
 #include "common/log.h"
 
+/* From this size on a request an element is faster than columns. */
+#define ROW_BYTES 512u
+/* Rows of wide elements that are read column by column together. */
+#define ROWS_BYTES 16384u
+
 static uint64_t status_area_size(uint32_t bytes)
 {
     uint64_t one_hot = 1; /* bit k: 64 << k bytes (4.1) */
@@ -212,6 +217,86 @@ dnet_status_t dnet_nic_rvl(dnet_nic_t *nic, dnet_nic_target_t target, dnet_nic_p
                    request_lower(DNET_PRIM_RVL, target, len, false));
     nic->counters.rvl++;
     return dnet_nic_outcome(nic);
+}
+
+static uint64_t request_access(bool list, uint32_t step, uint32_t element)
+{
+    if (list)
+        return DNET_ACCESS_LIST;
+    return step == element ? DNET_ACCESS_CONTIGUOUS : DNET_ACCESS_STRIDE;
+}
+
+/* Access, element size, Iteration and Stride or List (or Size) as Lower and Command Ex have them. */
+static uint64_t request_elements(dnet_prim_t family, bool list, uint32_t step, uint32_t element,
+                                 uint32_t count)
+{
+    uint64_t access = request_access(list, step, element);
+    return DNET_PUT(family | access, RQ_OTYPE) | DNET_PUT(__builtin_ctz(element), RQ_DTYPE) |
+           DNET_PUT(count, RQ_ITERATION) |
+           DNET_PUT(access == DNET_ACCESS_CONTIGUOUS ? element * count : step, RQ_SIZE);
+}
+
+/* Elements [from, from + count) of a run, of each `element` bytes from byte `at` on; Command Ex is on. */
+static dnet_status_t rvl_column(dnet_nic_t *nic, dnet_nic_target_t target, const dnet_nic_run_t *run,
+                                uint32_t from, uint32_t count, uint32_t at, uint32_t element)
+{
+    dnet_device_t *dev = nic->dev;
+    uint32_t src_step = run->src_step + (run->src_list ? 4 * from : 0);
+    uint32_t dst_step = run->dst_step + (run->dst_list ? 4 * from : 0);
+    uint32_t src = run->src + at + (run->src_list ? 0 : from * run->src_step);
+    uint32_t dst = run->dst + at + (run->dst_list ? 0 : from * run->dst_step);
+    dnet_reg_store_quiet(dev, DNET_UREG_COMMAND0_UPPER, DNET_PUT(src, RQ_SRC) | DNET_PUT(dst, RQ_DST));
+    dnet_reg_store_quiet(dev, DNET_UREG_COMMAND_EX,
+                         request_elements(DNET_PRIM_VS, run->dst_list, dst_step, element, count));
+    dnet_reg_store(dev, DNET_UREG_COMMAND0_LOWER,
+                   request_lower(0, target, 0, false) |
+                       request_elements(DNET_PRIM_RVL, run->src_list, src_step, element, count));
+    nic->counters.rvl++;
+    return dnet_nic_outcome(nic);
+}
+
+/* Wide elements are columns of the sizes the NIC has (5.4), for so many rows at a time that those stay in
+ * the processor's first cache between two columns. */
+static dnet_status_t rvl_columns(dnet_nic_t *nic, dnet_nic_target_t target, const dnet_nic_run_t *run)
+{
+    dnet_status_t status = DNET_OK;
+    uint32_t rows = run->bytes <= DNET_ELEMENT_MAX ? DNET_ITERATION_MAX : ROWS_BYTES / run->bytes;
+    if (rows > DNET_ITERATION_MAX)
+        rows = DNET_ITERATION_MAX;
+    dnet_reg_store_quiet(nic->dev, DNET_UREG_COMMAND_EX_FLAG, 1);
+    for (uint32_t from = 0; from < run->count && status == DNET_OK; from += rows) {
+        uint32_t n = run->count - from < rows ? run->count - from : rows;
+        uint32_t element = DNET_ELEMENT_MAX;
+        for (uint32_t at = 0; at < run->bytes && status == DNET_OK; at += element) {
+            while (element > run->bytes - at)
+                element /= 2;
+            status = rvl_column(nic, target, run, from, n, at, element);
+        }
+    }
+    dnet_reg_store_quiet(nic->dev, DNET_UREG_COMMAND_EX_FLAG, 0);
+    return status;
+}
+
+static dnet_status_t rvl_rows(dnet_nic_t *nic, dnet_nic_target_t target, const dnet_nic_run_t *run)
+{
+    dnet_status_t status = DNET_OK;
+    for (uint32_t row = 0; row < run->count && status == DNET_OK; row++) {
+        dnet_reg_store_quiet(nic->dev, DNET_UREG_COMMAND0_UPPER,
+                             DNET_PUT(run->src + row * run->src_step, RQ_SRC) |
+                                 DNET_PUT(run->dst + row * run->dst_step, RQ_DST));
+        dnet_reg_store(nic->dev, DNET_UREG_COMMAND0_LOWER,
+                       request_lower(DNET_PRIM_RVL, target, run->bytes, false));
+        nic->counters.rvl++;
+        status = dnet_nic_outcome(nic);
+    }
+    return status;
+}
+
+dnet_status_t dnet_nic_rvl_run(dnet_nic_t *nic, dnet_nic_target_t target, const dnet_nic_run_t *run)
+{
+    if (run->bytes < ROW_BYTES || run->src_list || run->dst_list)
+        return rvl_columns(nic, target, run);
+    return rvl_rows(nic, target, run);
 }
 
 dnet_status_t dnet_nic_rvs_sodimm(dnet_nic_t *nic, dnet_nic_target_t target, uint32_t src,

@@ -86,6 +86,15 @@ typedef struct {
     uint64_t botf, vs, vl, rvs, rvl, ipush;
 } dnet_nic_counters_t;
 
+/** Elements of one size, at both ends of an RVL: in steps, or where a list of 32-bit offsets says. */
+typedef struct {
+    uint32_t src, dst;           /* SO-DIMM offset of the first; with a list, what its offsets are added to */
+    uint32_t src_step, dst_step; /* bytes between two starts, modulo 2^32; or the list's SO-DIMM offset */
+    bool src_list, dst_list;
+    uint32_t bytes;              /* of an element; a multiple of 4 */
+    uint32_t count;
+} dnet_nic_run_t;
+
 typedef struct {
     dnet_device_t *dev;
     dnet_nic_counters_t counters;
@@ -224,6 +233,12 @@ dnet_status_t dnet_nic_rvs(dnet_nic_t *nic, dnet_nic_target_t target, const void
 /** RDMA read from a place at the peer into host memory (extended); over when issued. */
 dnet_status_t dnet_nic_rvl(dnet_nic_t *nic, dnet_nic_target_t target, dnet_nic_place_t src, void *dst,
                            uint32_t len);
+
+/**
+ * RDMA read of a run from the peer's SO-DIMM into the own one: RVLS, RVLI or RVL, with Command Ex for the own
+ * side (data sheet 6.4, 6.9).  Over when issued (extended).
+ */
+dnet_status_t dnet_nic_rvl_run(dnet_nic_t *nic, dnet_nic_target_t target, const dnet_nic_run_t *run);
 
 /** RDMA write from the own SO-DIMM area to the peer's (both profiles). */
 dnet_status_t dnet_nic_rvs_sodimm(dnet_nic_t *nic, dnet_nic_target_t target, uint32_t src,

@@ -13,6 +13,16 @@ DNET_UNIT_TESTS += tests/endpoint/test_endpoint_budget
 tests_endpoint_test_endpoint_budget_SOURCES = tests/endpoint/test_endpoint_budget.c
 tests_endpoint_test_endpoint_budget_LDADD = libdnet_test_job.la libdnet_all.la -lcmocka
 
+check_PROGRAMS += tests/endpoint/test_endpoint_strided
+DNET_UNIT_TESTS += tests/endpoint/test_endpoint_strided
+tests_endpoint_test_endpoint_strided_SOURCES = tests/endpoint/test_endpoint_strided.c
+tests_endpoint_test_endpoint_strided_LDADD = libdnet_test_job.la libdnet_all.la -lcmocka
+
+check_PROGRAMS += tests/unit/test_layout
+DNET_UNIT_TESTS += tests/unit/test_layout
+tests_unit_test_layout_SOURCES = tests/unit/test_layout.c
+tests_unit_test_layout_LDADD = libdnet_all.la -lcmocka
+
 check_PROGRAMS += tests/endpoint/test_endpoint_limits
 DNET_UNIT_TESTS += tests/endpoint/test_endpoint_limits
 tests_endpoint_test_endpoint_limits_SOURCES = tests/endpoint/test_endpoint_limits.c
