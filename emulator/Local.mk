@@ -5,6 +5,7 @@ libdnet_emulator_la_SOURCES = \
 	emulator/amt_table.c \
 	emulator/aperture.c \
 	emulator/charge.h \
+	emulator/elements.h \
 	emulator/executor.c \
 	emulator/lh_buffer.c \
 	emulator/nic.c \

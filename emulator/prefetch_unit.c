@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "emulator/nic.h"
+#include "emulator/elements.h"
 
 /* [nic 6.0] Bytes left between an offset and the end of what it may read. */
 static uint64_t room_at(const dnet_emu_source_t *s)
@@ -49,6 +49,33 @@ static void read_sodimm(const dnet_emu_source_t *s, uint64_t at, uint8_t *to, ui
     memset(to + n, 0, bytes - n); /* what lies outside reads as 0 (6.1) */
 }
 
+static inline __attribute__((always_inline)) uint32_t gather_of(uint32_t bytes,
+                                                                const dnet_emu_elements_t *access,
+                                                                uint32_t first, uint32_t count,
+                                                                uint8_t *to)
+{
+    dnet_emu_elements_t e = *access; /* a copy, which the data stored cannot alias */
+
+    for (uint32_t i = 0; i < count; i++, to += bytes) {
+        const uint8_t *at = dnet_emu_element_at(&e, first + i, bytes);
+
+        if (DNET_EMU_UNLIKELY(!at))
+            return i;
+        memcpy(to, at, bytes);
+    }
+    return count;
+}
+
+/* Gather whole elements from element `first` on.  Returns how many, up to one that is not all there. */
+static uint32_t gather(const dnet_emu_source_t *s, uint64_t first, uint8_t *to, uint32_t count)
+{
+    dnet_emu_elements_t e;
+
+    if (!dnet_emu_elements(&e, s->nic, s->wid, s->access, s->offset, s->stride_or_list, first + count))
+        return 0;
+    return DNET_EMU_BY_ELEMENT(s->element, gather_of, &e, (uint32_t) first, count, to);
+}
+
 /* [nic 6.0, OP-30] Gather bytes [from, from + bytes) of the stream; elements outside the area read as 0. */
 void dnet_emu_pu_read(const dnet_emu_source_t *s, uint64_t from, uint8_t *to, uint32_t bytes)
 {
@@ -61,8 +88,14 @@ void dnet_emu_pu_read(const dnet_emu_source_t *s, uint64_t from, uint8_t *to, ui
         uint64_t i = from / s->element;
         uint32_t skip = (uint32_t) (from % s->element);
         uint32_t n = s->element - skip < bytes ? s->element - skip : bytes;
-        uint32_t at;
+        uint32_t at, whole = skip == 0 ? gather(s, i, to, bytes / s->element) : 0;
 
+        if (whole > 0) {
+            to += whole * s->element;
+            from += whole * s->element;
+            bytes -= whole * s->element;
+            continue;
+        }
         if (s->access == DNET_ACCESS_STRIDE) {
             at = s->offset + (uint32_t) i * s->stride_or_list;
         } else {

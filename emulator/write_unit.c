@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "emulator/nic.h"
+#include "emulator/elements.h"
 
 #define STRING_MOVE_BYTES 768
 
@@ -186,6 +186,39 @@ static uint64_t list_entry(const dnet_emu_nic_t *nic, unsigned wid, uint32_t lis
     return entry;
 }
 
+static inline __attribute__((always_inline)) uint32_t spread_of(uint32_t bytes,
+                                                                const dnet_emu_elements_t *access,
+                                                                uint32_t first, uint32_t count,
+                                                                const uint8_t *from)
+{
+    dnet_emu_elements_t e = *access; /* a copy, which the data stored cannot alias */
+
+    for (uint32_t i = 0; i < count; i++, from += bytes) {
+        uint8_t *at = dnet_emu_element_at(&e, first + i, bytes);
+
+        if (DNET_EMU_UNLIKELY(!at))
+            return i;
+        memcpy(at, from, bytes);
+    }
+    return count;
+}
+
+/* Spread whole elements, from element `first` on, that lie one behind the other in this process and not in
+ * the area they go to.  Returns how many, up to one that is not all inside the area. */
+static uint32_t spread(const place_t *p, unsigned access, uint32_t offset, uint32_t stride_or_list,
+                       uint32_t element, uint32_t first, uint32_t count,
+                       const dnet_emu_packet_t *data)
+{
+    const dnet_emu_span_t *span = &data->span[0];
+    dnet_emu_elements_t e;
+
+    if (p->kind != TARGET_SODIMM || data->spans != 1 || span->pid != 0 ||
+        (span->at + span->bytes > p->base && span->at < p->base + p->limit) ||
+        !dnet_emu_elements(&e, p->nic, p->wid, access, offset, stride_or_list, first + count))
+        return 0;
+    return DNET_EMU_BY_ELEMENT(element, spread_of, &e, first, count, span->at + first * element);
+}
+
 /* [nic 6.2, 6.3, OP-29, OP-30] Place data by access mode.  False: some of it passed the end of the target. */
 static bool scatter(place_t *p, unsigned access, uint32_t offset, uint32_t stride_or_list,
                     uint32_t element, uint32_t bytes, const dnet_emu_packet_t *data)
@@ -196,6 +229,14 @@ static bool scatter(place_t *p, unsigned access, uint32_t offset, uint32_t strid
     if (access == DNET_ACCESS_CONTIGUOUS)
         return put(p, offset, data, 0, bytes);
     for (uint32_t from = 0; from < bytes; from += element, i++) {
+        uint32_t whole = spread(p, access, offset, stride_or_list, element, i,
+                                (bytes - from) / element, data);
+
+        i += whole;
+        from += whole * element;
+        if (from == bytes)
+            break;
+
         uint32_t n = bytes - from < element ? bytes - from : element;
         uint64_t at = (uint32_t) (offset + i * stride_or_list);
 

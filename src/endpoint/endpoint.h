@@ -215,8 +215,8 @@ dnet_status_t dnet_ep_free(dnet_ep_t *ep, void *memory);
 /** SO-DIMM offset of `bytes` bytes of such memory.  @return false: not all of them lie there */
 bool dnet_ep_sodimm_offset(const dnet_ep_t *ep, const void *memory, size_t bytes, uint32_t *offset_p);
 
-/** May a layout pay off for a message of so many bytes?  Else pack it. */
-bool dnet_ep_wants_layout(const dnet_ep_t *ep, size_t bytes);
+/** May a layout of such blocks pay off for a message of so many bytes?  Else pack it. */
+bool dnet_ep_wants_layout(const dnet_ep_t *ep, size_t bytes, size_t block_bytes);
 
 /**
  * Send a message whose bytes lie in blocks.  The receiver's NIC fetches them when it can put them where they

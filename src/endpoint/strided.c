@@ -115,9 +115,16 @@ void dnet_memory_end(dnet_ep_t *ep)
 
 /* ------------------------------------------------------------------ sender */
 
-bool dnet_ep_wants_layout(const dnet_ep_t *ep, size_t bytes)
+/* Shortest element to fetch. */
+static uint32_t least_element(const dnet_ep_t *ep)
 {
-    return ep->heap.taken_bytes && bytes > ep->eager_limit && ep->options.strided != STRIDED_NEVER;
+    return ep->options.strided == STRIDED_AUTO ? FETCH_LEAST : 4;
+}
+
+bool dnet_ep_wants_layout(const dnet_ep_t *ep, size_t bytes, size_t block_bytes)
+{
+    return ep->heap.taken_bytes && bytes > ep->eager_limit && ep->options.strided != STRIDED_NEVER &&
+           block_bytes >= least_element(ep);
 }
 
 /* The layout stands behind the head of the REQUEST. */
@@ -135,7 +142,7 @@ static dnet_status_t attach(dnet_op_t *op, const dnet_ep_layout_t *layout)
 void dnet_strided_offer(dnet_ep_t *ep, dnet_op_t *op)
 {
     uint32_t offset;
-    if (!dnet_ep_wants_layout(ep, op->len) || !dnet_ep_sodimm_offset(ep, op->buf, op->len, &offset))
+    if (!dnet_ep_wants_layout(ep, op->len, op->len) || !dnet_ep_sodimm_offset(ep, op->buf, op->len, &offset))
         return;
     dnet_ep_layout_t layout = dnet_layout_contiguous(offset, (uint32_t) op->len);
     (void) attach(op, &layout); /* without it the message travels as any other */
@@ -214,8 +221,7 @@ bool dnet_strided_fetch(dnet_ep_t *ep, dnet_landing_t *l)
     if (!l->req || l->len < l->sent_bytes || ep->options.strided == STRIDED_NEVER)
         return false;
     dnet_ep_layout_t own = own_layout(ep, l->req);
-    uint32_t least = ep->options.strided == STRIDED_AUTO ? FETCH_LEAST : 4;
-    unsigned n = dnet_layout_pair(&l->layout, &own, l->len, least, runs);
+    unsigned n = dnet_layout_pair(&l->layout, &own, l->len, least_element(ep), runs);
     for (unsigned i = 0; i < n && l->status == DNET_OK; i++)
         l->status = dnet_nic_rvl_run(&ep->nic, ep->peers[l->rank].target, &runs[i]);
     if (l->status != DNET_OK)

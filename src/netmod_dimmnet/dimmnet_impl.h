@@ -4,6 +4,7 @@
  *
  *   dimmnet_send.h, _recv.h, _probe.h, _am.h, _progress.h   hot paths, inlined
  *   dimmnet_pt2pt.c   completion of requests, types with gaps
+ *   dimmnet_layout.c  where the blocks of such types lie in SO-DIMM
  *   dimmnet_am.c      active messages in both directions
  *   dimmnet_init.c    life: open, connect, drain, close
  *   dimmnet_pvar.c    MPI_T variables
@@ -72,6 +73,15 @@ uint32_t MPIDI_DIMMNET_source(void *arg, uint64_t envelope);
 /* dimmnet_type.c */
 int MPIDI_DIMMNET_pack(const void *buf, MPI_Aint count, MPI_Datatype datatype, void **packed_p,
                        size_t *len_p);
+
+/* dimmnet_layout.c */
+/* Where the data of a type with gaps lie in SO-DIMM.  False: not there, or packing is as good.  Else the
+ * layout stays true until MPIDI_DIMMNET_blocks_release(). */
+bool MPIDI_DIMMNET_layout(const void *buf, MPI_Aint count, MPI_Datatype datatype, size_t len,
+                          dnet_ep_layout_t *layout_p, MPIDI_DIMMNET_blocks_t **blocks_p);
+void MPIDI_DIMMNET_blocks_release(MPIDI_DIMMNET_blocks_t *blocks);
+void MPIDI_DIMMNET_layout_forget(MPIR_Datatype *datatype);
+void MPIDI_DIMMNET_layout_finalize(void);
 
 /* dimmnet_am.c */
 int MPIDI_DIMMNET_am_send(uint32_t peer, int handler_id, const void *am_hdr, MPI_Aint am_hdr_sz,

@@ -8,12 +8,16 @@
 
 #include "endpoint/endpoint.h"
 
+typedef struct MPIDI_DIMMNET_blocks MPIDI_DIMMNET_blocks_t;
+
 /* A native send or receive; also a message taken by MPI_Mprobe. */
 typedef struct {
     dnet_ep_request_t ep;
     dnet_ep_message_t *message; /* MPI_Mprobe: what MPI_Mrecv will receive */
     /* Types with gaps go through a contiguous buffer; NULL for the others. */
     void *packed;
+    /* What the layout of a type with gaps refers to; NULL: there is none. */
+    MPIDI_DIMMNET_blocks_t *blocks;
     /* Where a receive unpacks to; the type is held until then. */
     void *buf;
     MPI_Aint count;

@@ -15,9 +15,35 @@ void MPIDI_DIMMNET_send_complete(dnet_ep_request_t *ep_req, dnet_status_t status
     MPIR_Request *sreq = MPIDI_DIMMNET_request_of(ep_req);
     MPL_free(MPIDI_DIMMNET_REQ(sreq).packed);
     MPIDI_DIMMNET_REQ(sreq).packed = NULL;
+    if (unlikely(MPIDI_DIMMNET_REQ(sreq).blocks != NULL)) {
+        MPIDI_DIMMNET_blocks_release(MPIDI_DIMMNET_REQ(sreq).blocks);
+        MPIDI_DIMMNET_REQ(sreq).blocks = NULL;
+    }
     if (unlikely(status != DNET_OK))
         sreq->status.MPI_ERROR = MPIDI_DIMMNET_error(status, "send");
     MPIDIU_request_complete(sreq);
+}
+
+/* The receiver's NIC fetches the blocks, or asks for them packed. */
+static int send_blocks(const dnet_ep_layout_t *layout, MPIDI_DIMMNET_blocks_t *blocks, uint32_t peer,
+                       uint64_t envelope, MPIR_Comm *comm, MPIR_Request **request)
+{
+    MPIR_Request *sreq = MPIDI_DIMMNET_sreq_get();
+    if (!sreq) {
+        MPIDI_DIMMNET_blocks_release(blocks);
+        return MPIDI_DIMMNET_error_no_request();
+    }
+    MPIDI_DIMMNET_REQ(sreq).blocks = blocks;
+    dnet_status_t status = dnet_ep_send_layout(MPIDI_DIMMNET_global.ep, peer, envelope, layout,
+                                               &MPIDI_DIMMNET_REQ(sreq).ep);
+    if (status == DNET_IN_PROGRESS) {
+        *request = MPIDI_DIMMNET_sreq_keep(sreq, comm);
+        return MPI_SUCCESS;
+    }
+    MPIDI_DIMMNET_blocks_release(blocks);
+    MPIDI_DIMMNET_REQ(sreq).blocks = NULL;
+    MPIDI_DIMMNET_sreq_put(sreq);
+    return MPIDI_DIMMNET_error(status, "send");
 }
 
 int MPIDI_DIMMNET_send_packed(const void *buf, MPI_Aint count, MPI_Datatype datatype, uint32_t peer,
@@ -25,6 +51,11 @@ int MPIDI_DIMMNET_send_packed(const void *buf, MPI_Aint count, MPI_Datatype data
 {
     void *packed;
     size_t len;
+    dnet_ep_layout_t layout;
+    MPIDI_DIMMNET_blocks_t *blocks;
+    MPIDI_Datatype_check_size(datatype, count, len);
+    if (MPIDI_DIMMNET_layout(buf, count, datatype, len, &layout, &blocks))
+        return send_blocks(&layout, blocks, peer, envelope, comm, request);
     int mpi_errno = MPIDI_DIMMNET_pack(buf, count, datatype, &packed, &len);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
@@ -86,6 +117,8 @@ void MPIDI_DIMMNET_recv_complete(dnet_ep_request_t *ep_req, dnet_status_t status
 static void packed_release(MPIR_Request *rreq)
 {
     MPL_free(MPIDI_DIMMNET_REQ(rreq).packed);
+    if (MPIDI_DIMMNET_REQ(rreq).blocks)
+        MPIDI_DIMMNET_blocks_release(MPIDI_DIMMNET_REQ(rreq).blocks);
     MPIR_Datatype_release_if_not_builtin(MPIDI_DIMMNET_REQ(rreq).datatype);
 }
 
@@ -94,7 +127,7 @@ void MPIDI_DIMMNET_recv_unpack(dnet_ep_request_t *ep_req, dnet_status_t status)
     MPIR_Request *rreq = MPIDI_DIMMNET_request_of(ep_req);
     const MPIDI_DIMMNET_request_t *req = &MPIDI_DIMMNET_REQ(rreq);
     recv_status(rreq, status);
-    if (status == DNET_OK || status == DNET_ERR_TRUNCATED) {
+    if (!ep_req->placed && (status == DNET_OK || status == DNET_ERR_TRUNCATED)) {
         MPI_Aint unpacked;
         MPIR_Typerep_unpack(req->packed, ep_req->len_bytes, req->buf, req->count, req->datatype, 0,
                             &unpacked);
@@ -122,6 +155,10 @@ int MPIDI_DIMMNET_recv_packed(void *buf, MPI_Aint count, MPI_Datatype datatype, 
     req->datatype = datatype;
     MPIR_Datatype_add_ref_if_not_builtin(datatype);
     req->ep.complete = MPIDI_DIMMNET_recv_unpack;
+    if (!MPIDI_DIMMNET_layout(buf, count, datatype, len, &req->ep.layout, &req->blocks)) {
+        req->ep.layout.kind = DNET_LAYOUT_NONE;
+        req->blocks = NULL;
+    }
     return MPI_SUCCESS;
 }
 

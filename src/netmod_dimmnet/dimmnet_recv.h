@@ -37,6 +37,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_DIMMNET_recv_buffer(void *buf, MPI_Aint count
         return mpi_errno;
     }
     MPIDI_DIMMNET_REQ(rreq).ep.complete = MPIDI_DIMMNET_recv_complete;
+    MPIDI_DIMMNET_REQ(rreq).ep.layout.kind = DNET_LAYOUT_NONE;
     *to = MPIR_get_contig_ptr(buf, true_lb);
     return MPI_SUCCESS;
 }

@@ -20,6 +20,7 @@ MPL_STATIC_INLINE_PREFIX MPIR_Request *MPIDI_DIMMNET_sreq_get(void)
             return NULL;
         MPIDI_DIMMNET_REQ(sreq).ep.complete = MPIDI_DIMMNET_send_complete;
         MPIDI_DIMMNET_REQ(sreq).packed = NULL;
+        MPIDI_DIMMNET_REQ(sreq).blocks = NULL;
     }
     return sreq;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Datatypes and operations: nothing is kept for them.
+ * Datatypes and operations: packing; what is known of a type's blocks (dimmnet_layout.c) goes with it.
  */
 #include "dimmnet_impl.h"
 
@@ -31,6 +31,7 @@ int MPIDI_DIMMNET_mpi_type_commit_hook(MPIR_Datatype *datatype_p)
 
 int MPIDI_DIMMNET_mpi_type_free_hook(MPIR_Datatype *datatype_p)
 {
+    MPIDI_DIMMNET_layout_forget(datatype_p);
     return MPI_SUCCESS;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Windows and memory: MPICH's own, over active messages.
+ * Windows: MPICH's own, over active messages.  Memory: in the NIC's SO-DIMM, where the NIC can gather and
+ * scatter types with gaps.
  */
 #include "dimmnet_impl.h"
 
@@ -87,12 +88,23 @@ int MPIDI_DIMMNET_mpi_win_create_dynamic(MPIR_Info *info, MPIR_Comm *comm, MPIR_
     return MPIDIG_mpi_win_create_dynamic(info, comm, win_p);
 }
 
+/* Where SO-DIMM is full, or not mapped, ordinary memory does as well.  NULL: MPI_ERR_NO_MEM. */
 void *MPIDI_DIMMNET_mpi_alloc_mem(MPI_Aint size, MPIR_Info *info)
 {
-    return MPIDIG_mpi_alloc_mem(size, info);
+    void *memory;
+    switch (dnet_ep_alloc(MPIDI_DIMMNET_global.ep, size, &memory)) {
+        case DNET_OK:
+            return memory;
+        case DNET_ERR_LIMIT:
+            return MPIDIG_mpi_alloc_mem(size, info);
+        default:
+            return NULL;
+    }
 }
 
 int MPIDI_DIMMNET_mpi_free_mem(void *ptr)
 {
+    if (dnet_ep_free(MPIDI_DIMMNET_global.ep, ptr) == DNET_OK)
+        return MPI_SUCCESS;
     return MPIDIG_mpi_free_mem(ptr);
 }

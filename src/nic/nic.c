@@ -4,9 +4,11 @@
 #include "common/log.h"
 
 /* From this size on a request an element is faster than columns. */
-#define ROW_BYTES 512u
+#define ROW_BYTES 4096u
+/* Entries of the peer's list that are read at once. */
+#define LIST_PIECE 128u
 /* Rows of wide elements that are read column by column together. */
-#define ROWS_BYTES 16384u
+#define ROWS_BYTES 65536u
 
 static uint64_t status_area_size(uint32_t bytes)
 {
@@ -277,13 +279,24 @@ static dnet_status_t rvl_columns(dnet_nic_t *nic, dnet_nic_target_t target, cons
     return status;
 }
 
+/* A request an element; the peer's list is read first. */
 static dnet_status_t rvl_rows(dnet_nic_t *nic, dnet_nic_target_t target, const dnet_nic_run_t *run)
 {
+    uint32_t src[LIST_PIECE], dst[LIST_PIECE];
     dnet_status_t status = DNET_OK;
     for (uint32_t row = 0; row < run->count && status == DNET_OK; row++) {
+        uint32_t i = row % LIST_PIECE;
+        uint32_t n = run->count - row < LIST_PIECE ? run->count - row : LIST_PIECE;
+        if (i == 0 && run->src_list)
+            status = dnet_nic_rvl(nic, target, (dnet_nic_place_t){run->src_step + 4 * row}, src, 4 * n);
+        if (i == 0 && run->dst_list)
+            dnet_nic_sodimm_read(nic, run->dst_step + 4 * row, dst, 4 * n);
+        if (status != DNET_OK)
+            break;
+        uint32_t from = run->src + (run->src_list ? src[i] : row * run->src_step);
+        uint32_t to = run->dst + (run->dst_list ? dst[i] : row * run->dst_step);
         dnet_reg_store_quiet(nic->dev, DNET_UREG_COMMAND0_UPPER,
-                             DNET_PUT(run->src + row * run->src_step, RQ_SRC) |
-                                 DNET_PUT(run->dst + row * run->dst_step, RQ_DST));
+                             DNET_PUT(from, RQ_SRC) | DNET_PUT(to, RQ_DST));
         dnet_reg_store(nic->dev, DNET_UREG_COMMAND0_LOWER,
                        request_lower(DNET_PRIM_RVL, target, run->bytes, false));
         nic->counters.rvl++;
@@ -294,7 +307,7 @@ static dnet_status_t rvl_rows(dnet_nic_t *nic, dnet_nic_target_t target, const d
 
 dnet_status_t dnet_nic_rvl_run(dnet_nic_t *nic, dnet_nic_target_t target, const dnet_nic_run_t *run)
 {
-    if (run->bytes < ROW_BYTES || run->src_list || run->dst_list)
+    if (run->bytes < ROW_BYTES)
         return rvl_columns(nic, target, run);
     return rvl_rows(nic, target, run);
 }
