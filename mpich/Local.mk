@@ -8,6 +8,8 @@ EXTRA_DIST += \
 	mpich/obtain \
 	mpich/patches/10-netmod-list.patch \
 	mpich/patches/20-netmod-selection.patch \
+	mpich/patches/30-hydra-name-the-killed.patch \
+	mpich/patches/40-alloc-mem.patch \
 	mpich/versions
 
 DNET_MPICH_ENV = \

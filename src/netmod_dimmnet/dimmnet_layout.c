@@ -2,9 +2,10 @@
  *
  * Where the blocks of a type with gaps lie, for the NIC to gather and scatter (docs/protocol.md 4.3).
  *
- * A type is looked at once, at its first message that could travel so, and what was found is kept until
- * the type goes: block size and step, or a list of offsets in SO-DIMM.  Blocks of several lengths are cut
- * to the greatest length that divides them all.
+ * What is found out about a type is kept until the type goes: block size and step, or a list of offsets in
+ * SO-DIMM.  A vector is read from its contents.  The pieces of any other type are looked at when it has been
+ * used some times, because packing once is cheaper than that; blocks of several lengths are cut to the
+ * greatest length that divides them all.
  *
  * The lock is held around no call that waits; types may be freed by any thread.
  */
@@ -14,6 +15,11 @@
 
 /* A type of more pieces is packed. */
 #define PIECES_MAX (1 << 20)
+/* Messages of a type that are packed before it is looked at.  Looking costs up to twice as much as packing
+ * (benchmarks/strided --type indexed --fresh uses each type twice). */
+#define USED_BEFORE 3
+/* Shorter blocks with a list of 4 bytes each are packed, unless their steps are equal. */
+#define LISTED_LEAST 16
 
 /* Offsets of the blocks of so many elements of the type, in SO-DIMM. */
 typedef struct list list_t;
@@ -27,6 +33,8 @@ struct list {
 struct MPIDI_DIMMNET_blocks {
     MPIR_Datatype *type; /* key */
     int users;           /* the table, and messages under way */
+    int used;            /* times, before it is looked at */
+    bool looked;
     size_t block_bytes;
     MPI_Aint count;      /* blocks of one element */
     MPI_Aint first;      /* byte displacement of the first block */
@@ -97,9 +105,48 @@ static bool cut(MPIDI_DIMMNET_blocks_t *b, const struct iovec *piece, MPI_Aint p
     return true;
 }
 
+/* A vector of contiguous elements, perhaps duplicated or resized.  False: it is something else. */
+static bool read_vector(MPIDI_DIMMNET_blocks_t *b, MPI_Datatype datatype)
+{
+    int *ints;
+    MPI_Aint *aints, *counts, element, extent;
+    MPI_Datatype *types;
+    MPIR_Datatype *type, *inner;
+    for (;;) {
+        if (MPIR_DATATYPE_IS_PREDEFINED(datatype))
+            return false;
+        MPIR_Datatype_get_ptr(datatype, type);
+        if (!type->contents)
+            return false;
+        MPIR_Datatype_access_contents(type->contents, &ints, &aints, &counts, &types);
+        if (type->contents->combiner != MPI_COMBINER_DUP &&
+            type->contents->combiner != MPI_COMBINER_RESIZED)
+            break;
+        datatype = types[0];
+    }
+    bool vector = type->contents->combiner == MPI_COMBINER_VECTOR;
+    if ((!vector && type->contents->combiner != MPI_COMBINER_HVECTOR) || type->contents->nr_counts)
+        return false;
+    MPIR_Datatype_get_size_macro(types[0], element);
+    MPIR_Datatype_get_extent_macro(types[0], extent);
+    if (!IS_BUILTIN(types[0])) {
+        MPIR_Datatype_get_ptr(types[0], inner);
+        if (!inner->is_contig || inner->true_lb || extent != element)
+            return false;
+    }
+    MPI_Aint bytes = ints[1] * element, step = vector ? ints[2] * extent : aints[0];
+    if (ints[0] < 2 || bytes == 0 || bytes == step)
+        return false;
+    b->count = ints[0];
+    b->step = step;
+    b->block_bytes = bytes;
+    return true;
+}
+
 /* block_bytes stays 0 when the type is not worth it. */
 static void look(MPIDI_DIMMNET_blocks_t *b, MPI_Datatype datatype)
 {
+    b->looked = true;
     MPI_Aint pieces, bytes;
     MPIR_Typerep_iov_len(1, datatype, b->type->size, &pieces);
     if (pieces < 1 || pieces > PIECES_MAX)
@@ -117,14 +164,17 @@ static MPIDI_DIMMNET_blocks_t *blocks_of(MPIR_Datatype *type, MPI_Datatype datat
 {
     MPIDI_DIMMNET_blocks_t *b;
     HASH_FIND_PTR(table, &type, b);
-    if (b)
+    if (b) {
+        if (!b->looked && ++b->used == USED_BEFORE)
+            look(b, datatype);
         return b;
+    }
     b = MPL_calloc(1, sizeof(*b), MPL_MEM_DATATYPE);
     if (!b)
         return NULL;
     b->type = type;
     b->users = 1;
-    look(b, datatype);
+    b->looked = read_vector(b, datatype);
     HASH_ADD_PTR(table, type, b, MPL_MEM_DATATYPE);
     return b;
 }
@@ -210,7 +260,7 @@ static bool lay_out(MPIDI_DIMMNET_blocks_t *b, MPI_Aint count, dnet_ep_layout_t 
         l->step = (uint32_t) b->step;
     if (!b->starts && (b->count == 1 || count == 1 || b->type->extent == b->step * b->count))
         return true;
-    const list_t *list = list_for(b, count);
+    const list_t *list = b->block_bytes >= LISTED_LEAST ? list_for(b, count) : NULL;
     if (!list)
         return false;
     l->kind = DNET_LAYOUT_LIST;

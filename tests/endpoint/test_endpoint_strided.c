@@ -174,7 +174,7 @@ static int check_shape(const memory_t *m, const shape_t *s, size_t len, unsigned
     return bad;
 }
 
-/* Would the NIC do it?  The option is `always`. */
+/* Would the NIC do it? */
 static bool pairs(const memory_t *m, const shape_t *from, const shape_t *to, size_t len)
 {
     dnet_nic_run_t runs[DNET_LAYOUT_RUNS];
@@ -235,7 +235,7 @@ static void test_endpoint_strided_all_pairs_are_fetched(void **state)
 {
     (void) state;
     way_t way = {.late = false, .fetch = true};
-    setenv("DIMMNET_STRIDED", "always", 1);
+    setenv("DIMMNET_STRIDED", "auto", 1);
     assert_int_equal(dnet_job_run(2, 60, all_pairs, &way), 0);
     way.late = true;
     assert_int_equal(dnet_job_run(2, 60, all_pairs, &way), 0);
@@ -274,7 +274,7 @@ static int to_oneself(dnet_job_rank_t *job, void *arg)
 static void test_endpoint_strided_to_oneself(void **state)
 {
     (void) state;
-    setenv("DIMMNET_STRIDED", "always", 1);
+    setenv("DIMMNET_STRIDED", "auto", 1);
     assert_int_equal(dnet_job_run(1, 60, to_oneself, NULL), 0);
 }
 
@@ -309,7 +309,7 @@ static int other_lengths(dnet_job_rank_t *job, void *arg)
 static void test_endpoint_strided_receives_of_another_length(void **state)
 {
     (void) state;
-    setenv("DIMMNET_STRIDED", "always", 1);
+    setenv("DIMMNET_STRIDED", "auto", 1);
     assert_int_equal(dnet_job_run(2, 60, other_lengths, NULL), 0);
 }
 

@@ -102,7 +102,7 @@ static void make_shapes(void)
     shape("backwards", t, 1);
     MPI_Type_vector(ROWS, 3, 5, MPI_SHORT, &t);
     shape("blocks of 6 bytes", t, 42);
-    MPI_Type_vector(1 << 14, 1, 7, MPI_DOUBLE, &t);
+    MPI_Type_vector(1 << 14, 1, 4, MPI_DOUBLE, &t);
     shape("blocks of 8 bytes", t, 1);
 }
 
@@ -169,11 +169,8 @@ static void transfer(const shape_t *from, const shape_t *to, uint8_t *out, uint8
 /* May the NIC fetch it?  -1: depends on how the blocks meet. */
 static int expected(const shape_t *from, const shape_t *to, int out_of_mpi, int in_of_mpi)
 {
-    const char *never[] = {"blocks of 6 bytes", "blocks of 8 bytes"};
-    for (int i = 0; i < 2; i++)
-        if (from->name == never[i] || to->name == never[i])
-            return 0;
-    if (!out_of_mpi || !in_of_mpi)
+    if (!out_of_mpi || !in_of_mpi || strcmp(from->name, "blocks of 6 bytes") == 0 ||
+        strcmp(to->name, "blocks of 6 bytes") == 0)
         return 0;
     int from_one = strcmp(from->name, "contiguous") == 0, to_one = strcmp(to->name, "contiguous") == 0;
     if (from_one || to_one)
@@ -228,7 +225,8 @@ static void truncated(void)
     buffer_free(1, area);
 }
 
-/* Both ways at once and to oneself; the types are freed while the messages are under way. */
+/* Both ways at once and to oneself; the types are freed while the messages are under way.  A list of
+ * a type's blocks is made when the type has been used some times. */
 static void at_once(void)
 {
     uint8_t *out = buffer(1), *in = buffer(1);
@@ -237,20 +235,25 @@ static void at_once(void)
             int other = peer ? 1 - rank : rank, bad = 0, starts[ROWS];
             MPI_Datatype type;
             MPI_Request request[2];
+            MPI_Status statuses[2];
             for (int i = 0; i < ROWS; i++)
                 starts[i] = (list ? i * 37 % ROWS : i) * (ROW_BYTES / 4);
             MPI_Type_create_indexed_block(ROWS, 64, starts, MPI_INT, &type);
             MPI_Type_commit(&type);
             memset(in, 0xee, AREA);
             pattern_fill(out, AREA, rank);
+            for (int i = 0; i < 4; i++)
+                MPI_Sendrecv(out, 1, type, other, 3, in, 1, type, other, 3, MPI_COMM_WORLD,
+                             MPI_STATUS_IGNORE);
             unsigned long long before = strided_messages();
             MPI_Isend(out, 1, type, other, 3, MPI_COMM_WORLD, &request[0]);
             MPI_Irecv(in, 1, type, other, 3, MPI_COMM_WORLD, &request[1]);
             MPI_Type_free(&type);
-            MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
+            MPI_Waitall(2, request, statuses);
             for (int i = 0; i < ROWS * ROW_BYTES; i++)
                 bad += in[i] != (i % ROW_BYTES < 256 ? pattern_byte(other, i) : 0xee);
             CHECK(bad == 0, "%d bytes from rank %d differ", bad, other);
+            MPI_Barrier(MPI_COMM_WORLD);
             CHECK(strided_messages() == before + 1, "not fetched by the NIC from rank %d", other);
             MPI_Barrier(MPI_COMM_WORLD);
         }
