@@ -82,7 +82,6 @@ static FILE *data_file(book_t *b, const char *name, const char *columns)
 typedef struct pair_result {
     double inside, between;       /* or uniform in `inside` */
     double connecting_prohibited; /* turns at connecting links, share */
-    double seconds;
 } pair_result_t;
 
 static double connecting_share(const dnet_turns_t *turns)
@@ -134,9 +133,7 @@ static dnet_status_t pair_run(const char *topology, uint64_t seed, const char *e
         st = dnet_traffic_init(&tr, t, DNET_TRAFFIC_WEIGHTED, 0.01);
     if (!st) {
         dnet_route_options_t opt = {.seed = seed, .traffic = &tr, .lanes = 8, .no_tables = true};
-        double began = dnet_progress_seconds();
         st = dnet_route(t, dnet_engine_find(engine), &opt, NULL, &r);
-        out->seconds = dnet_progress_seconds() - began;
     }
     if (!st) {
         bool joined = tr.n_trees > 1;
@@ -237,7 +234,7 @@ static void scale(book_t *b)
     } table2[] = {{16, 10, 6.25, 0}, {128, 10, 15.23, 1.5}, {1024, 4, 19.78, 0.005},
                   {8192, 1, 23.43, 0.005}};
     FILE *f = data_file(b, "scale.dat", "servers/tree turnadd-in turnadd-between updn-in "
-                        "updn-between tp-in tp-between prohibited% turnadd-seconds");
+                        "updn-between tp-in tp-between prohibited%");
     for (int i = 0; i < 4 && table2[i].n <= b->o->nodes && !b->st; i++) {
         pair_result_t r[TURN_ENGINES];
         char spec[48], what[64], paper[16];
@@ -254,6 +251,8 @@ static void scale(book_t *b)
             table2[i].percent - table2[i].tolerance, table2[i].percent + table2[i].tolerance);
         snprintf(what, sizeof(what), "middle, %d per tree, inside, turn addition", table2[i].n);
         row(b, "TA-10", what, r[TURNADD].inside, "1.00", 0.99, 1.01);
+        snprintf(what, sizeof(what), "middle, %d per tree, inside, TP", table2[i].n);
+        row(b, "TA-10", what, r[TP].inside, "1.00", 0.99, 1.01);
         snprintf(what, sizeof(what), "middle, %d per tree, between, turn addition", table2[i].n);
         shown(b, "TA-11", what, r[TURNADD].between, "(picture)");
         snprintf(what, sizeof(what), "middle, %d per tree, between, TA / TP", table2[i].n);
@@ -263,9 +262,8 @@ static void scale(book_t *b)
         else
             shown(b, "TA-12", what, ratio, "(picture)");
         if (f)
-            fprintf(f, "%d %.4f %.4f %.4f %.4f %.4f %.4f %.2f %.2f\n", table2[i].n, r[0].inside,
-                    r[0].between, r[1].inside, r[1].between, r[2].inside, r[2].between, share,
-                    r[0].seconds);
+            fprintf(f, "%d %.4f %.4f %.4f %.4f %.4f %.4f %.2f\n", table2[i].n, r[0].inside,
+                    r[0].between, r[1].inside, r[1].between, r[2].inside, r[2].between, share);
     }
     if (f)
         fclose(f);

@@ -75,7 +75,7 @@ start_opensm() {
     rm -f opensm.log
     OSM_CACHE_DIR=$scratch/cache OSM_TMP_DIR=$scratch/cache \
     LD_LIBRARY_PATH=$DNET_BUILD/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} LD_PRELOAD=$umad2sim \
-        timeout $((5 * ${SWEEP_SECONDS:-60})) opensm -F opensm.conf -R "$engine,no_fallback" \
+        timeout -k 3 $((5 * ${SWEEP_SECONDS:-60})) opensm -F opensm.conf -R "$engine,no_fallback" \
         -f "$scratch/opensm.log" "$@" >opensm.out 2>&1 &
     opensm_pid=$!
     fabric_pids="$fabric_pids $opensm_pid"
