@@ -58,7 +58,7 @@ lists.heads = {
 }
 lists.head_fields = {
   { "type", 0, 1, "type" },
-  { "flags", 1, 1, "ANSWER: 1 staged, 2 split" },
+  { "flags", 1, 1, "ANSWER: 1 staged, 2 split; REQUEST: 1 a layout follows" },
   { "id", 2, 2, "handler of an active message; staged ANSWER: LLCM word; OFFER to NONE: number of the WANT" },
   { "rank", 4, 4, "sender's rank in the job" },
   { "op", 8, 4, "operation, named by the process that started it; VERDICT: bits; WANT: mask" },
