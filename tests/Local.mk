@@ -5,7 +5,8 @@ EXTRA_DIST += tests/README.md tests/run-tests tests/mpich/exclude.txt tests/mpic
 DNET_TEST_ENV = \
 	DNET_SRC='$(abs_top_srcdir)' DNET_BUILD='$(abs_top_builddir)' DNET_BIN='$(bindir)' \
 	DNET_UNIT_TESTS='$(DNET_UNIT_TESTS)' DNET_DEVICE_TESTS='$(DNET_DEVICE_TESTS)' \
-	DNET_TOOLS_SHELL_TESTS='$(DNET_TOOLS_SHELL_TESTS)' MAKE='$(MAKE)'
+	DNET_TOOLS_SHELL_TESTS='$(DNET_TOOLS_SHELL_TESTS)' \
+	DNET_FUZZ_SECONDS='$(SECONDS)' MAKE='$(MAKE)'
 
 # The MPI tests use the installed mpicc and mpirun.  A prefix inside the build tree is ours to refresh.
 check-install: all
@@ -18,10 +19,10 @@ check-install: all
 
 if BUILD_MPICH
 check-local: check-install
-	+@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests unit device tools mpi mpich-quick
+	+@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests unit device fuzz tools mpi mpich-quick
 else
 check-local:
-	+@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests unit device tools
+	+@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests unit device fuzz tools
 endif
 
 check-unit: $(check_LTLIBRARIES) $(check_PROGRAMS)
@@ -34,7 +35,13 @@ check-mpi: check-install
 	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests mpi
 check-mpich: check-install
 	+@$(DNET_TEST_ENV) DIRS='$(DIRS)' $(SHELL) $(srcdir)/tests/mpich/run
+# What takes hours or needs no look at every change.
+check-nightly:
+	+@$(MAKE) $(AM_MAKEFLAGS) --no-print-directory check-fuzz SECONDS=600
+	+@$(MAKE) $(AM_MAKEFLAGS) --no-print-directory check-spin-exhaustive
+	+@$(MAKE) $(AM_MAKEFLAGS) --no-print-directory check-subnet
+	+@$(MAKE) $(AM_MAKEFLAGS) --no-print-directory check-mpich
 demo: check-install
 	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/demo/run.sh
 
-.PHONY: check-install check-unit check-device check-tools check-mpi check-mpich demo
+.PHONY: check-install check-unit check-device check-tools check-mpi check-mpich check-nightly demo

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The kept corpus is replayed by `make check`; `make check-fuzz SECONDS=60` looks for more.
-EXTRA_DIST += tests/fuzz/README.md tests/fuzz/run tests/fuzz/corpus
+# The kept corpus is replayed as unit and device tests; `make check-fuzz SECONDS=60` looks for more.
+EXTRA_DIST += tests/fuzz/README.md tests/fuzz/run tests/fuzz/corpus tests/fuzz/fuzz_match.c
 
 dnet_fuzz_programs = tests/fuzz/replay_packets tests/fuzz/replay_registers
 check_PROGRAMS += $(dnet_fuzz_programs)
@@ -22,5 +22,5 @@ tests_fuzz_replay_calls_LDADD = libdnet_common.la $(HWLOC_LIBS) $(ZLIB_LIBS)
 
 SECONDS = 60
 check-fuzz:
-	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/fuzz/run $(SECONDS)
+	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests fuzz
 .PHONY: check-fuzz

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * libFuzzer on src/lhs_match: the input's bytes choose the calls, which go to the matcher and to the
- * reference; different answers are a crash.  `make fuzz-match` runs it.
+ * reference; different answers are a crash.
  */
-#include "lhs_both.h"
+#include "tests/property/lhs_both.h"
 
 #include <stddef.h>
 #include <stdint.h>
