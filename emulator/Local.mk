@@ -21,6 +21,7 @@ libdnet_emulator_la_SOURCES = \
 	emulator/swif/lines.c \
 	emulator/swif/shm.c \
 	emulator/swif/swif.h \
+	emulator/swif/switches.c \
 	emulator/watch.c \
 	emulator/window_controller.c \
 	emulator/window_controller.h \

@@ -118,6 +118,17 @@ static void sma_start(const dnet_emu_nic_t *nic)
                      DNET_PUT(nic->lid, SMA_LID) | DNET_PUT(3, SMA_STATE));
 }
 
+static void power_on(dnet_emu_nic_t *nic, bool paused)
+{
+    reset_page(nic, true, 0);
+    controller_reset(nic);
+    memset(nic->state->amt_address, 0, sizeof nic->state->amt_address);
+    if (paused && nic->flow_entries)
+        for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++)
+            dnet_emu_publish(nic->area[w].ureg_store + DNET_UREG_FLOW_MODE, DNET_FLOW_MODE_PAUSED);
+    sma_start(nic);
+}
+
 /* ---- registers --------------------------------------------------------------------------------- */
 
 /* [nic 4.6] Stores to the System Register page that do something. */
@@ -301,12 +312,7 @@ dnet_status_t dnet_emu_create(const dnet_emu_config_t *config, dnet_emu_nic_t **
         free(nic);
         return status;
     }
-    reset_page(nic, true, 0);
-    controller_reset(nic);
-    if (config->start_paused && nic->flow_entries)
-        for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++)
-            dnet_emu_publish(nic->area[w].ureg_store + DNET_UREG_FLOW_MODE, DNET_FLOW_MODE_PAUSED);
-    sma_start(nic);
+    power_on(nic, config->start_paused);
     set_options(nic);
     *nic_p = nic;
     return DNET_OK;
@@ -357,6 +363,7 @@ void dnet_emu_detach(dnet_emu_nic_t *nic)
         if (nic->route[i].nic && nic->route[i].nic != nic)
             dnet_emu_detach(nic->route[i].nic);
     free(nic->route);
+    dnet_emu_network_leave(nic);
     dnet_emu_segment_unmap(nic);
     free(nic);
 }
@@ -389,6 +396,34 @@ static void device_close(dnet_device_t *dev)
     free(d);
 }
 
+/* The process that has a WID open, if that is another one that lives; else 0. */
+static int32_t other_owner(const dnet_emu_nic_t *nic, unsigned wid)
+{
+    int32_t owner = atomic_load_explicit(&nic->area[wid].state->owner, memory_order_acquire);
+
+    return owner != 0 && owner != nic->pid && !dnet_emu_process_ended(owner) ? owner : 0;
+}
+
+dnet_status_t dnet_emu_restart(dnet_emu_nic_t *nic, bool start_paused)
+{
+    for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++) {
+        if (!other_owner(nic, w))
+            continue;
+        dnet_error("NIC %#x: process %d has WID %u open", nic->lid, other_owner(nic, w), w);
+        return DNET_ERR_STATE;
+    }
+    dnet_emu_segment_forget(nic);
+    power_on(nic, start_paused);
+    return DNET_OK;
+}
+
+void dnet_emu_set_member(dnet_device_t *dev, uint32_t member)
+{
+    dnet_emu_device_t *d = (dnet_emu_device_t *) (void *) dev;
+
+    atomic_store_explicit(&d->area->state->member, member + 1, memory_order_release);
+}
+
 static const dnet_device_ops_t device_ops = {
     .kick = dnet_emu_kick,
     .run = dnet_emu_wc_run,
@@ -409,6 +444,7 @@ static bool claim(const dnet_emu_nic_t *nic, unsigned wid)
             return false;
         }
     }
+    atomic_store_explicit(&nic->area[wid].state->member, 0, memory_order_relaxed);
     nic->area[wid].state->probe = (uint64_t) (uintptr_t) nic->header;
     return true;
 }

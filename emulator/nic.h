@@ -184,6 +184,7 @@ typedef struct {
     _Alignas(DNET_EMU_LINE) _Atomic uint32_t sleeping; /* futex word: 1 while the process sleeps */
     /* Read-mostly. */
     _Alignas(DNET_EMU_LINE) _Atomic int32_t owner; /* pid that has this WID open; 0: none */
+    _Atomic uint32_t member; /* 1 + its place in its process group; 0: not told */
     uint64_t probe;        /* virtual address, in the owner, of the header of this segment */
     /* Only the owner. */
     dnet_emu_wc_t wc;      /* of WID 0: of both WIDs, in the prototype profile */
@@ -206,6 +207,7 @@ typedef struct {
 /* ---- a NIC as a process sees it ------------------------------------------------------------- */
 
 typedef struct dnet_emu_swif_ops dnet_emu_swif_ops_t;
+typedef struct dnet_emu_network dnet_emu_network_t;
 
 /* Where a LID lives, as this process's switch interface knows it. */
 typedef struct {
@@ -249,6 +251,7 @@ struct dnet_emu_nic {
     int32_t pid;            /* this process */
     uint16_t lid;
     const dnet_emu_swif_ops_t *swif;
+    dnet_emu_network_t *network; /* switches that packets sent by this process pass; NULL: none */
     struct dnet_emu_capture *capture; /* of what this process sends by `swif`; NULL: none */
     dnet_emu_route_t *route; /* DNET_EMU_PEERS of them, by CLID; NULL in a NIC only delivered to */
 };
@@ -354,6 +357,7 @@ void dnet_emu_close_descriptor(dnet_emu_nic_t *nic);
 dnet_status_t dnet_emu_segment_create(dnet_emu_nic_t *nic, const dnet_emu_config_t *config);
 dnet_status_t dnet_emu_segment_attach(dnet_emu_nic_t *nic, const dnet_emu_locator_t *locator);
 void dnet_emu_segment_protect(dnet_emu_nic_t *nic);
+void dnet_emu_segment_forget(dnet_emu_nic_t *nic);
 void dnet_emu_segment_unmap(dnet_emu_nic_t *nic);
 uint64_t dnet_emu_sodimm_area(const dnet_emu_nic_t *nic);
 bool dnet_emu_sodimm_commit_slow(const dnet_emu_nic_t *nic, unsigned wid, uint64_t offset, uint64_t len);

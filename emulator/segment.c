@@ -263,7 +263,7 @@ static void set_areas(dnet_emu_nic_t *nic, const profile_t *p, const layout_t *l
     nic->bytes = l->bytes;
     nic->extended = p == &profiles[DNET_PROFILE_EXTENDED];
     nic->pid = getpid();
-    nic->swif = &dnet_emu_swif_shm;
+    dnet_emu_swif_choose(nic);
 }
 
 static dnet_status_t map(dnet_emu_nic_t *nic, int fd, const profile_t *p, const layout_t *l)
@@ -389,6 +389,20 @@ dnet_status_t dnet_emu_segment_attach(dnet_emu_nic_t *nic, const dnet_emu_locato
     nic->id = header.id;
     nic->lid = header.lid;
     return DNET_OK;
+}
+
+/* Give back all SO-DIMM memory: it reads as 0 again. */
+void dnet_emu_segment_forget(dnet_emu_nic_t *nic)
+{
+    const layout_t l = layout_of(&profiles[nic->header->profile]);
+
+    for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++) {
+        if (fallocate(nic->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t) l.wid[w].sodimm,
+                      DNET_EMU_AREA_MAX) != 0)
+            dnet_warn("cannot give back the SO-DIMM of NIC %#x: %m", nic->lid);
+        else
+            memset((void *) nic->area[w].state->committed, 0, sizeof nic->area[w].state->committed);
+    }
 }
 
 /* A process that is not privileged may look at the System Register page only (section 3). */

@@ -88,9 +88,14 @@ void dnet_emu_describe(const dnet_emu_nic_t *nic, dnet_emu_description_t *descri
         .lid = nic->lid,
         .maker = nic->header->owner,
     };
-    for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++)
-        description_p->process[w] =
-            atomic_load_explicit(&nic->area[w].state->owner, memory_order_acquire);
+    for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++) {
+        const dnet_emu_wid_t *s = nic->area[w].state;
+        uint32_t member = atomic_load_explicit(&s->member, memory_order_acquire);
+
+        description_p->process[w] = atomic_load_explicit(&s->owner, memory_order_acquire);
+        description_p->member[w] = description_p->process[w] ? (int32_t) member - 1 : -1;
+        description_p->pgid[w] = dnet_emu_pgid(nic, w);
+    }
 }
 
 dnet_status_t dnet_emu_sodimm_peek(const dnet_emu_nic_t *nic, unsigned wid, uint64_t offset,

@@ -11,17 +11,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "cluster/cluster.h"
-#include "cluster/fabric.h"
 #include "common/log.h"
-#include "subnet/json_out.h"
-
-enum { EXIT_GOOD = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+#include "tools/cluster_tool.h"
 
 static const char *const profile_names[] = {
     [DNET_PROFILE_PROTOTYPE] = "prototype",
@@ -32,9 +27,10 @@ static const char *const profile_names[] = {
 static const char usage_text[] =
     "usage: dnet-cluster up [OPTIONS] [NAME]\n"
     "       dnet-cluster down [NAME]\n"
-    "       dnet-cluster status [--json] [NAME]\n"
+    "       dnet-cluster status [--json] [--links] [NAME]\n"
     "       dnet-cluster path [--name NAME] NODE NODE\n"
-    "       dnet-cluster cut [--name NAME] SWITCH[:PORT]\n"
+    "       dnet-cluster cut [--name NAME] [--force] SWITCH[:PORT]\n"
+    "       dnet-cluster restore [--name NAME] SWITCH[:PORT]\n"
     "Persistent clusters of emulated NICs; NAME is \"" DNET_CLUSTER_NAME_DEFAULT
     "\" unless given.\n"
     "  --nodes N        NICs, 1 to 3071 (2)\n"
@@ -45,7 +41,9 @@ static const char usage_text[] =
     "  --cold           leave the NICs as after power-on: no LID, no PGID, SO-DIMM not "
     "initialised\n"
     "  --owner PID      end the cluster when this process ends\n"
-    "  --json           status as JSON\n";
+    "  --json           status as JSON\n"
+    "  --links          what each link of the network has carried\n"
+    "  --force          cut although that separates nodes from each other\n";
 
 static int usage(int code)
 {
@@ -54,12 +52,6 @@ static int usage(int code)
 }
 
 /* ---- command line -------------------------------------------------------------------- */
-
-typedef struct {
-    dnet_cluster_config_t config;
-    const char *topology, *engine;
-    bool json, nodes_given;
-} options_t;
 
 static bool parse_number(const char *option, const char *text, unsigned long least,
                          unsigned long most, unsigned long *value_p)
@@ -110,6 +102,8 @@ static bool parse_option(int c, options_t *o)
         return good;
     case 'c': o->config.cold = true; return true;
     case 'j': o->json = true; return true;
+    case 'l': o->links = true; return true;
+    case 'f': o->force = true; return true;
     case 't': o->topology = optarg; return true;
     case 'e': o->engine = optarg; return true;
     case 'N': o->config.name = optarg; return true;
@@ -117,10 +111,9 @@ static bool parse_option(int c, options_t *o)
     return false; /* getopt has said why */
 }
 
-/* Options; optind is left at the first argument. */
-static bool parse_options(int argc, char **argv, const struct option *known, options_t *o)
+bool parse_options(int argc, char **argv, const struct option *known, options_t *o)
 {
-    *o = (options_t){.config = {.nodes = 2, .pgid = 1, .fabric = -1}};
+    *o = (options_t){.config = {.nodes = 2, .pgid = 1, .fabric = -1, .switches = -1}};
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;)
         if (!parse_option(c, o))
             return false;
@@ -140,7 +133,7 @@ static bool parse(int argc, char **argv, const struct option *known, options_t *
     return false;
 }
 
-static dnet_status_t find(const char *name, dnet_cluster_t **cluster_p)
+dnet_status_t find(const char *name, dnet_cluster_t **cluster_p)
 {
     dnet_status_t status = dnet_cluster_open(name, cluster_p);
     if (status == DNET_NOT_FOUND)
@@ -148,117 +141,6 @@ static dnet_status_t find(const char *name, dnet_cluster_t **cluster_p)
                 "dnet-cluster: no cluster %s of this user; make one with: dnet-cluster up %s\n",
                 name, name);
     return status;
-}
-
-/* ---- network ------------------------------------------------------------------------ */
-
-static void show_network(dnet_json_t *json, const dnet_fabric_t *f)
-{
-    const char *verdict = dnet_verdict_good(&f->verdict) ? "good" : "BAD";
-    if (!json) {
-        printf("  network %s: %d switches, %d links, engine %s, tables of sweep %u: %s\n",
-               f->topo->name, f->topo->n_switches, f->topo->n_links, f->engine, f->sweep, verdict);
-        for (uint32_t i = 0; i < f->cuts; i++)
-            printf("  cut %s\n", f->cut[i]);
-        return;
-    }
-    dnet_json_object(json, "network");
-    dnet_json_string(json, "topology", f->topo->name);
-    dnet_json_int(json, "switches", f->topo->n_switches);
-    dnet_json_int(json, "links", f->topo->n_links);
-    dnet_json_string(json, "engine", f->engine);
-    dnet_json_int(json, "sweep", f->sweep);
-    dnet_json_string(json, "verdict", verdict);
-    dnet_json_array(json, "cuts");
-    for (uint32_t i = 0; i < f->cuts; i++)
-        dnet_json_string(json, NULL, f->cut[i]);
-    dnet_json_end_array(json);
-    dnet_json_end_object(json);
-}
-
-/* The network of a cluster, locked as long as the descriptor is open. */
-static dnet_status_t lock_network(const dnet_cluster_t *c, int lock, int *fd_p, dnet_fabric_t **f_p)
-{
-    dnet_status_t status = dnet_fabric_open(c, fd_p);
-    if (status != DNET_OK)
-        return status;
-    flock(*fd_p, lock);
-    status = dnet_fabric_load(*fd_p, f_p);
-    if (status != DNET_OK)
-        close(*fd_p);
-    return status;
-}
-
-/* Arguments of path and cut: `want` words, a cluster by --name. */
-static int find_network(int argc, char **argv, int want, int lock, int *fd_p, dnet_fabric_t **f_p)
-{
-    static const struct option known[] = {{"name", required_argument, NULL, 'N'},
-                                          {NULL, 0, NULL, 0}};
-    options_t o;
-    dnet_cluster_t *cluster;
-    if (!parse_options(argc, argv, known, &o))
-        return EXIT_USAGE;
-    if (argc - optind != want) {
-        fprintf(stderr, "dnet-cluster %s: want %s\n", argv[0],
-                want == 2 ? "two nodes" : "SWITCH or SWITCH:PORT");
-        return EXIT_USAGE;
-    }
-    if (find(o.config.name ? o.config.name : DNET_CLUSTER_NAME_DEFAULT, &cluster) != DNET_OK)
-        return EXIT_FAILED;
-    dnet_status_t status = lock_network(cluster, lock, fd_p, f_p);
-    if (status == DNET_NOT_FOUND)
-        fprintf(stderr, "dnet-cluster %s: cluster %s has no network; make it with --topology\n",
-                argv[0], cluster->name);
-    dnet_cluster_close(cluster);
-    return status == DNET_OK ? EXIT_GOOD : EXIT_FAILED;
-}
-
-/* A node by its number or its server's name. */
-static int find_node(const dnet_topo_t *t, const char *text)
-{
-    char *end;
-    unsigned long number = strtoul(text, &end, 10);
-    int h =
-        *text >= '0' && *text <= '9' && !*end && number >= 1 && number <= (unsigned long) t->n_hosts
-            ? (int) number - 1
-            : dnet_topo_find_host(t, text);
-    if (h == DNET_TOPO_NONE)
-        fprintf(stderr, "dnet-cluster path: no node %s; there are 1 to %d\n", text, t->n_hosts);
-    return h;
-}
-
-static int run_path(int argc, char **argv)
-{
-    dnet_fabric_t *f;
-    int fd, code = find_network(argc, argv, 2, LOCK_SH, &fd, &f);
-    if (code != EXIT_GOOD)
-        return code;
-    int from = find_node(f->topo, argv[optind]);
-    int to = from == DNET_TOPO_NONE ? DNET_TOPO_NONE : find_node(f->topo, argv[optind + 1]);
-    code = EXIT_USAGE;
-    if (to != DNET_TOPO_NONE)
-        code = dnet_tables_explain(f->tables, from, to, stdout) ? EXIT_GOOD : EXIT_FAILED;
-    dnet_fabric_free(f);
-    close(fd);
-    return code;
-}
-
-static int run_cut(int argc, char **argv)
-{
-    dnet_fabric_t *f;
-    dnet_fdb_diff_t diff;
-    int fd, code = find_network(argc, argv, 1, LOCK_EX, &fd, &f);
-    if (code != EXIT_GOOD)
-        return code;
-    code = EXIT_FAILED;
-    if (dnet_fabric_cut(f, argv[optind], &diff) == DNET_OK && dnet_fabric_store(f, fd) == DNET_OK) {
-        show_network(NULL, f);
-        printf("  %ld table entries changed, in %ld blocks\n", diff.entries, diff.blocks);
-        code = EXIT_GOOD;
-    }
-    dnet_fabric_free(f);
-    close(fd);
-    return code;
 }
 
 /* ---- up ------------------------------------------------------------------------------ */
@@ -311,30 +193,6 @@ static int start_keeper(const dnet_cluster_config_t *config)
     return good ? EXIT_GOOD : EXIT_FAILED;
 }
 
-/* The nodes are the servers of a network, which goes to the keeper as a file. */
-static int up_network(options_t *o)
-{
-    dnet_fabric_t *f;
-    if (dnet_fabric_make(o->topology, o->engine ? o->engine : "turnadd", &f) != DNET_OK)
-        return EXIT_FAILED;
-    uint16_t *lid = calloc((size_t) f->topo->n_hosts, sizeof(*lid));
-    for (int h = 0; lid && h < f->topo->n_hosts; h++)
-        lid[h] = f->topo->host[h].lid;
-    o->config.nodes = (uint32_t) f->topo->n_hosts;
-    o->config.lid = lid;
-    o->config.fabric = lid ? dnet_fabric_file() : -1;
-    int code = EXIT_FAILED;
-    if (o->config.fabric >= 0 && dnet_fabric_store(f, o->config.fabric) == DNET_OK)
-        code = start_keeper(&o->config);
-    if (code == EXIT_GOOD)
-        show_network(NULL, f);
-    if (o->config.fabric >= 0)
-        close(o->config.fabric);
-    free(lid);
-    dnet_fabric_free(f);
-    return code;
-}
-
 static int run_up(int argc, char **argv)
 {
     static const struct option known[] = {
@@ -354,7 +212,7 @@ static int run_up(int argc, char **argv)
                            : "--engine needs --topology");
         return EXIT_USAGE;
     }
-    return o.topology ? up_network(&o) : start_keeper(&o.config);
+    return o.topology ? up_network(&o, start_keeper) : start_keeper(&o.config);
 }
 
 /* ---- down ---------------------------------------------------------------------------- */
@@ -431,9 +289,60 @@ static void show_node(dnet_json_t *json, uint32_t node, const view_t *v)
            process[0], process[1], v->packets[0], v->packets[1], v->dropped);
 }
 
+/* [nic 2] An entry of the PID-LID/WID table: where a process of a group is. */
+typedef struct {
+    int32_t pid; /* place in its group */
+    uint16_t lid;
+    uint8_t wid, pgid;
+    int32_t process;
+} process_t;
+
+static uint32_t note_processes(const dnet_emu_description_t *is, process_t *table)
+{
+    uint32_t n = 0;
+    for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++)
+        if (is->member[w] >= 0)
+            table[n++] = (process_t){is->member[w], is->lid, (uint8_t) w, is->pgid[w],
+                                     is->process[w]};
+    return n;
+}
+
+static int by_group(const void *a, const void *b)
+{
+    const process_t *x = a, *y = b;
+    return x->pgid != y->pgid ? x->pgid - y->pgid : x->pid - y->pid;
+}
+
+static void show_processes(dnet_json_t *json, process_t *table, uint32_t n)
+{
+    if (n)
+        qsort(table, n, sizeof(*table), by_group);
+    if (json)
+        dnet_json_array(json, "processes");
+    else if (n)
+        printf("  PGID   PID     LID  WID   process\n");
+    for (uint32_t i = 0; i < n; i++) {
+        const process_t *p = &table[i];
+        if (!json) {
+            printf("  %4u  %4d  0x%04x  %3u  %8d\n", p->pgid, p->pid, p->lid, p->wid, p->process);
+            continue;
+        }
+        dnet_json_object(json, NULL);
+        dnet_json_int(json, "pgid", p->pgid);
+        dnet_json_int(json, "pid", p->pid);
+        dnet_json_int(json, "lid", p->lid);
+        dnet_json_int(json, "wid", p->wid);
+        dnet_json_int(json, "process", p->process);
+        dnet_json_end_object(json);
+    }
+    if (json)
+        dnet_json_end_array(json);
+}
+
 typedef struct {
     dnet_json_t *json; /* NULL: a table */
     unsigned shown;
+    bool links;
     bool failed;
 } status_t;
 
@@ -460,27 +369,23 @@ static void show_heading(const dnet_cluster_t *c, dnet_json_t *json)
 static void show_cluster(void *arg, const dnet_cluster_t *c)
 {
     status_t *s = arg;
-    dnet_fabric_t *fabric;
-    int fd;
+    process_t *table = calloc(c->nodes * DNET_PROCESSES_PER_NIC, sizeof(*table));
+    uint32_t processes = 0;
     show_heading(c, s->json);
     for (uint32_t i = 0; i < c->nodes; i++) {
         view_t v;
-        if (look(&c->node[i], &v))
-            show_node(s->json, i + 1, &v);
-        else
+        if (!table || !look(&c->node[i], &v)) {
             s->failed = true;
+            continue;
+        }
+        show_node(s->json, i + 1, &v);
+        processes += note_processes(&v.is, table + processes);
     }
     if (s->json)
         dnet_json_end_array(s->json);
-    dnet_status_t status = lock_network(c, LOCK_SH, &fd, &fabric);
-    if (status == DNET_OK) {
-        show_network(s->json, fabric);
-        s->failed |= !dnet_verdict_good(&fabric->verdict);
-        dnet_fabric_free(fabric);
-        close(fd);
-    } else if (status != DNET_NOT_FOUND) {
-        s->failed = true;
-    }
+    show_processes(s->json, table, processes);
+    free(table);
+    s->failed |= !show_cluster_network(s->json, c, s->links);
     if (s->json)
         dnet_json_end_object(s->json);
     s->shown++;
@@ -488,7 +393,9 @@ static void show_cluster(void *arg, const dnet_cluster_t *c)
 
 static int run_status(int argc, char **argv)
 {
-    static const struct option known[] = {{"json", no_argument, NULL, 'j'}, {NULL, 0, NULL, 0}};
+    static const struct option known[] = {{"json", no_argument, NULL, 'j'},
+                                          {"links", no_argument, NULL, 'l'},
+                                          {NULL, 0, NULL, 0}};
     dnet_json_t json;
     options_t o;
     dnet_cluster_t *cluster = NULL;
@@ -496,7 +403,7 @@ static int run_status(int argc, char **argv)
         return EXIT_USAGE;
     if (o.config.name && find(o.config.name, &cluster) != DNET_OK)
         return EXIT_FAILED;
-    status_t s = {.json = o.json ? &json : NULL};
+    status_t s = {.json = o.json ? &json : NULL, .links = o.links};
     if (s.json) {
         dnet_json_open(s.json, "-");
         dnet_json_array(s.json, "clusters");
@@ -525,7 +432,8 @@ int main(int argc, char **argv)
                     {"down", run_down},
                     {"status", run_status},
                     {"path", run_path},
-                    {"cut", run_cut}};
+                    {"cut", run_cut},
+                    {"restore", run_restore}};
     dnet_log_init();
     dnet_log_identity("dnet-cluster");
     if (argc > 1 && strcmp(argv[1], "--help") == 0)
@@ -536,7 +444,7 @@ int main(int argc, char **argv)
         if (strcmp(argv[1], commands[i].name) == 0)
             return commands[i].run(argc - 1, argv + 1);
     if (argc > 1)
-        fprintf(stderr, "dnet-cluster: no command %s; there are up, down, status, path and cut\n",
+        fprintf(stderr, "dnet-cluster: no command %s; there are up, down, status, path, cut and restore\n",
                 argv[1]);
     return usage(EXIT_USAGE);
 }

@@ -14,6 +14,8 @@
 #include "common/log.h"
 #include "tools/dsh.h"
 
+#define WAY_WAIT_S 10 /* a packet of a shell waits so long for a way through the network */
+
 /* ---- NICs of this user --------------------------------------------------------------- */
 
 typedef struct {
@@ -219,6 +221,8 @@ bool dsh_take_node(dsh_t *d, uint32_t index, unsigned wid)
                                         : dnet_emu_attach(&d->node[index], &nic);
     if (status == DNET_OK && !d->look_only)
         status = route_all(d, nic);
+    if (status == DNET_OK && d->cluster && d->cluster->switches >= 0)
+        status = dnet_emu_network_join(nic, d->cluster->keeper, d->cluster->switches, WAY_WAIT_S);
     if (status == DNET_OK)
         status = dnet_emu_open(nic, wid, true, &dev);
     if (status != DNET_OK) {

@@ -186,7 +186,7 @@ void dnet_emu_capture_close(dnet_emu_capture_t *c)
 void dnet_emu_capture_set(dnet_emu_nic_t *nic, dnet_emu_capture_t *capture)
 {
     nic->capture = capture;
-    nic->swif = capture ? &dnet_emu_swif_capture : &dnet_emu_swif_shm;
+    dnet_emu_swif_choose(nic);
 }
 
 /* ---- packets ----------------------------------------------------------------------------- */
@@ -275,7 +275,7 @@ static dnet_emu_result_t capture_send(dnet_emu_nic_t *via, uint16_t dlid, dnet_e
 
     /* Before delivery: an answer of the receiver must not look older than what it answers. */
     clock_gettime(CLOCK_REALTIME, &sent);
-    result = dnet_emu_swif_shm.send(via, dlid, packet);
+    result = dnet_emu_swif_carrier(via)->send(via, dlid, packet);
     if (result != DNET_EMU_STALLED && via->capture->fd >= 0)
         record(via->capture, via, packet, result,
                (uint64_t) sent.tv_sec * 1000000000u + (uint64_t) sent.tv_nsec);

@@ -19,7 +19,22 @@ dnet_emu_nic_t *dnet_emu_swif_peer(dnet_emu_nic_t *via, uint16_t lid);
 
 extern const dnet_emu_swif_ops_t dnet_emu_swif_shm;
 
-/** dnet_emu_swif_shm, and each packet goes to the NIC's capture file. */
+/** dnet_emu_swif_shm, and each packet follows the forwarding tables of the NIC's network. */
+extern const dnet_emu_swif_ops_t dnet_emu_swif_switches;
+
+/** The one of the two that the NIC has, and each packet goes to the NIC's capture file. */
 extern const dnet_emu_swif_ops_t dnet_emu_swif_capture;
+
+/** What carries a NIC's packets, captured or not. */
+static inline const dnet_emu_swif_ops_t *dnet_emu_swif_carrier(const dnet_emu_nic_t *nic)
+{
+    return nic->network ? &dnet_emu_swif_switches : &dnet_emu_swif_shm;
+}
+
+/** Plug in what the NIC's network and capture call for. */
+static inline void dnet_emu_swif_choose(dnet_emu_nic_t *nic)
+{
+    nic->swif = nic->capture ? &dnet_emu_swif_capture : dnet_emu_swif_carrier(nic);
+}
 
 #endif

@@ -82,6 +82,8 @@ typedef struct {
     uint16_t lid;
     int32_t maker;                           /* process that made it */
     int32_t process[DNET_PROCESSES_PER_NIC]; /* that has the WID open; 0: none */
+    int32_t member[DNET_PROCESSES_PER_NIC];  /* PID of the data sheet: its place in its process group; -1: not told */
+    uint8_t pgid[DNET_PROCESSES_PER_NIC];    /* its process group */
 } dnet_emu_description_t;
 
 void dnet_emu_describe(const dnet_emu_nic_t *nic, dnet_emu_description_t *description_p);
@@ -97,6 +99,32 @@ uint16_t dnet_emu_amt_word(const dnet_emu_nic_t *nic, uint16_t lid, unsigned wid
  */
 dnet_status_t dnet_emu_sodimm_peek(const dnet_emu_nic_t *nic, unsigned wid, uint64_t offset, void *to,
                                    uint64_t len);
+
+/**
+ * Make a NIC as it was after power-on, for its next users: registers, rings, tables, SO-DIMM memory.
+ *
+ * @param start_paused  as in dnet_emu_config_t
+ * @return DNET_OK; DNET_ERR_STATE (another process has a WID open, logged)
+ */
+dnet_status_t dnet_emu_restart(dnet_emu_nic_t *nic, bool start_paused);
+
+/** Tell others what place (from 0) this process has in its process group; until the device is closed. */
+void dnet_emu_set_member(dnet_device_t *dev, uint32_t member);
+
+/**
+ * From now on packets that this process sends through `nic`, and replies to its RVLs, follow the
+ * forwarding tables of a network (dimmnet/switches.h) and are counted on its links.  One that has no
+ * way waits for new tables; after a second a line says where the way ends.
+ *
+ * @param pid,segment  process that keeps the network, and its descriptor of the segment
+ * @param wait_s       after so many seconds the packet's target counts as unreachable (logged)
+ * @return DNET_OK; DNET_ERR_FORMAT (no such network, or of another user or version; logged);
+ *         DNET_ERR_NO_MEMORY
+ */
+dnet_status_t dnet_emu_network_join(dnet_emu_nic_t *nic, int32_t pid, int32_t segment, uint32_t wait_s);
+
+/** The opposite; dnet_emu_detach() does it too. */
+void dnet_emu_network_leave(dnet_emu_nic_t *nic);
 
 /** Leave a NIC; the segment goes when its last process has left. */
 void dnet_emu_detach(dnet_emu_nic_t *nic);

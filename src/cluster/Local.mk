@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Persistent clusters, for the tools: nothing that sends a message needs them.
-EXTRA_LTLIBRARIES += libdnet_cluster.la
-libdnet_cluster_la_SOURCES = \
+# Finding a persistent cluster: an endpoint may live on one.
+noinst_LTLIBRARIES += libdnet_roster.la
+libdnet_roster_la_SOURCES = \
 	src/cluster/cluster.c \
 	src/cluster/cluster.h \
+	src/cluster/roster.h
+
+# Making and managing one, for the tools.
+EXTRA_LTLIBRARIES += libdnet_cluster.la
+libdnet_cluster_la_SOURCES = \
 	src/cluster/fabric.c \
 	src/cluster/fabric.h \
 	src/cluster/keeper.c \
-	src/cluster/roster.h
+	src/cluster/switches.c \
+	src/cluster/switches.h
 EXTRA_DIST += src/cluster/README.md

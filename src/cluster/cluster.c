@@ -109,6 +109,7 @@ static dnet_status_t read_roster(const char *path, dnet_cluster_t *c, off_t byte
     c->profile = (dnet_profile_t) h.profile;
     c->since = h.since;
     c->fabric = h.fabric;
+    c->switches = h.switches;
     c->node = calloc(h.nodes, sizeof(*c->node));
     if (!c->node) {
         dnet_error("no memory for a cluster of %u nodes", h.nodes);

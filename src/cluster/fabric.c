@@ -157,27 +157,51 @@ static bool separates(const dnet_topo_t *t)
     return !dnet_topo_connected(t);
 }
 
-dnet_status_t dnet_fabric_cut(dnet_fabric_t *f, const char *what, dnet_fdb_diff_t *diff)
+dnet_status_t dnet_fabric_cut(dnet_fabric_t *f, const char *what, bool force)
 {
-    dnet_tables_t *tables;
     if (f->cuts == DNET_FABRIC_CUTS || strlen(what) >= DNET_FABRIC_TEXT) {
         dnet_error("cut %.70s: at most %d cuts of at most %d characters", what, DNET_FABRIC_CUTS,
                    DNET_FABRIC_TEXT - 1);
         return DNET_ERR_LIMIT;
     }
     dnet_status_t status = dnet_topo_cut(f->topo, what);
-    if (status == DNET_OK && separates(f->topo)) {
+    if (status == DNET_OK && !force && separates(f->topo)) {
         dnet_error("cut %s: it would separate servers from each other", what);
         status = DNET_ERR_LIMIT;
     }
     if (status == DNET_OK)
-        status = route(f->engine, f->topo, &tables, &f->verdict);
+        snprintf(f->cut[f->cuts++], DNET_FABRIC_TEXT, "%s", what);
+    return status;
+}
+
+dnet_status_t dnet_fabric_restore(dnet_fabric_t *f, const char *what)
+{
+    int sw, link, cut_sw, cut_link;
+    bool found = dnet_topo_find_part(f->topo, what, &sw, &link);
+    for (uint32_t i = 0; found && i < f->cuts; i++) {
+        if (!dnet_topo_find_part(f->topo, f->cut[i], &cut_sw, &cut_link) || cut_link != link ||
+            (link == DNET_TOPO_NONE && cut_sw != sw))
+            continue;
+        memmove(f->cut[i], f->cut[i + 1], (--f->cuts - i) * sizeof(f->cut[0]));
+        return link == DNET_TOPO_NONE ? dnet_topo_set_switch(f->topo, sw, false)
+                                      : dnet_topo_set_link(f->topo, link, false);
+    }
+    dnet_error("restore %s: it has not been cut", what);
+    return DNET_ERR_ARGUMENT;
+}
+
+dnet_status_t dnet_fabric_reroute(dnet_fabric_t *f, dnet_fdb_diff_t *diff)
+{
+    dnet_tables_t *tables;
+    *diff = (dnet_fdb_diff_t){0};
+    if (separates(f->topo))
+        return dnet_verify_tables(f->tables, NULL, 1, NULL, NULL, &f->verdict);
+    dnet_status_t status = route(f->engine, f->topo, &tables, &f->verdict);
     if (status != DNET_OK)
         return status;
     status = dnet_fdb_compare(f->topo, f->tables, tables, diff);
     dnet_tables_free(f->tables);
     f->tables = tables;
-    snprintf(f->cut[f->cuts++], DNET_FABRIC_TEXT, "%s", what);
     f->sweep++;
     return status;
 }

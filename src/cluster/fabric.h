@@ -41,13 +41,25 @@ typedef struct {
 dnet_status_t dnet_fabric_make(const char *topology, const char *engine, dnet_fabric_t **fabric_p);
 
 /**
- * Take a link ("SWITCH:PORT") or a switch out of service, route again and verify.
+ * Take a link ("SWITCH:PORT") or a switch out of service; dnet_fabric_reroute() is to follow.
  *
- * @param diff  set on success: table entries and blocks that have changed
+ * @param force  also when that separates servers from each other
  * @return DNET_OK; DNET_ERR_ARGUMENT (no such link); DNET_ERR_LIMIT (it would separate servers, or
  *         DNET_FABRIC_CUTS are reached); each logged, the fabric unchanged in its file
  */
-dnet_status_t dnet_fabric_cut(dnet_fabric_t *fabric, const char *what, dnet_fdb_diff_t *diff);
+dnet_status_t dnet_fabric_cut(dnet_fabric_t *fabric, const char *what, bool force);
+
+/** The opposite.  @return DNET_OK; DNET_ERR_ARGUMENT (it has not been cut; logged) */
+dnet_status_t dnet_fabric_restore(dnet_fabric_t *fabric, const char *what);
+
+/**
+ * Route what is in service again and verify.  Where servers are separated no engine has tables: those
+ * in force stay, and the verdict says what they lack.
+ *
+ * @param diff  set on success: table entries and blocks that have changed
+ * @return DNET_OK; DNET_ERR_LIMIT (the engine has no tables that the verifier accepts, logged)
+ */
+dnet_status_t dnet_fabric_reroute(dnet_fabric_t *fabric, dnet_fdb_diff_t *diff);
 
 /** An empty file for a fabric; its descriptor, or -1 (logged). */
 int dnet_fabric_file(void);

@@ -106,6 +106,7 @@ static bool write_roster(const keeper_t *k)
         .keeper = getpid(),
         .since = (int64_t) time(NULL),
         .fabric = k->config->fabric,
+        .switches = k->config->switches,
     };
     bool good = write(k->roster, &h, sizeof(h)) == (ssize_t) sizeof(h);
     for (uint32_t i = 0; good && i < h.nodes; i++) {

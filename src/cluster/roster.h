@@ -15,7 +15,7 @@
 #include "cluster/cluster.h"
 
 #define DNET_ROSTER_MAGIC 0x534c4344544e4e44ull
-#define DNET_ROSTER_VERSION 1u
+#define DNET_ROSTER_VERSION 2u
 #define DNET_ROSTER_DIR "/dev/shm"
 
 typedef struct {
@@ -26,7 +26,7 @@ typedef struct {
     int32_t keeper;   /* +0x14 pid */
     int64_t since;    /* +0x18 seconds since 1970 */
     int32_t fabric;   /* +0x20 the keeper's descriptor of the network; -1: none */
-    uint32_t reserved;
+    int32_t switches; /* +0x24 likewise of its switches */
 } dnet_roster_header_t;
 _Static_assert(sizeof(dnet_roster_header_t) == 40, "roster header size");
 _Static_assert(offsetof(dnet_roster_header_t, since) == 0x18, "roster header layout");

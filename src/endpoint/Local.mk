@@ -12,6 +12,7 @@ libdnet_endpoint_la_SOURCES = \
 	src/endpoint/layout.c \
 	src/endpoint/layout.h \
 	src/endpoint/offer.c \
+	src/endpoint/place.c \
 	src/endpoint/progress.c \
 	src/endpoint/receive.c \
 	src/endpoint/rendezvous.c \

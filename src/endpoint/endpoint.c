@@ -8,41 +8,9 @@
 #include <inttypes.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#define ADDRESS_VERSION 1u
 #define CACHE_LINE 64u
-
-/* FNV-1a, to make one number of the things that tell hosts apart. */
-static uint64_t hash(uint64_t h, const void *data, size_t len)
-{
-    for (const uint8_t *p = data; len; p++, len--)
-        h = (h ^ *p) * 0x100000001b3ull;
-    return h;
-}
-
-/* Processes with equal ids can open each other's descriptors: same boot, same process numbers. */
-static uint64_t host_id(void)
-{
-    uint64_t h = 0xcbf29ce484222325ull;
-    char boot[64] = "";
-    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
-    if (f) {
-        size_t n = fread(boot, 1, sizeof(boot), f);
-        h = hash(h, boot, n);
-        fclose(f);
-    }
-    struct stat st;
-    if (stat("/proc/self/ns/pid", &st) == 0)
-        h = hash(h, &st.st_ino, sizeof(st.st_ino));
-    return h;
-}
-
-static dnet_profile_t profile_of(const dnet_ep_t *ep)
-{
-    return ep->options.profile == 0 ? DNET_PROFILE_PROTOTYPE_FLOW : DNET_PROFILE_EXTENDED;
-}
 
 /* Processors the job may use.  A launcher that binds each rank to one keeps the whole set itself. */
 static uint32_t processors(void)
@@ -60,7 +28,7 @@ static uint32_t processors(void)
 
 static void apply_limits(dnet_ep_t *ep)
 {
-    ep->packet_data = profile_of(ep) == DNET_PROFILE_EXTENDED ? DNET_NIC_PACKET_DATA_MAX : DNET_NIC_BOTF_DATA_MAX;
+    ep->packet_data = dnet_place_profile(ep) == DNET_PROFILE_EXTENDED ? DNET_NIC_PACKET_DATA_MAX : DNET_NIC_BOTF_DATA_MAX;
     ep->eager_limit = (uint32_t) ep->options.eager_limit;
     ep->chunk_bytes = (uint32_t) ep->options.chunk_bytes;
     ep->chunks = (uint32_t) ep->options.chunks;
@@ -100,26 +68,6 @@ static dnet_status_t open_trace(dnet_ep_t *ep)
     return status;
 }
 
-/* Even ranks make the NIC that they share with the next rank. */
-static dnet_status_t make_nic(dnet_ep_t *ep)
-{
-    if (ep->rank % DNET_PROCESSES_PER_NIC)
-        return DNET_OK;
-    dnet_emu_config_t config = {
-        .profile = profile_of(ep),
-        .lid = dnet_nic_target_lid(dnet_rank_target(ep->rank)),
-        .start_paused = true,
-    };
-    dnet_status_t status = dnet_emu_create(&config, &ep->emu);
-    if (status != DNET_OK)
-        return status;
-    status = dnet_emu_open(ep->emu, 0, true, &ep->dev);
-    if (status != DNET_OK)
-        return status;
-    uint8_t pgid = (uint8_t) (hash(0xcbf29ce484222325ull, &ep->job, sizeof(ep->job)) % 255 + 1);
-    return dnet_nic_bring_up(ep->dev, pgid);
-}
-
 dnet_status_t dnet_ep_open(const dnet_ep_config_t *config, dnet_ep_t **ep_p)
 {
     char who[32];
@@ -146,6 +94,8 @@ dnet_status_t dnet_ep_open(const dnet_ep_config_t *config, dnet_ep_t **ep_p)
     dnet_memory_start(ep);
     dnet_status_t status = dnet_options_load(&ep->options);
     if (status == DNET_OK)
+        status = dnet_place_open(ep);
+    if (status == DNET_OK)
         status = open_capture(ep);
     if (status == DNET_OK)
         status = open_trace(ep);
@@ -154,7 +104,7 @@ dnet_status_t dnet_ep_open(const dnet_ep_config_t *config, dnet_ep_t **ep_p)
         ep->peers = calloc(ep->size, sizeof(*ep->peers));
         ep->pids = calloc(ep->size, sizeof(*ep->pids));
         ep->scratch = malloc(DNET_PACKET_MAX_BYTES);
-        status = ep->peers && ep->pids && ep->scratch ? make_nic(ep) : DNET_ERR_NO_MEMORY;
+        status = ep->peers && ep->pids && ep->scratch ? dnet_place_take(ep) : DNET_ERR_NO_MEMORY;
     }
     if (status != DNET_OK) {
         dnet_ep_close(ep);
@@ -164,67 +114,9 @@ dnet_status_t dnet_ep_open(const dnet_ep_config_t *config, dnet_ep_t **ep_p)
     return DNET_OK;
 }
 
-void dnet_ep_address(const dnet_ep_t *ep, dnet_ep_address_t *address_p)
-{
-    dnet_nic_target_t own = dnet_rank_target(ep->rank);
-    *address_p = (dnet_ep_address_t){
-        .version = ADDRESS_VERSION,
-        .pid = getpid(),
-        .nic_fd = -1,
-        .rank = ep->rank,
-        .nic_owner = ep->rank - ep->rank % DNET_PROCESSES_PER_NIC,
-        .lid = dnet_nic_target_lid(own),
-        .wid = (uint16_t) dnet_nic_target_wid(own),
-        .host_id = host_id(),
-    };
-    if (ep->emu) {
-        dnet_emu_locator_t locator;
-        dnet_emu_locate(ep->emu, &locator);
-        address_p->nic_fd = locator.fd;
-        address_p->nic_id = locator.id;
-    }
-}
-
-static dnet_status_t join_nic(dnet_ep_t *ep, const dnet_ep_address_t *owner)
-{
-    if (ep->emu)
-        return DNET_OK;
-    dnet_emu_locator_t locator = {owner->pid, owner->nic_fd, owner->nic_id, owner->lid};
-    dnet_status_t status = dnet_emu_attach(&locator, &ep->emu);
-    if (status != DNET_OK)
-        return status;
-    return dnet_emu_open(ep->emu, ep->rank % DNET_PROCESSES_PER_NIC, false, &ep->dev);
-}
-
-static dnet_status_t learn_peers(dnet_ep_t *ep, const dnet_ep_address_t *addresses)
-{
-    for (uint32_t r = 0; r < ep->size; r++) {
-        const dnet_ep_address_t *a = &addresses[r];
-        if (a->version != ADDRESS_VERSION || a->rank != r) {
-            dnet_error("address of rank %u is malformed (version %u); all ranks must run the same library",
-                       r, a->version);
-            return DNET_ERR_FORMAT;
-        }
-        if (a->host_id != addresses[ep->rank].host_id) {
-            dnet_error("rank %u is on another host; the emulated NIC reaches processes of one host", r);
-            return DNET_ERR_LIMIT;
-        }
-        ep->peers[r].target = dnet_rank_target(r);
-        ep->pids[r] = a->pid;
-    }
-    return DNET_OK;
-}
-
 dnet_status_t dnet_ep_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses)
 {
-    dnet_status_t status = learn_peers(ep, addresses);
-    if (status == DNET_OK)
-        status = join_nic(ep, &addresses[ep->rank - ep->rank % DNET_PROCESSES_PER_NIC]);
-    for (uint32_t r = 0; status == DNET_OK && r < ep->size; r += DNET_PROCESSES_PER_NIC) {
-        dnet_emu_locator_t locator = {addresses[r].pid, addresses[r].nic_fd, addresses[r].nic_id,
-                                      addresses[r].lid};
-        status = dnet_emu_route(ep->emu, &locator);
-    }
+    dnet_status_t status = dnet_place_connect(ep, addresses);
     if (status == DNET_OK && ep->capture)
         dnet_emu_capture_set(ep->emu, ep->capture);
     if (status == DNET_OK)
@@ -314,6 +206,7 @@ void dnet_ep_close(dnet_ep_t *ep)
         ep->dev->ops->close(ep->dev);
     if (ep->emu && !dnet_memory_in_use(ep))
         dnet_emu_detach(ep->emu);
+    dnet_place_close(ep);
     dnet_memory_end(ep);
     if (ep->capture)
         dnet_emu_capture_close(ep->capture);

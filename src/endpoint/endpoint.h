@@ -61,8 +61,10 @@ typedef struct {
     uint16_t wid;
     uint64_t nic_id;
     uint64_t host_id; /* equal on processes that share memory */
+    int32_t keeper;   /* of the cluster it lives on; 0: none */
+    uint32_t reserved;
 } dnet_ep_address_t;
-_Static_assert(sizeof(dnet_ep_address_t) == 40, "address layout");
+_Static_assert(sizeof(dnet_ep_address_t) == 48, "address layout");
 
 typedef struct {
     uint32_t rank;  /* in the job */
@@ -134,12 +136,14 @@ typedef void (*dnet_ep_am_fn)(void *arg, uint32_t peer, uint16_t id, const void 
                               size_t header_len, const void *data, size_t len);
 
 /**
- * Make this process's end: on even ranks a NIC, on odd ranks nothing yet.
+ * Make this process's end: on even ranks a NIC, or with DIMMNET_CLUSTER a cluster's node; on odd ranks
+ * nothing yet.
  *
  * Reads DIMMNET_* options (src/common/options.def); a malformed value is logged with what is allowed.
  *
- * @return DNET_OK; DNET_ERR_LIMIT (more ranks than the NIC can address); DNET_ERR_NO_MEMORY;
- *         DNET_ERR_FORMAT (option); DNET_ERR_SYSTEM; each logged
+ * @return DNET_OK; DNET_ERR_LIMIT (more ranks than the NIC can address, or than the cluster has room
+ *         for); DNET_ERR_NO_MEMORY; DNET_ERR_FORMAT (option); DNET_ERR_SYSTEM; DNET_NOT_FOUND (no such
+ *         cluster); DNET_ERR_STATE (it is in use, or has no flow ring); each logged
  */
 dnet_status_t dnet_ep_open(const dnet_ep_config_t *config, dnet_ep_t **ep_p);
 

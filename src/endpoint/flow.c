@@ -21,7 +21,7 @@ static dnet_status_t send_grant(void *arg, dnet_fc_peer_t peer, unsigned credits
                                            (uint8_t) credits);
     if (status == DNET_OK)
         ep->counters.granted_others++;
-    DNET_TRACE(grants, dnet_target_rank(peer.lid, peer.wid), credits, 0);
+    DNET_TRACE(grants, dnet_place_rank(ep, peer.lid, peer.wid), credits, 0);
     return status;
 }
 
@@ -46,11 +46,11 @@ static bool read_ring(dnet_ep_t *ep)
             if (dnet_fc_receiver_stopped(&ep->receiver, peer, entry.need_bytes) != DNET_OK)
                 break;
             ep->counters.stopped_others++;
-            DNET_TRACE(stops, dnet_target_rank(entry.lid, entry.wid), 0, entry.need_bytes);
+            DNET_TRACE(stops, dnet_place_rank(ep, entry.lid, entry.wid), 0, entry.need_bytes);
         }
         dnet_nic_flow_advance(&ep->nic);
         did = true;
-        uint32_t rank = dnet_target_rank(entry.lid, entry.wid);
+        uint32_t rank = dnet_place_rank(ep, entry.lid, entry.wid);
         if (rank >= ep->size)
             continue;
         if (entry.kind == DNET_FLOW_HELD)

@@ -10,11 +10,13 @@
  *   strided.c     memory in SO-DIMM, messages in blocks there: fetched by RVLS, RVLI or packed
  *   layout.c      which blocks of two layouts are fetched together
  *   flow.c        being stopped, stopping, granting
+ *   place.c       on which NICs the processes of the job are
  *   progress.c    the round over all of them, waiting
  */
 #ifndef DNET_ENDPOINT_INTERNAL_H
 #define DNET_ENDPOINT_INTERNAL_H
 
+#include "cluster/cluster.h"
 #include "common/log.h"
 #include "common/options.h"
 #include "common/trace.h"
@@ -326,6 +328,9 @@ struct dnet_ep {
     void *source_arg;
     /* The rest. */
     dnet_options_t options;
+    dnet_cluster_t *cluster; /* DIMMNET_CLUSTER; else NULL */
+    uint16_t *node_of;       /* [clids] 1 + number of the NIC in the job; 0: none of the job's */
+    uint32_t clids;
     dnet_emu_nic_t *emu;
     dnet_emu_capture_t *capture; /* DIMMNET_PCAP; else NULL */
     bool tracing; /* dnet_trace_close() is due */
@@ -453,16 +458,16 @@ void dnet_dump_now(dnet_ep_t *ep);
 dnet_status_t dnet_flow_start(dnet_ep_t *ep);
 bool dnet_flow_round(dnet_ep_t *ep);
 
-/** LID and WID of a rank: two ranks a NIC, NICs numbered from 1. */
-static inline dnet_nic_target_t dnet_rank_target(uint32_t rank)
-{
-    return dnet_nic_target(dnet_node_to_lid((uint16_t) (rank / DNET_PROCESSES_PER_NIC + 1)),
-                           rank % DNET_PROCESSES_PER_NIC);
-}
-
-static inline uint32_t dnet_target_rank(uint16_t lid, unsigned wid)
-{
-    return (dnet_lid_to_clid(lid) - 1u) * DNET_PROCESSES_PER_NIC + wid;
-}
+/* place.c */
+/** Find the cluster the job is to live on, if any; its profile then replaces DIMMNET_PROFILE. */
+dnet_status_t dnet_place_open(dnet_ep_t *ep);
+void dnet_place_close(dnet_ep_t *ep);
+dnet_profile_t dnet_place_profile(const dnet_ep_t *ep);
+/** Have a NIC up before the others learn of it. */
+dnet_status_t dnet_place_take(dnet_ep_t *ep);
+/** Join it, learn where the others are, enter the network. */
+dnet_status_t dnet_place_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses);
+/** Rank of the process with that address; DNET_EP_NO_RANK: none of the job's. */
+uint32_t dnet_place_rank(const dnet_ep_t *ep, uint16_t lid, unsigned wid);
 
 #endif

@@ -409,22 +409,32 @@ int dnet_topo_find_host(const dnet_topo_t *t, const char *name)
     return DNET_TOPO_NONE;
 }
 
-dnet_status_t dnet_topo_cut(dnet_topo_t *t, const char *what)
+bool dnet_topo_find_part(const dnet_topo_t *t, const char *what, int *switch_p, int *link_p)
 {
     char name[128];
-    int port, c;
     const char *colon = strrchr(what, ':');
-    int s = dnet_topo_find_switch(t, what);
-    if (s != DNET_TOPO_NONE)
+    *link_p = DNET_TOPO_NONE;
+    *switch_p = dnet_topo_find_switch(t, what);
+    if (*switch_p != DNET_TOPO_NONE)
+        return true;
+    if (!colon || (size_t) (colon - what) >= sizeof(name))
+        return false;
+    memcpy(name, what, (size_t) (colon - what));
+    name[colon - what] = '\0';
+    int port = atoi(colon + 1), s = dnet_topo_find_switch(t, name);
+    for (int c = 0; s != DNET_TOPO_NONE && c < dnet_topo_channels(t); c++)
+        if (dnet_topo_tail(t, c) == s && dnet_topo_out_port(t, c) == port)
+            *link_p = c >> 1;
+    return *link_p != DNET_TOPO_NONE;
+}
+
+dnet_status_t dnet_topo_cut(dnet_topo_t *t, const char *what)
+{
+    int s, link;
+    if (dnet_topo_find_part(t, what, &s, &link) && link == DNET_TOPO_NONE)
         return dnet_topo_set_switch(t, s, true);
-    if (colon && (size_t) (colon - what) < sizeof(name)) {
-        memcpy(name, what, (size_t) (colon - what));
-        name[colon - what] = '\0';
-        port = atoi(colon + 1);
-        s = dnet_topo_find_switch(t, name);
-        if (s != DNET_TOPO_NONE && dnet_topo_port(t, s, port, &c) == DNET_PORT_CHANNEL)
-            return dnet_topo_set_link(t, c >> 1, true);
-    }
+    if (link != DNET_TOPO_NONE && !t->link[link].down)
+        return dnet_topo_set_link(t, link, true);
     dnet_error("cut %s: neither a switch nor SWITCH:PORT of a link in %s", what, t->name);
     return DNET_ERR_ARGUMENT;
 }

@@ -156,6 +156,14 @@ dnet_status_t dnet_topo_finish(dnet_topo_t *t);
 dnet_status_t dnet_topo_set_link(dnet_topo_t *t, int link, bool down);
 dnet_status_t dnet_topo_set_switch(dnet_topo_t *t, int s, bool down);
 
+/**
+ * A switch ("NAME") or a link ("SWITCH:PORT"), in service or not.
+ *
+ * @param link_p  NONE: it is the switch in switch_p
+ * @return false: there is none such
+ */
+bool dnet_topo_find_part(const dnet_topo_t *t, const char *what, int *switch_p, int *link_p);
+
 /** Take a switch ("NAME") or a link ("SWITCH:PORT") out of service; ERR_ARGUMENT, logged: none such. */
 dnet_status_t dnet_topo_cut(dnet_topo_t *t, const char *what);
 

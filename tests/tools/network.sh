@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# A cluster with a network: LIDs, routes, cuts, the routes after them; all ends with the keeper.
+# A cluster with a network: LIDs, routes, cuts, the routes after them, and packets that follow them; all ends
+# with the keeper.
 . "$DNET_SRC/tests/tools/lib.sh"
 expect 2 dnet-cluster up --topology ring:5:1 --nodes 5 "$cluster"
 says 'leave --nodes out'
@@ -12,6 +13,13 @@ expect 1 dnet-cluster up --topology nowhere:5 "$cluster"
 expect 1 dnet-cluster up --topology ring:5:1 --engine minhop "$cluster"
 says 'not a network to use'
 expect 1 dnet-cluster status "$cluster"
+
+# carried: on each link in the order of the topology, the packets of both directions
+carried() {
+    expect 0 dnet-cluster status --json --links "$cluster"
+    python3 -c 'import json
+print(*[l["packets"] + l["packets_back"] for l in json.load(open("out"))["clusters"][0]["network"]["link"]])'
+}
 
 # From a file; a ring, so that each cut shows: turn addition keeps its tables free of cycles.
 expect 0 dnet-subnet gen --topology ring:5:1 --output ring.net
@@ -38,7 +46,14 @@ import json, sys
 n = json.load(open("out"))["clusters"][0]["network"]
 assert n["verdict"] == "good" and n["sweep"] == 2 and n["cuts"] == [sys.argv[1]] and n["switches"] == 5, n
 P
-expect 0 dsh --cluster "$cluster" -c 'rllcm_write 2 0 1' # the nodes still reach each other
+# The nodes still reach each other, the long way around.
+before=$(carried)
+expect 0 dsh --cluster "$cluster" -c 'rllcm_write 2 0 1'
+python3 - "$before" "$(carried)" <<'P' || fail "not one packet on each of four links"
+import sys
+a, b = ([int(n) for n in w.split()] for w in sys.argv[1:])
+assert sorted(y - x for x, y in zip(a, b)) == [0, 1, 1, 1, 1], (a, b)
+P
 
 # What would cut off a server, or is no link, changes nothing.
 expect 1 dnet-cluster cut --name "$cluster" "S00001:$port"
@@ -56,12 +71,32 @@ expect 2 dnet-cluster path --name "$cluster" 1 6
 says 'no node 6; there are 1 to 5'
 expect 0 dnet-cluster status "$cluster"
 shows 'tables of sweep 2: good'
+
+# By force: the packet waits, and arrives once the link is back; links restored bring the first tables.
+expect 0 dnet-cluster cut --name "$cluster" --force "S00003:$other"
+shows 'ways are missing'
+expect 1 dnet-cluster status "$cluster"
+shows 'BAD'
+dsh --cluster "$cluster" --node 3 -c 'rllcm_write 4 0 1' >waits 2>&1 &
+shell=$!
+until_true grep -q 'LID 0x3 waits for a way to LID 0x4: switch S0000[0-9] port' waits
+expect 0 dnet-cluster restore --name "$cluster" "S00003:$other"
+wait $shell || fail "the packet that waited: $(cat waits)"
+expect 1 dnet-cluster restore --name "$cluster" "S00003:$other"
+says 'has not been cut'
+expect 2 dnet-cluster restore --name "$cluster" --force "S00003:$other"
+expect 0 dnet-cluster restore --name "$cluster" "S00001:$port"
+shows 'tables of sweep 4: good'
+expect 0 dnet-cluster path --name "$cluster" 1 2
+shows ': 1 link between switches'
 kill -KILL "$(keeper "$cluster")"
 until_true gone "$cluster"
-! ls -l /proc/[0-9]*/fd 2>/dev/null | grep -q 'memfd:dimmnet-fabric' || fail "the network is left behind"
+! ls -l /proc/[0-9]*/fd 2>/dev/null | grep -q -e 'memfd:dimmnet-fabric' -e 'memfd:dimmnet-switches' || fail "the network is left behind"
 
 # A cluster without one.
 expect 0 dnet-cluster up "$cluster"
+expect 1 dnet-cluster restore --name "$cluster" S00001:1
+says 'has no network'
 expect 1 dnet-cluster cut --name "$cluster" S00001:1
 says 'has no network'
 expect 1 dnet-cluster path --name "$cluster" 1 2

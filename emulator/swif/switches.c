@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Switch interface of a cluster with a network: each packet goes from switch to switch as the forwarding
+ * tables in force say (dimmnet/switches.h), is counted on every link it passes, and is then delivered as by
+ * swif/shm.  It stands in that one's place, so that a NIC without a network pays nothing.
+ *
+ * A packet that has no way, because a link on it has been cut or a table leads nowhere, waits in its
+ * sender's context, as it would in a switch's buffer, until there are tables with a way.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/trace.h"
+#include "dimmnet/switches.h"
+#include "emulator/swif/swif.h"
+
+#define LOOK_EVERY_NS 200000u   /* while a packet waits */
+#define TELL_AFTER_NS 1000000000u
+
+struct dnet_emu_network {
+    dnet_switches_t is;
+    void *base; /* mapped read-only, but for the counts */
+    int32_t keeper;
+    uint32_t wait_s;
+};
+
+/* The way of a packet, and where it ends. */
+typedef struct {
+    uint32_t channel[DNET_SWITCHES_HOPS_MAX];
+    uint32_t hops;
+    uint32_t at, port; /* switch that has no way on, and the port its table names */
+} way_t;
+
+/* ---- the way ------------------------------------------------------------------------------ */
+
+/* Where a port leads; what is out of range leads nowhere. */
+static uint32_t wire_of(const dnet_switches_t *n, uint32_t sw, uint32_t port)
+{
+    uint32_t first = n->first_wire[sw], ports = n->first_wire[sw + 1] - first;
+
+    return port < ports && first + port < n->header->wires ? n->wire[first + port] : DNET_WIRE_FREE;
+}
+
+static bool walk(const dnet_switches_t *n, uint32_t generation, uint32_t from, uint32_t to, way_t *w)
+{
+    _Atomic uint16_t *table = n->table[generation & 1];
+    uint32_t sw = n->at[from] - 1;
+
+    for (w->hops = 0; sw < n->header->switches; w->hops++) {
+        uint32_t wire;
+
+        w->at = sw;
+        w->port = atomic_load_explicit(&table[(size_t) sw * n->header->lids + to],
+                                       memory_order_relaxed);
+        wire = wire_of(n, sw, w->port);
+        if (wire == (DNET_WIRE_NODE | to))
+            return true;
+        if (wire >= n->header->channels || w->hops == DNET_SWITCHES_HOPS_MAX ||
+            atomic_load_explicit(&n->down[wire / 2], memory_order_relaxed))
+            return false;
+        w->channel[w->hops] = wire;
+        sw = n->head[wire];
+    }
+    return false;
+}
+
+/* Acquire: pairs with the release store of the generation, after the table. */
+static bool find_way(const dnet_switches_t *n, uint32_t from, uint32_t to, way_t *w)
+{
+    for (;;) {
+        uint32_t before = atomic_load_explicit(&n->header->generation, memory_order_acquire);
+        bool found = walk(n, before, from, to, w);
+
+        atomic_thread_fence(memory_order_acquire);
+        if (atomic_load_explicit(&n->header->generation, memory_order_relaxed) == before)
+            return found;
+    }
+}
+
+static void count(const dnet_switches_t *n, const way_t *w, const dnet_emu_packet_t *p)
+{
+    uint64_t bytes = p->data_bytes + (uint64_t) p->packets * p->header_lines * 8;
+
+    for (uint32_t i = 0; i < w->hops; i++) {
+        dnet_switches_count_t *c = &n->count[w->channel[i]];
+
+        atomic_fetch_add_explicit(&c->packets, p->packets, memory_order_relaxed);
+        atomic_fetch_add_explicit(&c->bytes, bytes, memory_order_relaxed);
+    }
+}
+
+/* ---- waiting for one ---------------------------------------------------------------------- */
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
+}
+
+static const char *name_of(const dnet_switches_t *n, uint32_t sw)
+{
+    return n->name + (size_t) sw * DNET_SWITCHES_NAME_BYTES;
+}
+
+/* The way does not exist now: wait until it does, or for too long. */
+DNET_EMU_COLD static bool wait_for_way(const dnet_emu_network_t *net, uint16_t slid, uint16_t dlid,
+                                       way_t *w)
+{
+    const struct timespec pause = { .tv_nsec = LOOK_EVERY_NS };
+    const dnet_switches_t *n = &net->is;
+    uint64_t start = now_ns(), waited = 0;
+    bool told = false;
+
+    DNET_TRACE(no_way, slid, dlid, w->at);
+    while (!find_way(n, dnet_lid_to_clid(slid), dnet_lid_to_clid(dlid), w)) {
+        waited = now_ns() - start;
+        if (!told && waited >= TELL_AFTER_NS) {
+            told = true;
+            dnet_warn("LID %#x waits for a way to LID %#x: switch %s port %" PRIu32
+                      " is cut, and there are no tables around it; dnet-cluster restore brings it back",
+                      slid, dlid, name_of(n, w->at), w->port);
+        }
+        if (waited >= net->wait_s * (uint64_t) 1000000000u || dnet_emu_process_ended(net->keeper)) {
+            dnet_error("LID %#x has had no way to LID %#x for %" PRIu64
+                       " s: it ends at switch %s port %" PRIu32 "%s",
+                       slid, dlid, waited / 1000000000u, name_of(n, w->at), w->port,
+                       dnet_emu_process_ended(net->keeper) ? ", and the cluster is gone" : "");
+            return false;
+        }
+        nanosleep(&pause, NULL);
+    }
+    if (told)
+        dnet_warn("LID %#x has a way to LID %#x again, after %" PRIu64 " ms", slid, dlid,
+                  waited / 1000000u);
+    return true;
+}
+
+static bool known(const dnet_switches_t *n, uint16_t lid)
+{
+    uint16_t clid = dnet_lid_to_clid(lid);
+
+    return clid < n->header->lids && dnet_clid_to_lid(clid) == lid && n->at[clid] != 0;
+}
+
+static dnet_emu_result_t switches_send(dnet_emu_nic_t *via, uint16_t dlid, dnet_emu_packet_t *packet)
+{
+    const dnet_emu_network_t *net = via->network;
+    uint16_t slid = packet->slid;
+    way_t way;
+
+    if (slid != dlid && known(&net->is, slid) && known(&net->is, dlid)) {
+        if (DNET_EMU_UNLIKELY(!find_way(&net->is, dnet_lid_to_clid(slid), dnet_lid_to_clid(dlid), &way)) &&
+            !wait_for_way(net, slid, dlid, &way))
+            return DNET_EMU_UNREACHABLE;
+        count(&net->is, &way, packet);
+    }
+    return dnet_emu_swif_shm.send(via, dlid, packet);
+}
+
+const dnet_emu_swif_ops_t dnet_emu_swif_switches = { .name = "switches", .send = switches_send };
+
+/* ---- joining ------------------------------------------------------------------------------ */
+
+/* Map the segment behind a descriptor: all of it to be read, the counts to be written too. */
+static bool map(dnet_emu_network_t *net, int fd)
+{
+    dnet_switches_header_t h;
+    dnet_switches_t want;
+    struct stat st;
+    uint8_t *base;
+
+    if (fstat(fd, &st) != 0 || st.st_uid != geteuid() ||
+        pread(fd, &h, sizeof h, 0) != (ssize_t) sizeof h || h.magic != DNET_SWITCHES_MAGIC ||
+        h.version != DNET_SWITCHES_VERSION || h.lids > DNET_EMU_PEERS)
+        return false;
+    want = dnet_switches_parts(NULL, &h);
+    if ((uint64_t) st.st_size != want.bytes)
+        return false;
+    base = mmap(NULL, want.bytes, PROT_READ, MAP_SHARED, fd, 0);
+    if (base == MAP_FAILED)
+        return false;
+    net->base = base;
+    net->is = dnet_switches_parts(base, &h);
+    return want.bytes == want.count_offset ||
+           mmap(base + want.count_offset, want.bytes - want.count_offset, PROT_READ | PROT_WRITE,
+                MAP_SHARED | MAP_FIXED, fd, (off_t) want.count_offset) != MAP_FAILED;
+}
+
+dnet_status_t dnet_emu_network_join(dnet_emu_nic_t *nic, int32_t pid, int32_t segment, uint32_t wait_s)
+{
+    char path[64];
+    dnet_emu_network_t *net = calloc(1, sizeof *net);
+    bool good;
+    int fd;
+
+    if (!net) {
+        dnet_error("no memory for a network: %zu bytes needed", sizeof *net);
+        return DNET_ERR_NO_MEMORY;
+    }
+    net->keeper = pid;
+    net->wait_s = wait_s;
+    nic->network = net;
+    dnet_emu_swif_choose(nic);
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", pid, segment);
+    fd = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    good = fd >= 0 && map(net, fd);
+    if (!good)
+        dnet_error("process %d: descriptor %d is not a network of this version (%u)", pid, segment,
+                   DNET_SWITCHES_VERSION);
+    if (fd >= 0)
+        close(fd);
+    if (good)
+        return DNET_OK;
+    dnet_emu_network_leave(nic);
+    return DNET_ERR_FORMAT;
+}
+
+void dnet_emu_network_leave(dnet_emu_nic_t *nic)
+{
+    if (!nic->network)
+        return;
+    if (nic->network->base)
+        munmap(nic->network->base, nic->network->is.bytes);
+    free(nic->network);
+    nic->network = NULL;
+    dnet_emu_swif_choose(nic);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The emulated switches between the NICs of a cluster: a segment that says where each port leads, what
+ * the forwarding tables hold and which links are out of service, and counts what each link carries.
+ *
+ *   header       dnet_switches_header_t
+ *   names        of the switches, DNET_SWITCHES_NAME_BYTES each, ended by 0
+ *   first_wire   [switches + 1] a switch's port p is wire first_wire[switch] + p
+ *   wire         [wires] where the port leads: a channel, DNET_WIRE_NODE | CLID, or DNET_WIRE_FREE
+ *   head         [channels] switch at the end of a channel; channels 2n and 2n + 1 are link n
+ *   at           [lids] 1 + the switch a NIC hangs on, by CLID; 0: no such NIC
+ *   down         [channels / 2] links out of service
+ *   table[2]     [switches][lids] port for a CLID; the one in force is that of the generation's lowest bit
+ *   count        [channels], on pages of their own: all a process that sends may write
+ *
+ * The Subnet Manager's part, which runs in dnet-cluster(1), writes the table that is not in force and then
+ * the generation.  A reader that finds another generation after its walk than before walks again.
+ */
+#ifndef DIMMNET_SWITCHES_H
+#define DIMMNET_SWITCHES_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define DNET_SWITCHES_MAGIC 0x3153574344494e44ull
+#define DNET_SWITCHES_VERSION 1u
+#define DNET_SWITCHES_NAME_BYTES 32u
+#define DNET_SWITCHES_HOPS_MAX 64u
+#define DNET_SWITCHES_PAGE 4096u
+
+#define DNET_WIRE_FREE 0xffffffffu
+#define DNET_WIRE_NODE 0x80000000u
+
+typedef struct {
+    uint64_t magic;    /* +0x00 */
+    uint32_t version;  /* +0x08 */
+    uint32_t switches; /* +0x0c */
+    uint32_t wires;    /* +0x10 */
+    uint32_t channels; /* +0x14 */
+    uint32_t lids;     /* +0x18 highest CLID of a NIC + 1 */
+    _Atomic uint32_t generation; /* +0x1c tables made; its store is what puts them in force */
+} dnet_switches_header_t;
+_Static_assert(sizeof(dnet_switches_header_t) == 32, "switches header size");
+
+/** What a channel has carried. */
+typedef struct {
+    _Atomic uint64_t packets;
+    _Atomic uint64_t bytes; /* headers included */
+} dnet_switches_count_t;
+
+/** The parts of a segment. */
+typedef struct {
+    dnet_switches_header_t *header;
+    char *name;
+    uint32_t *first_wire;
+    uint32_t *wire;
+    uint32_t *head;
+    uint32_t *at;
+    _Atomic uint8_t *down;
+    _Atomic uint16_t *table[2];
+    dnet_switches_count_t *count;
+    size_t count_offset; /* bytes from the segment's start, whole pages */
+    size_t bytes;        /* of the segment */
+} dnet_switches_t;
+
+/** Where the parts lie in a segment that starts at `base` and has the counts of `header`. */
+static inline dnet_switches_t dnet_switches_parts(void *base, const dnet_switches_header_t *header)
+{
+    uint8_t *b = base;
+    size_t at = sizeof(*header), s = header->switches;
+    dnet_switches_t n = {.header = base, .name = (char *) b + at};
+    at += s * DNET_SWITCHES_NAME_BYTES;
+    n.first_wire = (uint32_t *) (void *) (b + at);
+    at += (s + 1) * sizeof(uint32_t);
+    n.wire = (uint32_t *) (void *) (b + at);
+    at += header->wires * sizeof(uint32_t);
+    n.head = (uint32_t *) (void *) (b + at);
+    at += header->channels * sizeof(uint32_t);
+    n.at = (uint32_t *) (void *) (b + at);
+    at += header->lids * sizeof(uint32_t);
+    for (unsigned i = 0; i < 2; i++) {
+        n.table[i] = (_Atomic uint16_t *) (void *) (b + at);
+        at += s * header->lids * sizeof(uint16_t);
+    }
+    n.down = (_Atomic uint8_t *) (void *) (b + at);
+    at += header->channels / 2;
+    n.count_offset = (at + DNET_SWITCHES_PAGE - 1) & ~(size_t) (DNET_SWITCHES_PAGE - 1);
+    n.count = (dnet_switches_count_t *) (void *) (b + n.count_offset);
+    n.bytes = n.count_offset + header->channels * sizeof(*n.count);
+    return n;
+}
+
+#endif

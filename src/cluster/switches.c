@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "cluster/switches.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "dimmnet/format.h"
+
+static dnet_switches_header_t header_of(const dnet_topo_t *t)
+{
+    dnet_switches_header_t h = {
+        .magic = DNET_SWITCHES_MAGIC,
+        .version = DNET_SWITCHES_VERSION,
+        .switches = (uint32_t) t->n_switches,
+        .channels = (uint32_t) dnet_topo_channels(t),
+    };
+    for (int s = 0; s < t->n_switches; s++)
+        h.wires += (uint32_t) t->sw[s].ports + 1;
+    for (int i = 0; i < t->n_hosts; i++) {
+        uint32_t clid = dnet_lid_to_clid(t->host[i].lid);
+        h.lids = clid >= h.lids ? clid + 1 : h.lids;
+    }
+    return h;
+}
+
+/* ---- what does not change ----------------------------------------------------------------- */
+
+static void write_wires(const dnet_switches_t *n, const dnet_topo_t *t)
+{
+    uint32_t at = 0;
+    for (int s = 0; s < t->n_switches; s++) {
+        snprintf(n->name + (size_t) s * DNET_SWITCHES_NAME_BYTES, DNET_SWITCHES_NAME_BYTES, "%s",
+                 t->sw[s].name);
+        n->first_wire[s] = at;
+        at += (uint32_t) t->sw[s].ports + 1;
+    }
+    n->first_wire[t->n_switches] = at;
+    for (uint32_t w = 0; w < at; w++)
+        n->wire[w] = DNET_WIRE_FREE;
+    for (int c = 0; c < dnet_topo_channels(t); c++) {
+        n->wire[n->first_wire[dnet_topo_tail(t, c)] + (uint32_t) dnet_topo_out_port(t, c)] =
+            (uint32_t) c;
+        n->head[c] = (uint32_t) dnet_topo_head(t, c);
+    }
+    for (int i = 0; i < t->n_hosts; i++) {
+        const dnet_topo_host_t *h = &t->host[i];
+        uint32_t clid = dnet_lid_to_clid(h->lid);
+        n->wire[n->first_wire[h->sw] + (uint32_t) h->port] = DNET_WIRE_NODE | clid;
+        n->at[clid] = 1 + (uint32_t) h->sw;
+    }
+}
+
+/* ---- what the Subnet Manager changes ------------------------------------------------------ */
+
+static void write_table(const dnet_switches_t *n, uint32_t generation, const dnet_fabric_t *f)
+{
+    const dnet_topo_t *t = f->topo;
+    _Atomic uint16_t *table = n->table[generation & 1];
+    for (int s = 0; s < t->n_switches; s++) {
+        const uint16_t *row = dnet_tables_row(f->tables, s);
+        for (int i = 0; i < t->n_hosts; i++)
+            atomic_store_explicit(&table[(size_t) s * n->header->lids +
+                                         dnet_lid_to_clid(t->host[i].lid)],
+                                  row[i], memory_order_relaxed);
+    }
+}
+
+void dnet_switches_set_links(const dnet_switches_t *n, const dnet_topo_t *t)
+{
+    for (int l = 0; l < t->n_links; l++) {
+        const dnet_topo_link_t *link = &t->link[l];
+        bool down = link->down || t->sw[link->sw[0]].down || t->sw[link->sw[1]].down;
+        atomic_store_explicit(&n->down[l], down, memory_order_relaxed);
+    }
+}
+
+void dnet_switches_set_tables(const dnet_switches_t *n, const dnet_fabric_t *f)
+{
+    uint32_t next = atomic_load_explicit(&n->header->generation, memory_order_relaxed) + 1;
+    write_table(n, next, f);
+    /* Release: pairs with the acquire load of who walks the table. */
+    atomic_store_explicit(&n->header->generation, next, memory_order_release);
+}
+
+/* ---- the segment -------------------------------------------------------------------------- */
+
+static void *map(int fd, size_t bytes)
+{
+    void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (base == MAP_FAILED)
+        dnet_error("cannot map a cluster's switches, %zu bytes: %m", bytes);
+    return base == MAP_FAILED ? NULL : base;
+}
+
+int dnet_switches_make(const dnet_fabric_t *f)
+{
+    dnet_switches_header_t h = header_of(f->topo);
+    size_t bytes = dnet_switches_parts(NULL, &h).bytes;
+    int fd = memfd_create("dimmnet-switches", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    /* All of it is written or counted in: a full machine says so now. */
+    int error = fd < 0 || fchmod(fd, 0600) != 0 ? errno : posix_fallocate(fd, 0, (off_t) bytes);
+    if (error == 0)
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
+    else
+        dnet_error("no memory for a cluster's switches, %zu bytes: %s", bytes, strerror(error));
+    void *base = error == 0 ? map(fd, bytes) : NULL;
+    if (!base) {
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
+    memcpy(base, &h, sizeof(h));
+    dnet_switches_t n = dnet_switches_parts(base, &h);
+    write_wires(&n, f->topo);
+    write_table(&n, 0, f);
+    dnet_switches_set_links(&n, f->topo);
+    munmap(base, bytes);
+    return fd;
+}
+
+/* The segment of this topology and no other: its size says so, and its header. */
+static bool fits(int fd, const dnet_switches_header_t *want, size_t bytes)
+{
+    dnet_switches_header_t h;
+    struct stat st;
+    return fstat(fd, &st) == 0 && st.st_uid == geteuid() && (size_t) st.st_size == bytes &&
+           pread(fd, &h, sizeof(h), 0) == (ssize_t) sizeof(h) &&
+           memcmp(&h, want, offsetof(dnet_switches_header_t, generation)) == 0;
+}
+
+dnet_status_t dnet_switches_open(const dnet_cluster_t *cluster, const dnet_topo_t *topo,
+                                 dnet_switches_t *parts_p)
+{
+    char path[64];
+    dnet_switches_header_t h = header_of(topo);
+    size_t bytes = dnet_switches_parts(NULL, &h).bytes;
+    if (cluster->switches < 0)
+        return DNET_NOT_FOUND;
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", cluster->keeper, cluster->switches);
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0 || !fits(fd, &h, bytes)) {
+        dnet_error("cluster %s: its switches do not fit its network: %s", cluster->name,
+                   fd < 0 ? strerror(errno) : "another topology or version; end the cluster");
+        if (fd >= 0)
+            close(fd);
+        return fd < 0 ? DNET_ERR_SYSTEM : DNET_ERR_FORMAT;
+    }
+    void *base = map(fd, bytes);
+    close(fd);
+    if (!base)
+        return DNET_ERR_SYSTEM;
+    *parts_p = dnet_switches_parts(base, &h);
+    return DNET_OK;
+}
+
+void dnet_switches_close(const dnet_switches_t *parts)
+{
+    munmap(parts->header, parts->bytes);
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Where the processes of a job are: two on a NIC, on NICs that the job makes itself, or on the nodes of a
+ * persistent cluster (DIMMNET_CLUSTER), whose LIDs they take and whose network their packets pass.
+ */
+#include "endpoint/internal.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ADDRESS_VERSION 2u
+#define FNV_START 0xcbf29ce484222325ull
+
+/* FNV-1a, to make one number of the things that tell hosts apart. */
+static uint64_t hash(uint64_t h, const void *data, size_t len)
+{
+    for (const uint8_t *p = data; len; p++, len--)
+        h = (h ^ *p) * 0x100000001b3ull;
+    return h;
+}
+
+/* Processes with equal ids can open each other's descriptors: same boot, same process numbers. */
+static uint64_t host_id(void)
+{
+    uint64_t h = FNV_START;
+    char boot[64] = "";
+    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
+    if (f) {
+        size_t n = fread(boot, 1, sizeof(boot), f);
+        h = hash(h, boot, n);
+        fclose(f);
+    }
+    struct stat st;
+    if (stat("/proc/self/ns/pid", &st) == 0)
+        h = hash(h, &st.st_ino, sizeof(st.st_ino));
+    return h;
+}
+
+dnet_profile_t dnet_place_profile(const dnet_ep_t *ep)
+{
+    if (ep->cluster)
+        return ep->cluster->profile;
+    return ep->options.profile == 0 ? DNET_PROFILE_PROTOTYPE_FLOW : DNET_PROFILE_EXTENDED;
+}
+
+/* ---- cluster ------------------------------------------------------------------------------ */
+
+/* Can this job live there? */
+static dnet_status_t check_cluster(const dnet_ep_t *ep)
+{
+    const dnet_cluster_t *c = ep->cluster;
+    uint32_t nodes = (ep->size + DNET_PROCESSES_PER_NIC - 1) / DNET_PROCESSES_PER_NIC;
+    if (c->profile == DNET_PROFILE_PROTOTYPE) {
+        dnet_error("DIMMNET_CLUSTER: cluster %s has profile prototype, which has no flow ring; make one "
+                   "with: dnet-cluster up --profile extended",
+                   c->name);
+        return DNET_ERR_STATE;
+    }
+    if (nodes > c->nodes) {
+        dnet_error("DIMMNET_CLUSTER: %u ranks need %u nodes, cluster %s has %u", ep->size, nodes,
+                   c->name, c->nodes);
+        return DNET_ERR_LIMIT;
+    }
+    return DNET_OK;
+}
+
+dnet_status_t dnet_place_open(dnet_ep_t *ep)
+{
+    const char *name = ep->options.cluster;
+    if (!name)
+        return DNET_OK;
+    dnet_status_t status = dnet_cluster_open(name, &ep->cluster);
+    if (status == DNET_NOT_FOUND)
+        dnet_error("DIMMNET_CLUSTER: no cluster %s of this user; make it with: dnet-cluster up "
+                   "--profile extended %s",
+                   name, name);
+    return status == DNET_OK ? check_cluster(ep) : status;
+}
+
+void dnet_place_close(dnet_ep_t *ep)
+{
+    if (ep->cluster)
+        dnet_cluster_close(ep->cluster);
+    free(ep->node_of);
+}
+
+/* ---- NICs --------------------------------------------------------------------------------- */
+
+/* A new NIC, or the node's as after power-on: both WIDs stop their senders until they are ready. */
+static dnet_status_t take_nic(dnet_ep_t *ep)
+{
+    uint32_t node = ep->rank / DNET_PROCESSES_PER_NIC;
+    dnet_emu_config_t config = {
+        .profile = dnet_place_profile(ep),
+        .lid = dnet_node_to_lid((uint16_t) (node + 1)),
+        .start_paused = true,
+    };
+    dnet_status_t status = ep->cluster ? dnet_emu_attach(&ep->cluster->node[node], &ep->emu)
+                                       : dnet_emu_create(&config, &ep->emu);
+    if (status == DNET_OK)
+        status = dnet_emu_open(ep->emu, 0, true, &ep->dev);
+    return status == DNET_OK && ep->cluster ? dnet_emu_restart(ep->emu, true) : status;
+}
+
+/* Even ranks bring the NIC up that they share with the next rank. */
+dnet_status_t dnet_place_take(dnet_ep_t *ep)
+{
+    if (ep->rank % DNET_PROCESSES_PER_NIC)
+        return DNET_OK;
+    dnet_status_t status = take_nic(ep);
+    if (status != DNET_OK)
+        return status;
+    return dnet_nic_bring_up(ep->dev, (uint8_t) (hash(FNV_START, &ep->job, sizeof(ep->job)) % 255 + 1));
+}
+
+static dnet_status_t join_nic(dnet_ep_t *ep, const dnet_ep_address_t *owner)
+{
+    if (ep->emu)
+        return DNET_OK;
+    dnet_emu_locator_t locator = {owner->pid, owner->nic_fd, owner->nic_id, owner->lid};
+    dnet_status_t status = dnet_emu_attach(&locator, &ep->emu);
+    if (status != DNET_OK)
+        return status;
+    return dnet_emu_open(ep->emu, ep->rank % DNET_PROCESSES_PER_NIC, false, &ep->dev);
+}
+
+/* ---- addresses ---------------------------------------------------------------------------- */
+
+/* LID of the NIC that a rank of this job is on. */
+static uint16_t lid_of(const dnet_ep_t *ep, uint32_t rank)
+{
+    uint32_t node = rank / DNET_PROCESSES_PER_NIC;
+    return ep->cluster ? ep->cluster->node[node].lid : dnet_node_to_lid((uint16_t) (node + 1));
+}
+
+void dnet_ep_address(const dnet_ep_t *ep, dnet_ep_address_t *address_p)
+{
+    *address_p = (dnet_ep_address_t){
+        .version = ADDRESS_VERSION,
+        .pid = getpid(),
+        .nic_fd = -1,
+        .rank = ep->rank,
+        .nic_owner = ep->rank - ep->rank % DNET_PROCESSES_PER_NIC,
+        .lid = lid_of(ep, ep->rank),
+        .wid = (uint16_t) (ep->rank % DNET_PROCESSES_PER_NIC),
+        .host_id = host_id(),
+        .keeper = ep->cluster ? ep->cluster->keeper : 0,
+    };
+    if (ep->emu) {
+        dnet_emu_locator_t locator;
+        dnet_emu_locate(ep->emu, &locator);
+        address_p->nic_fd = locator.fd;
+        address_p->nic_id = locator.id;
+    }
+}
+
+static dnet_status_t check_address(const dnet_ep_address_t *own, const dnet_ep_address_t *a, uint32_t r)
+{
+    if (a->version != ADDRESS_VERSION || a->rank != r) {
+        dnet_error("address of rank %u is malformed (version %u); all ranks must run the same library", r,
+                   a->version);
+        return DNET_ERR_FORMAT;
+    }
+    if (a->host_id != own->host_id) {
+        dnet_error("rank %u is on another host; the emulated NIC reaches processes of one host", r);
+        return DNET_ERR_LIMIT;
+    }
+    if (a->keeper != own->keeper) {
+        dnet_error("rank %u is not on the same cluster; all ranks need the same DIMMNET_CLUSTER", r);
+        return DNET_ERR_STATE;
+    }
+    return DNET_OK;
+}
+
+/* [nic 2] The PID-LID/WID table, and what leads back from a LID to the ranks there. */
+static dnet_status_t learn_peers(dnet_ep_t *ep, const dnet_ep_address_t *addresses)
+{
+    for (uint32_t r = 0; r < ep->size; r++) {
+        dnet_status_t status = check_address(&addresses[ep->rank], &addresses[r], r);
+        if (status != DNET_OK)
+            return status;
+        uint16_t lid = lid_of(ep, r);
+        ep->peers[r].target = dnet_nic_target(lid, r % DNET_PROCESSES_PER_NIC);
+        ep->pids[r] = addresses[r].pid;
+        if (dnet_lid_to_clid(lid) >= ep->clids)
+            ep->clids = dnet_lid_to_clid(lid) + 1u;
+    }
+    ep->node_of = calloc(ep->clids, sizeof(*ep->node_of));
+    if (!ep->node_of)
+        return DNET_ERR_NO_MEMORY;
+    for (uint32_t r = 0; r < ep->size; r += DNET_PROCESSES_PER_NIC)
+        ep->node_of[dnet_lid_to_clid(lid_of(ep, r))] = (uint16_t) (1 + r / DNET_PROCESSES_PER_NIC);
+    return DNET_OK;
+}
+
+uint32_t dnet_place_rank(const dnet_ep_t *ep, uint16_t lid, unsigned wid)
+{
+    uint16_t clid = dnet_lid_to_clid(lid);
+    if (clid >= ep->clids || ep->node_of[clid] == 0)
+        return DNET_EP_NO_RANK;
+    return (ep->node_of[clid] - 1u) * DNET_PROCESSES_PER_NIC + wid;
+}
+
+dnet_status_t dnet_place_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses)
+{
+    dnet_status_t status = learn_peers(ep, addresses);
+    if (status == DNET_OK)
+        status = join_nic(ep, &addresses[ep->rank - ep->rank % DNET_PROCESSES_PER_NIC]);
+    for (uint32_t r = 0; status == DNET_OK && r < ep->size; r += DNET_PROCESSES_PER_NIC) {
+        dnet_emu_locator_t locator = {addresses[r].pid, addresses[r].nic_fd, addresses[r].nic_id,
+                                      addresses[r].lid};
+        status = dnet_emu_route(ep->emu, &locator);
+    }
+    if (status == DNET_OK && ep->cluster && ep->cluster->switches >= 0)
+        status = dnet_emu_network_join(ep->emu, ep->cluster->keeper, ep->cluster->switches,
+                                       (uint32_t) ep->options.link_wait_s);
+    if (status == DNET_OK)
+        dnet_emu_set_member(ep->dev, ep->rank);
+    return status;
+}

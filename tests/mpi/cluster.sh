@@ -1,0 +1,116 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# An MPI job on a cluster with a network.  Its LIDs are the cluster's, its packets pass the links the tables
+# name.  A link it uses is cut: new tables, the job goes on over others, nothing more passes the cut.  A cut
+# that separates nodes: the job waits, says for what, and goes on when the link is back; or it ends when that
+# takes too long.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+mkdir -p "$DNET_TEST_DIR/cluster-$RANKS"
+cd "$DNET_TEST_DIR/cluster-$RANKS"
+PATH=$DNET_BUILD/tools:$PATH
+name=mpi$$
+job=
+trap 'dnet-cluster down $name >/dev/null 2>&1; [ -z "$job" ] || kill $job 2>/dev/null' EXIT
+mpicc -O2 -I"$here" "$here/cluster_job.c" -o job
+fail() { echo "cluster.sh: $*" >&2; cat out err job.err >&2; exit 1; }
+ok() { "$@" >out 2>err || fail "$*: exit status $?"; }
+refused() { text=$1; shift; if "$@" >out 2>err; then fail "$*: not refused"; fi; grep -q "$text" err || fail "$*: no '$text'"; }
+start() {
+    rm -f enough rounds
+    DIMMNET_CLUSTER=$name timeout 60 mpirun -n "$RANKS" ./job "$PWD/enough" "$PWD/rounds" >job.out 2>job.err &
+    job=$!
+}
+rounds() { cat rounds 2>/dev/null || echo 0; }
+further() { # N rounds from now
+    wanted=$(($(rounds) + $1)) tries=0
+    until [ "$(rounds)" -ge $wanted ]; do
+        tries=$((tries + 1))
+        [ $tries -lt 400 ] || fail "the job is not going on: $(rounds) rounds, $wanted wanted"
+        sleep 0.05
+    done
+}
+finish() { : >enough; wait $job || fail "the job: exit status $?"; job=; grep -q rounds job.out || fail "the job said nothing"; }
+# packets SWITCH PORT: both directions of a link
+packets() {
+    dnet-cluster status --json --links $name | python3 -c '
+import json, sys
+for l in json.load(sys.stdin)["clusters"][0]["network"]["link"]:
+    if (l["from"], l["from_port"]) == (sys.argv[1], int(sys.argv[2])): print(l["packets"] + l["packets_back"])' "$@"
+}
+port() { dnet-cluster path --name $name 1 2 | sed -n 's/^leaf0001 port \([0-9]*\) -> spine.*/\1/p'; }
+
+: >job.err
+nodes=$(((RANKS + 1) / 2))
+refused 'no cluster' env DIMMNET_CLUSTER=$name mpirun -n "$RANKS" ./job enough rounds
+ok dnet-cluster up --topology leaf-spine:$nodes:1:2 $name
+refused 'no flow ring' env DIMMNET_CLUSTER=$name mpirun -n "$RANKS" ./job enough rounds
+ok dnet-cluster down $name
+ok dnet-cluster up --topology leaf-spine:$nodes:1:2 --profile "${PROFILE:-extended}" $name
+refused "$((nodes + 1)) nodes, cluster $name has $nodes" env DIMMNET_CLUSTER=$name mpirun -n $((2 * nodes + 1)) ./job enough rounds
+
+# The job is where the cluster's nodes are, and on the links of the tables.
+start
+further 5
+ok dnet-cluster status --json $name
+python3 - "$RANKS" <<'P' || fail "the PID-LID/WID table"
+import json, sys
+c = json.load(open("out"))["clusters"][0]
+lid = [n["lid"] for n in c["nodes"]]
+want = [(r, lid[r // 2], r % 2) for r in range(int(sys.argv[1]))]
+assert [(p["pid"], p["lid"], p["wid"]) for p in c["processes"]] == want, c["processes"]
+P
+if [ "${PROFILE:-extended}" = extended ]; then
+    refused 'has WID 0 open' env DIMMNET_CLUSTER=$name mpirun -n "$RANKS" ./job enough rounds
+fi
+used=$(port)
+other=$((3 - used))
+[ "$(packets leaf0001 "$used")" -gt 0 ] || fail "no packet on the way of the tables"
+
+# A used link is cut in the job's midst.
+ok dnet-cluster cut --name $name "leaf0001:$used"
+grep -q 'tables of sweep 2: good' out || fail "no new tables"
+for pair in '1 2' '2 1'; do
+    # shellcheck disable=SC2086
+    ok dnet-cluster path --name $name $pair
+    ! grep -q "leaf0001 port $used " out || fail "$pair: over the link that is cut"
+done
+on_cut=$(packets leaf0001 "$used") on_other=$(packets leaf0001 "$other")
+further 20
+moved=$(($(packets leaf0001 "$used") - on_cut))
+[ $moved -le "$RANKS" ] || fail "$moved packets over a link that is cut" # one a rank may have been on its way
+[ "$(packets leaf0001 "$other")" -ge $((on_other + 40)) ] || fail "nothing over the other link"
+
+# The last link of node 1: refused, then by force; the job waits, and says for what.
+refused 'would separate' dnet-cluster cut --name $name "leaf0001:$other"
+ok dnet-cluster cut --name $name --force "leaf0001:$other"
+grep -q 'ways are missing' out || fail "cut off, and nobody says so"
+tries=0
+until grep -q 'waits for a way to LID .*: switch [a-z0-9]* port [0-9]* is cut' job.err; do
+    tries=$((tries + 1))
+    [ $tries -lt 100 ] || fail "nobody says that it waits"
+    sleep 0.05
+done
+ok dnet-cluster restore --name $name "leaf0001:$other"
+further 5
+ok dnet-cluster restore --name $name "leaf0001:$used"
+grep -q 'good' out || fail "not as before"
+further 5
+finish
+
+# Too long: the job ends.
+DIMMNET_LINK_WAIT_S=2
+export DIMMNET_LINK_WAIT_S
+start
+further 2
+ok dnet-cluster cut --name $name --force leaf0001
+if wait $job; then fail "a job without node 1 ends well"; fi
+job=
+grep -q 'has had no way to LID .* for 2 s' job.err || fail "no reason"
+ok dnet-cluster restore --name $name leaf0001
+
+# The nodes are free again, and new.
+start
+further 2
+finish
