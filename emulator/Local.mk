@@ -35,4 +35,4 @@ libdnet_emulator_timing_la_CPPFLAGS = $(AM_CPPFLAGS) -DDNET_TIMING
 noinst_PROGRAMS += benchmarks/nic_pingpong
 benchmarks_nic_pingpong_SOURCES = benchmarks/nic_pingpong.c
 benchmarks_nic_pingpong_LDADD = libdnet_emulator.la libdnet_common.la
-EXTRA_DIST += emulator/README.md docs/nic.md
+EXTRA_DIST += emulator/README.md

@@ -1,17 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # MPICH: obtained, grafted, built and installed by the scripts of this directory.
-EXTRA_DIST += \
-	mpich/README.md \
-	mpich/build \
-	mpich/graft \
-	mpich/lib.sh \
-	mpich/obtain \
-	mpich/patches/10-netmod-list.patch \
-	mpich/patches/20-netmod-selection.patch \
-	mpich/patches/30-hydra-name-the-killed.patch \
-	mpich/patches/40-alloc-mem.patch \
-	mpich/versions
-
 DNET_MPICH_ENV = \
 	DNET_SRC='$(abs_top_srcdir)' DNET_BUILD='$(abs_top_builddir)' \
 	DNET_DIRS="--prefix='$(prefix)' --bindir='$(bindir)' --libdir='$(libdir)' --includedir='$(includedir)' --mandir='$(mandir)'" \

@@ -17,4 +17,3 @@ lists: tools/lists$(EXEEXT)
 	DNET_SRC='$(abs_top_srcdir)' tools/lists --write
 .PHONY: lists
 dist_pkgdata_DATA = tools/wireshark/dimmnet.lua
-EXTRA_DIST += docs/register-guide.md docs/tracing.md

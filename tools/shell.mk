@@ -17,4 +17,3 @@ tools_dsh_SOURCES = \
 	tools/dsh_words.c
 tools_dsh_CPPFLAGS = $(AM_CPPFLAGS) $(EDIT_CFLAGS)
 tools_dsh_LDADD = libdnet_cluster.la libdnet_all.la $(EDIT_LIBS)
-EXTRA_DIST += docs/dsh.md

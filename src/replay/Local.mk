@@ -22,9 +22,7 @@ dnet_tracer_sources = \
 	src/replay/tracer.c \
 	src/replay/tracer.h \
 	src/replay/tracer_calls.c
-EXTRA_DIST += $(dnet_tracer_sources) src/replay/README.md docs/replay/README.md \
-	docs/replay/bt-100.dnt.gz docs/replay/bt-196.dnt.gz \
-	docs/replay/sp-100.dnt.gz docs/replay/sp-196.dnt.gz
+EXTRA_DIST += $(dnet_tracer_sources) src/replay/README.md
 dnet_tracer_units = src/replay/tracer.c src/replay/tracer_calls.c src/replay/calls_write.c
 
 if BUILD_MPICH

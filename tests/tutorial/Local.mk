@@ -12,5 +12,4 @@ tests_tutorial_driver_LDADD = libdimmnet.la
 tests_tutorial_test_device_tutorial_SOURCES = tests/tutorial/test_device_tutorial.c
 # When only the public headers are on its way, what the tutorial includes is what users have.
 tests_tutorial_driver_CPPFLAGS = -I$(top_srcdir)/include
-EXTRA_DIST += docs/device-tutorial.md
 CLEANFILES += tests/tutorial/driver.c
