@@ -272,8 +272,10 @@ static dnet_status_t map(dnet_emu_nic_t *nic, int fd, const profile_t *p, const 
     void *base = mmap(NULL, l->bytes, protection, MAP_SHARED | MAP_NORESERVE, fd, 0);
 
     if (base == MAP_FAILED) {
-        dnet_error("cannot map a NIC of %" PRIu64 " bytes: %m", l->bytes);
-        return errno == ENOMEM ? DNET_ERR_NO_MEMORY : DNET_ERR_SYSTEM;
+        bool full = errno == ENOMEM;
+        dnet_error("cannot map a NIC of %" PRIu64 " bytes: %m%s", l->bytes,
+                   full ? "; raise the limit on address space (ulimit -v)" : "");
+        return full ? DNET_ERR_NO_MEMORY : DNET_ERR_SYSTEM;
     }
     (void) madvise(base, l->bytes, MADV_DONTDUMP);
     nic->header = base;

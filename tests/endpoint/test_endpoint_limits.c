@@ -79,7 +79,7 @@ static void test_endpoint_without_memory_for_a_segment_says_how_much(void **stat
     (void) state;
     outcome_t o = open_alone(0, 2, 100u << 20);
     assert_int_equal(o.status, DNET_ERR_NO_MEMORY);
-    assert_non_null(strstr(o.said, "bytes"));
+    assert_non_null(strstr(o.said, "ulimit -v"));
     assert_int_equal(o.lines, 1);
 }
 
