@@ -18,6 +18,7 @@ libdnet_emulator_la_SOURCES = \
 	emulator/states.def \
 	emulator/status_write_unit.c \
 	emulator/swif/capture.c \
+	emulator/swif/faults.c \
 	emulator/swif/lines.c \
 	emulator/swif/shm.c \
 	emulator/swif/swif.h \

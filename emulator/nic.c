@@ -364,6 +364,7 @@ void dnet_emu_detach(dnet_emu_nic_t *nic)
             dnet_emu_detach(nic->route[i].nic);
     free(nic->route);
     dnet_emu_network_leave(nic);
+    free(nic->faults);
     dnet_emu_segment_unmap(nic);
     free(nic);
 }

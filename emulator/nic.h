@@ -253,6 +253,7 @@ struct dnet_emu_nic {
     const dnet_emu_swif_ops_t *swif;
     dnet_emu_network_t *network; /* switches that packets sent by this process pass; NULL: none */
     struct dnet_emu_capture *capture; /* of what this process sends by `swif`; NULL: none */
+    struct dnet_emu_faults *faults;   /* of that; NULL: none */
     dnet_emu_route_t *route; /* DNET_EMU_PEERS of them, by CLID; NULL in a NIC only delivered to */
 };
 

@@ -93,7 +93,8 @@ DNET_EMU_COLD static dnet_emu_result_t foreign(const dnet_emu_nic_t *nic)
 
 /* ---- flow ring ------------------------------------------------------------------------------ */
 
-/* [X.6] Append to the flow ring of a WID; the receive side is held.  False: full, or no memory. */
+/* [X.6] Append to the flow ring of a WID; the receive side is held.  False: no memory.  When the ring is full the
+ * entry is lost, which its sender or the receiver of the grant finds out by itself (docs/flow-control.md 3). */
 static bool flow_append(const dnet_emu_nic_t *nic, unsigned wid, dnet_flow_kind_t kind,
                         const dnet_emu_packet_t *packet, unsigned credits, uint64_t arg)
 {
@@ -106,7 +107,7 @@ static bool flow_append(const dnet_emu_nic_t *nic, unsigned wid, dnet_flow_kind_
 
     if (count - read >= nic->flow_entries) {
         dnet_emu_event(nic, DNET_EMU_DROP_FLOW);
-        return false;
+        return true;
     }
     if (count < nic->flow_entries && count >= s->flow_ready) {
         if (!dnet_emu_flow_commit(nic, wid, index))

@@ -198,6 +198,17 @@ void dnet_emu_capture_set(dnet_emu_nic_t *nic, dnet_emu_capture_t *capture);
 /** Close the file; no NIC may use it any more. */
 void dnet_emu_capture_close(dnet_emu_capture_t *capture);
 
+/**
+ * From now on lose, double and delay stops and resends of what this process sends through `nic`: for tests of
+ * the protocol.  Call it after dnet_emu_capture_set().
+ *
+ * @param permille  of 1000 packets so many are stopped for nothing; of 1000 stops so many are doubled; of 1000
+ *                  resends so many are lost, as many doubled and as many late
+ * @param seed      of the pseudo-random sequence
+ * @return DNET_OK; DNET_ERR_NO_MEMORY
+ */
+dnet_status_t dnet_emu_faults_set(dnet_emu_nic_t *nic, uint32_t permille, uint32_t seed);
+
 /** Events no register of the data sheet shows, counted since the NIC was made. */
 typedef enum {
 #define DNET_EMU_EVENT(name, clause, text) DNET_EMU_##name,

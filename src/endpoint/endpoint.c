@@ -89,6 +89,7 @@ dnet_status_t dnet_ep_open(const dnet_ep_config_t *config, dnet_ep_t **ep_p)
     ep->size = config->size;
     ep->job = config->job;
     ep->landing_wait_tail = &ep->landing_wait;
+    ep->retry_ns = UINT64_MAX;
     dnet_match_init(&ep->match);
     dnet_hold_init(ep);
     dnet_memory_start(ep);
@@ -119,6 +120,8 @@ dnet_status_t dnet_ep_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses)
     dnet_status_t status = dnet_place_connect(ep, addresses);
     if (status == DNET_OK && ep->capture)
         dnet_emu_capture_set(ep->emu, ep->capture);
+    if (status == DNET_OK && ep->options.faults)
+        status = dnet_emu_faults_set(ep->emu, (uint32_t) ep->options.faults, ep->rank + 1);
     if (status == DNET_OK)
         status = dnet_nic_start(&ep->nic, ep->dev, (uint32_t) ep->options.ring_bytes);
     if (status == DNET_OK)

@@ -351,7 +351,7 @@ static void hold_open(dnet_ep_t *ep, dnet_hold_t *h)
     h->openings++;
     h->declined = h->waiting = false;
     h->asked = h->at = NULL;
-    if (dnet_nic_resend(&ep->nic, ep->peers[h->rank].target, 0) != DNET_OK)
+    if (dnet_nic_resend(&ep->nic, ep->peers[h->rank].target, 0, false) != DNET_OK)
         hold_free(ep, h); /* it is gone */
 }
 

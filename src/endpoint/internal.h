@@ -129,6 +129,10 @@ struct dnet_queue {
     dnet_queue_t *next; /* free list */
     uint32_t peer;
     dnet_fc_sender_t sender;
+    bool limited;       /* others wait for the peer's room as well: */
+    uint32_t credits;   /* so many packets may go out before the peer is asked for more */
+    uint32_t retries;   /* since the last packet that went out */
+    uint64_t retry_ns;  /* stopped: when to try again */
     /* Held back (docs/protocol.md 6.1). */
     bool held;
     bool opened;       /* no longer, but an OFFER is still out */
@@ -289,6 +293,7 @@ struct dnet_ep {
     uint32_t ops_active;
     dnet_queue_t *queues_free;
     uint32_t queued_peers;
+    uint64_t retry_ns;     /* the next time of a queue, or earlier */
     uint64_t words_used[DNET_NIC_WORDS / 64];
     /* Receiving. */
     dnet_assembly_t *assemblies;
@@ -354,8 +359,11 @@ dnet_status_t dnet_op_submit(dnet_ep_t *ep, dnet_op_t *op);
 /** Send a head with `len` bytes behind it that waits for nothing but room.  Failure is logged. */
 void dnet_send_control(dnet_ep_t *ep, uint32_t peer, const dnet_ep_head_t *head, const void *behind,
                        uint32_t len);
-/** The peer has room again: send what waits for it, control first, then the stopped packet. */
-void dnet_queue_resume(dnet_ep_t *ep, uint32_t peer);
+/** The peer has room again: send what waits for it, control first, then the stopped packet.
+ * @param credits  most packets before it is asked for more; 0: any number */
+void dnet_queue_resume(dnet_ep_t *ep, uint32_t peer, uint32_t credits);
+/** It is ep->retry_ns: try again what has been stopped for long. */
+DNET_COLD void dnet_queue_retry(dnet_ep_t *ep, uint64_t now_ns);
 /** Send what may go, and close the queue when nothing is left. */
 void dnet_queue_flush(dnet_ep_t *ep, dnet_queue_t *q);
 void dnet_queue_remove(dnet_queue_t *q, dnet_op_t *op);

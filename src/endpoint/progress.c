@@ -79,6 +79,16 @@ static dnet_status_t sleep_once(dnet_ep_t *ep)
     return check_peers_at_times(ep);
 }
 
+/* Stops that have lasted long. */
+static void retry_at_times(dnet_ep_t *ep, uint64_t now_ns)
+{
+    if (DNET_LIKELY(!ep->queued_peers || now_ns < ep->retry_ns))
+        return;
+    ep->in_progress = true;
+    dnet_queue_retry(ep, now_ns);
+    ep->in_progress = false;
+}
+
 /* The caller holds a lock that other threads of this process need: no sleep. */
 static DNET_COLD dnet_status_t idle_round_impatient(dnet_ep_t *ep)
 {
@@ -87,6 +97,7 @@ static DNET_COLD dnet_status_t idle_round_impatient(dnet_ep_t *ep)
     if (ep->oversubscribed)
         sched_yield();
     ep->looked_ns = dnet_clock_ns();
+    retry_at_times(ep, ep->looked_ns);
     return check_peers_at_times(ep);
 }
 
@@ -96,6 +107,7 @@ static DNET_COLD dnet_status_t idle_round(dnet_ep_t *ep)
     uint64_t now = dnet_clock_ns();
     if (DNET_UNLIKELY(dnet_dump_wanted()))
         dnet_dump_now(ep);
+    retry_at_times(ep, now);
     if (ep->looked_ns == 0 ||
         now - ep->looked_ns > (ep->oversubscribed ? PAUSE_OVERSUBSCRIBED_NS : PAUSE_NS)) {
         ep->looked_ns = ep->idle_since_ns = now;

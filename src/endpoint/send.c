@@ -12,6 +12,10 @@
 #include <stdlib.h>
 
 #define OP_INDEX_BITS 20u
+/* T_stop of the flow control specification (8.7): doubled each time, up to a second. */
+#define RETRY_NS UINT64_C(10000000)
+#define RETRY_MOST_NS UINT64_C(1000000000)
+#define RETRIES_COUNTED 7u
 
 static dnet_status_t grow_ops(dnet_ep_t *ep)
 {
@@ -88,6 +92,15 @@ void dnet_op_acknowledged(dnet_ep_t *ep, dnet_op_t *op)
 
 /* ------------------------------------------------------------------ packets */
 
+/* Others wait for the peer's room too, and what was granted has been used: go to the end of its queue.  A packet more
+ * would take what was granted to somebody else, for a grant reserves nothing in the NIC. */
+static DNET_COLD dnet_status_t ask_for_more(dnet_ep_t *ep, const dnet_queue_t *q, uint32_t len)
+{
+    uint32_t in_ring = len > DNET_LH_DATA_BYTES ? len - DNET_LH_DATA_BYTES : 0;
+    dnet_status_t status = dnet_nic_ask(&ep->nic, ep->peers[q->peer].target, in_ring);
+    return status == DNET_OK ? DNET_STOPPED : status;
+}
+
 static dnet_status_t emit(dnet_ep_t *ep, dnet_op_t *op, uint64_t envelope,
                           const dnet_ep_head_t *head, const uint8_t *data, uint32_t len)
 {
@@ -103,6 +116,9 @@ static dnet_status_t emit(dnet_ep_t *ep, dnet_op_t *op, uint64_t envelope,
         }
     }
     dnet_nic_target_t target = ep->peers[op->peer].target;
+    dnet_queue_t *q = ep->peers[op->peer].queue;
+    if (q && q->limited && q->credits-- == 0)
+        return ask_for_more(ep, q, head_len + len);
     if (head_len + len <= DNET_NIC_BOTF_DATA_MAX) {
         pieces[count++] = (dnet_nic_piece_t){data, len};
         return dnet_nic_send_pieces(&ep->nic, target, envelope, pieces, count);
@@ -229,6 +245,10 @@ static void queue_stopped(dnet_ep_t *ep, dnet_queue_t *q)
     DNET_TRACE(stopped, q->peer, 0, 0);
     dnet_fc_sender_stop(&q->sender);
     ep->counters.stop++;
+    uint64_t wait_ns = RETRY_NS << q->retries;
+    q->retry_ns = dnet_clock_ns() + (wait_ns < RETRY_MOST_NS ? wait_ns : RETRY_MOST_NS);
+    if (q->retry_ns < ep->retry_ns)
+        ep->retry_ns = q->retry_ns;
 }
 
 /* Must the op wait for others, or for the peer? */
@@ -299,6 +319,7 @@ void dnet_queue_flush(dnet_ep_t *ep, dnet_queue_t *q)
         }
         if (granted)
             dnet_offer_sent(q, op);
+        q->retries = 0;
         dnet_queue_remove(q, op);
         if (status == DNET_OK)
             packets_out(ep, op);
@@ -311,14 +332,42 @@ void dnet_queue_flush(dnet_ep_t *ep, dnet_queue_t *q)
         queue_close(ep, q);
 }
 
-void dnet_queue_resume(dnet_ep_t *ep, uint32_t peer)
+void dnet_queue_resume(dnet_ep_t *ep, uint32_t peer, uint32_t credits)
 {
     dnet_queue_t *q = ep->peers[peer].queue;
     if (!q || !dnet_fc_sender_resend(&q->sender))
         return;
     DNET_TRACE(resumed, peer, 0, 0);
     ep->counters.resend++;
+    q->limited = credits != 0;
+    q->credits = credits;
     dnet_queue_flush(ep, q);
+}
+
+/* The stop or its resend may have been lost (docs/flow-control.md 3).  A receiver that is only busy stops the
+ * packet again, and nothing has changed. */
+static void queue_retry(dnet_ep_t *ep, dnet_queue_t *q)
+{
+    if (q->retries < RETRIES_COUNTED)
+        q->retries++;
+    q->limited = false;
+    ep->counters.retries++;
+    dnet_fc_sender_resend(&q->sender);
+    dnet_queue_flush(ep, q);
+}
+
+void dnet_queue_retry(dnet_ep_t *ep, uint64_t now_ns)
+{
+    ep->retry_ns = UINT64_MAX;
+    for (uint32_t peer = 0; peer < ep->size; peer++) {
+        dnet_queue_t *q = ep->peers[peer].queue;
+        if (!q || dnet_fc_sender_may_send(&q->sender))
+            continue;
+        if (q->retry_ns <= now_ns)
+            queue_retry(ep, q);
+        else if (q->retry_ns < ep->retry_ns)
+            ep->retry_ns = q->retry_ns;
+    }
 }
 
 /* ------------------------------------------------------------------ entry points */

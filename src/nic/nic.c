@@ -149,9 +149,16 @@ dnet_status_t dnet_nic_put_word(dnet_nic_t *nic, dnet_nic_target_t target, uint3
                       DNET_PUT(llcm_offset, PK_DST) | DNET_PUT(llcm_offset, PK_SRC), &value);
 }
 
-dnet_status_t dnet_nic_resend(dnet_nic_t *nic, dnet_nic_target_t target, uint8_t credits)
+dnet_status_t dnet_nic_resend(dnet_nic_t *nic, dnet_nic_target_t target, uint8_t credits, bool shared)
 {
-    return botf_image(nic, target | DNET_PUT(DNET_PRIM_RESEND, PK_TYPE), credits, NULL);
+    return botf_image(nic, target | DNET_PUT(DNET_PRIM_RESEND, PK_TYPE),
+                      DNET_PUT(credits, RS_CREDITS) | DNET_PUT(shared, RS_SHARED), NULL);
+}
+
+dnet_status_t dnet_nic_ask(dnet_nic_t *nic, dnet_nic_target_t target, uint32_t need_bytes)
+{
+    return botf_image(nic, target | DNET_PUT(DNET_PRIM_RESEND, PK_TYPE),
+                      DNET_PUT(1, RS_MORE) | DNET_PUT(need_bytes, RS_NEED), NULL);
 }
 
 static uint8_t *hold_byte(const dnet_nic_t *nic, dnet_nic_target_t sender, uint8_t *bit_p)
@@ -389,12 +396,16 @@ bool dnet_nic_flow_peek(const dnet_nic_t *nic, dnet_nic_flow_t *flow_p)
         return false;
     const dnet_flow_entry_t *e =
         &nic->dev->flow[nic->flow_read & (nic->dev->geometry.flow_entries - 1)];
+    bool resend = DNET_GET(e->word, FLOW_KIND) == DNET_FLOW_RESEND;
+    bool more = resend && DNET_GET(e->arg, RS_MORE);
     *flow_p = (dnet_nic_flow_t){
         .kind = (dnet_flow_kind_t) DNET_GET(e->word, FLOW_KIND),
+        .shared = resend && DNET_GET(e->arg, RS_SHARED),
+        .more = more,
         .lid = (uint16_t) DNET_GET(e->word, FLOW_LID),
         .wid = (uint8_t) DNET_GET(e->word, FLOW_WID),
         .credits = (uint8_t) DNET_GET(e->word, FLOW_CREDITS),
-        .need_bytes = (uint32_t) e->arg,
+        .need_bytes = (uint32_t) (more ? DNET_GET(e->arg, RS_NEED) : e->arg),
     };
     return true;
 }

@@ -79,7 +79,9 @@ typedef struct {
     uint16_t lid;
     uint8_t wid;
     uint8_t credits;     /* RESEND */
-    uint32_t need_bytes; /* STOPPED: ring bytes the packet needed */
+    bool shared;         /* RESEND: others wait as well */
+    bool more;           /* RESEND: of a sender, which has used its credits up and asks for more */
+    uint32_t need_bytes; /* STOPPED, more: ring bytes the packet needs */
 } dnet_nic_flow_t;
 
 typedef struct {
@@ -219,8 +221,12 @@ void dnet_nic_hold_all(dnet_nic_t *nic, bool on);
 
 bool dnet_nic_holds(const dnet_nic_t *nic, dnet_nic_target_t sender);
 
-/** Grant a stopped sender `credits` packets; 0: its messages are held no longer. */
-dnet_status_t dnet_nic_resend(dnet_nic_t *nic, dnet_nic_target_t target, uint8_t credits);
+/** Grant a stopped sender `credits` packets; 0: its messages are held no longer.  `shared`: others wait as well, so
+ * it comes back after them with dnet_nic_ask(). */
+dnet_status_t dnet_nic_resend(dnet_nic_t *nic, dnet_nic_target_t target, uint8_t credits, bool shared);
+
+/** As a sender whose credits are used up: ask for more, for a packet that needs so many ring bytes. */
+dnet_status_t dnet_nic_ask(dnet_nic_t *nic, dnet_nic_target_t target, uint32_t need_bytes);
 
 /**
  * RDMA write from host memory (extended) to a place at the peer.

@@ -191,6 +191,10 @@ dnet_status_t dnet_fc_receiver_stopped(dnet_fc_receiver_t *r, dnet_fc_peer_t pee
         chain_in(r, i);
         list_append(r, &r->stopped, i);
         r->stats.stops++;
+    } else if (r->record[i].credits != 0 && r->config.uncounted) {
+        release(r, i);
+        list_append(r, &r->stopped, i);
+        r->stats.stops++;
     } else if (r->record[i].credits != 0) {
         /* It has had no turn yet: the end of the queue would let running senders starve it. */
         release(r, i);

@@ -95,6 +95,7 @@ typedef struct {
     uint32_t grant_max;  /* most packets in one grant (g_max), 1..255 */
     uint32_t headroom;   /* buffers kept for running senders, 0..slots-1 */
     uint32_t repeats;    /* RESENDs repeated before a grant is taken back (lossy networks) */
+    bool uncounted;      /* nobody calls dnet_fc_receiver_arrived(): who is stopped again has used his grant */
     uint64_t grant_ns;   /* a grant of which nothing came for so long is repeated or taken back */
 } dnet_fc_receiver_config_t;
 
@@ -151,7 +152,7 @@ void dnet_fc_receiver_fini(dnet_fc_receiver_t *r);
  * The NIC has stopped a sender (flow ring entry STOPPED).
  *
  * A sender already in the queue keeps its place.  One whose grant could not be honoured goes to the
- * front, any other to the end.
+ * front, any other to the end; where arrivals are not counted, each to the end.
  *
  * @param need_bytes  ring bytes its packet needs
  * @return DNET_OK; DNET_ERR_NO_MEMORY: not noted, keep the entry and call again

@@ -13,6 +13,12 @@ DNET_UNIT_TESTS += tests/endpoint/test_endpoint_budget
 tests_endpoint_test_endpoint_budget_SOURCES = tests/endpoint/test_endpoint_budget.c
 tests_endpoint_test_endpoint_budget_LDADD = libdnet_test_job.la libdnet_all.la -lcmocka
 
+check_PROGRAMS += tests/endpoint/test_endpoint_stop
+DNET_UNIT_TESTS += tests/endpoint/test_endpoint_stop
+DNET_FLOWCTL_TESTS += tests/endpoint/test_endpoint_budget tests/endpoint/test_endpoint_stop
+tests_endpoint_test_endpoint_stop_SOURCES = tests/endpoint/test_endpoint_stop.c
+tests_endpoint_test_endpoint_stop_LDADD = libdnet_test_job.la libdnet_all.la -lcmocka
+
 check_PROGRAMS += tests/endpoint/test_endpoint_strided
 DNET_UNIT_TESTS += tests/endpoint/test_endpoint_strided
 tests_endpoint_test_endpoint_strided_SOURCES = tests/endpoint/test_endpoint_strided.c

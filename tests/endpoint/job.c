@@ -110,8 +110,20 @@ static int rank_main(uint32_t rank, uint32_t size, int (*body)(dnet_job_rank_t *
     return result;
 }
 
+static bool ended_well(int status, bool victim)
+{
+    return victim ? WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL
+                  : WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
 int dnet_job_run(uint32_t size, unsigned timeout_s, int (*body)(dnet_job_rank_t *job, void *arg),
                  void *arg)
+{
+    return dnet_job_run_mourning(size, timeout_s, size, body, arg);
+}
+
+int dnet_job_run_mourning(uint32_t size, unsigned timeout_s, uint32_t victim,
+                          int (*body)(dnet_job_rank_t *job, void *arg), void *arg)
 {
     size_t bytes = sizeof(*shared) + size * sizeof(shared->address[0]);
     shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -132,7 +144,7 @@ int dnet_job_run(uint32_t size, unsigned timeout_s, int (*body)(dnet_job_rank_t 
     for (uint32_t r = 0; r < size; r++) {
         int status;
         waitpid(pids[r], &status, 0);
-        if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        if (ended_well(status, r == victim))
             continue;
         fprintf(stderr, "rank %u: %s %d\n", r, WIFEXITED(status) ? "exit status" : "ended by signal",
                 WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));

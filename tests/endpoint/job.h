@@ -21,6 +21,10 @@ typedef struct {
 int dnet_job_run(uint32_t size, unsigned timeout_s, int (*body)(dnet_job_rank_t *job, void *arg),
                  void *arg);
 
+/** The same for a job in which process `victim` ends itself by SIGKILL. */
+int dnet_job_run_mourning(uint32_t size, unsigned timeout_s, uint32_t victim,
+                          int (*body)(dnet_job_rank_t *job, void *arg), void *arg);
+
 /** Wait until all processes have called it; makes progress meanwhile. */
 void dnet_job_barrier(dnet_job_rank_t *job);
 

@@ -254,6 +254,22 @@ static void test_fc_receiver_robbed_grant_goes_first(void **state)
     assert_int_equal(number(nic.resend[1].peer), 0);
 }
 
+static void test_fc_receiver_uncounted_grant_goes_last(void **state)
+{
+    dnet_fc_receiver_config_t config = dnet_fc_receiver_defaults(4, 0);
+    config.uncounted = true;
+    (void) state;
+    start(config);
+    stop(0);
+    stop(1);
+    assert_int_equal(dnet_fc_receiver_room(&r, 1, ENOUGH, 0), 1);
+    stop(0); /* it has sent, or not: nobody knows */
+    assert_int_equal(r.stats.robbed, 0);
+    assert_int_equal(r.reserved_slots, 0);
+    assert_int_equal(dnet_fc_receiver_room(&r, 1, ENOUGH, 0), 1);
+    assert_int_equal(number(nic.resend[1].peer), 1);
+}
+
 static void test_fc_receiver_nic_busy_sender_keeps_its_place(void **state)
 {
     (void) state;
@@ -429,6 +445,7 @@ int main(void)
         TEST(test_fc_receiver_everything_free_grants_any_size),
         TEST(test_fc_receiver_stopped_twice_queued_once),
         TEST(test_fc_receiver_robbed_grant_goes_first),
+        TEST(test_fc_receiver_uncounted_grant_goes_last),
         TEST(test_fc_receiver_nic_busy_sender_keeps_its_place),
         TEST(test_fc_receiver_dead_sender_makes_room_for_next),
         TEST(test_fc_receiver_forget_releases_in_each_state),

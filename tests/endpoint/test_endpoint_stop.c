@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What being stopped must not do (docs/flow-control.md section 4): lose, double or overtake a message, hold up
+ * others, starve anybody, hang; also while stops and resends get lost, and when processes end or die in the
+ * middle.  A receiver that makes no progress until it is told brings each stop about for certain.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "job.h"
+
+enum { CONTEXT = 1, BULK = 5, LAST = 6, NEVER = 7, LONGEST = 60000, RANKS_MAX = 8 };
+
+/* Seen by all processes of a job. */
+typedef struct {
+    atomic_uint arrived; /* processes that have done their first part */
+    atomic_uint go;
+} stage_t;
+static stage_t *stage;
+
+typedef struct {
+    dnet_ep_request_t req;
+    bool done;
+    uint32_t data[LONGEST / 4];
+} send_t;
+
+static void on_sent(dnet_ep_request_t *req, dnet_status_t status)
+{
+    ((send_t *) req)->done = status == DNET_OK;
+}
+
+/* Mixed: in the entry, one window, one packet, several packets, rendezvous. */
+static size_t mixed_len(uint32_t number)
+{
+    static const size_t lens[] = {8, 400, 4000, 48, 7000, 8, LONGEST};
+    return lens[number % (sizeof(lens) / sizeof(lens[0]))];
+}
+
+/* @return DNET_OK, or DNET_IN_PROGRESS: it waits */
+static dnet_status_t send_one(dnet_job_rank_t *job, send_t *s, uint32_t to, uint32_t tag, uint32_t number,
+                              size_t len, bool sync)
+{
+    s->req.complete = on_sent;
+    s->data[0] = number;
+    s->data[1] = job->rank;
+    for (size_t i = 2; i < len / 4; i++)
+        s->data[i] = number * 31 + (uint32_t) i;
+    dnet_status_t status = dnet_ep_send(job->ep, to, dnet_ep_envelope(CONTEXT, job->rank, tag), s->data,
+                                        len, sync, &s->req);
+    s->done = status == DNET_OK;
+    return status;
+}
+
+/* Send until the receiver stops it.  @return messages started */
+static uint32_t send_until_stopped(dnet_job_rank_t *job, send_t *sends, uint32_t most, uint32_t to,
+                                   size_t len)
+{
+    uint32_t n = 0;
+    while (n < most && dnet_ep_counters(job->ep)->stop == 0) {
+        send_one(job, &sends[n], to, BULK, n, len, false);
+        n++;
+    }
+    return n;
+}
+
+static int wait_all(dnet_job_rank_t *job, const send_t *sends, uint32_t count)
+{
+    bool did;
+    for (uint32_t i = 0; i < count; i++)
+        while (!sends[i].done)
+            if (dnet_ep_progress(job->ep, &did) != DNET_OK)
+                return 1;
+    return 0;
+}
+
+/* Number `number` of rank `from` with that tag is what comes, and is whole. */
+static int expect(dnet_job_rank_t *job, uint32_t from, uint32_t tag, uint32_t number, size_t len)
+{
+    static uint32_t got[LONGEST / 4];
+    long n = dnet_job_recv(job, dnet_ep_envelope(CONTEXT, from, tag), DNET_MATCH_BITS, got, sizeof(got));
+    bool good = n == (long) len && got[0] == number && got[1] == from;
+    for (size_t i = 2; good && i < len / 4; i++)
+        good = got[i] == number * 31 + (uint32_t) i;
+    if (!good)
+        fprintf(stderr, "rank %u: %ld bytes, number %u of rank %u; expected %zu, number %u of rank %u\n",
+                job->rank, n, got[0], got[1], len, number, from);
+    return !good;
+}
+
+/* Without progress: what is sent to this process meanwhile finds nobody.  Bodies meet at a barrier before, for a
+ * process that has not connected stops everybody. */
+static void sit_until(atomic_uint *word, unsigned value)
+{
+    while (atomic_load(word) < value)
+        usleep(100); /* the condition is the word */
+}
+
+static void run_job(uint32_t size, int (*body)(dnet_job_rank_t *, void *), const char *ring)
+{
+    static const char *const profiles[] = {"extended", "prototype"};
+    for (unsigned i = 0; i < 2; i++) {
+        *stage = (stage_t){0};
+        setenv("DIMMNET_PROFILE", profiles[i], 1);
+        setenv("DIMMNET_RING_BYTES", ring, 1);
+        assert_int_equal(dnet_job_run(size, 100, body, NULL), 0);
+    }
+}
+
+/* ------------------------------------------------------------------ order */
+
+/* Nothing of what is sent while stopped goes out before its time, and all of it arrives in order. */
+static int sends_while_stopped(dnet_job_rank_t *job, void *arg)
+{
+    enum { COUNT = 1500 };
+    (void) arg;
+    int bad = 0;
+    dnet_job_barrier(job);
+    if (job->rank == 0) {
+        sit_until(&stage->arrived, 1);
+        for (uint32_t i = 0; i < COUNT && !bad; i++)
+            bad = expect(job, 1, BULK, i, i < stage->go ? 8 : mixed_len(i));
+        dnet_job_barrier(job);
+        return bad;
+    }
+    send_t *sends = calloc(COUNT, sizeof(*sends));
+    uint32_t n = send_until_stopped(job, sends, COUNT, 0, 8);
+    atomic_store(&stage->go, n);
+    for (uint32_t i = n; i < COUNT; i++)
+        bad |= send_one(job, &sends[i], 0, BULK, i, mixed_len(i), i % 5 == 0) != DNET_IN_PROGRESS;
+    bad |= dnet_ep_counters(job->ep)->stop != 1;
+    atomic_store(&stage->arrived, 1);
+    bad |= n == COUNT || wait_all(job, sends, COUNT);
+    if (bad)
+        fprintf(stderr, "stopped after %u messages, %lu stops\n", n,
+                (unsigned long) dnet_ep_counters(job->ep)->stop);
+    dnet_job_barrier(job);
+    free(sends);
+    return bad;
+}
+
+static void test_stop_sends_while_stopped_keep_order(void **state)
+{
+    (void) state;
+    run_job(2, sends_while_stopped, "262144");
+}
+
+/* ------------------------------------------------------------------ others */
+
+/* Rank 1 has filled the ring of rank 0, which does nothing.  Rank 2 still gets through to rank 0 with what needs
+ * no ring, and rank 1 to rank 3 with anything. */
+static int others(dnet_job_rank_t *job, void *arg)
+{
+    enum { COUNT = 100 };
+    (void) arg;
+    static send_t sends[COUNT], one, more[2];
+    int bad = 0;
+    dnet_job_barrier(job);
+    switch (job->rank) {
+        case 0:
+            sit_until(&stage->go, 2);
+            for (uint32_t i = 0; i < stage->arrived - 1 && !bad; i++)
+                bad = expect(job, 1, BULK, i, 4000);
+            bad |= expect(job, 2, LAST, 0, 8);
+            break;
+        case 1: {
+            uint32_t n = send_until_stopped(job, sends, COUNT, 0, 4000);
+            bad = n == COUNT;
+            send_one(job, &more[0], 3, BULK, 0, 4000, false);
+            send_one(job, &more[1], 3, BULK, 1, 8, false);
+            atomic_store(&stage->arrived, n + 1);
+            bad |= wait_all(job, more, 2) || wait_all(job, sends, n);
+            break;
+        }
+        case 2:
+            sit_until(&stage->arrived, 1);
+            bad = send_one(job, &one, 0, LAST, 0, 8, false) != DNET_OK ||
+                  dnet_ep_counters(job->ep)->stop != 0;
+            if (bad)
+                fprintf(stderr, "rank 2 was stopped too\n");
+            atomic_fetch_add(&stage->go, 1);
+            break;
+        case 3:
+            bad = expect(job, 1, BULK, 0, 4000) || expect(job, 1, BULK, 1, 8);
+            atomic_fetch_add(&stage->go, 1);
+            break;
+    }
+    dnet_job_barrier(job);
+    return bad;
+}
+
+static void test_stop_others_are_not_held_up(void **state)
+{
+    (void) state;
+    run_job(4, others, "16384");
+}
+
+/* ------------------------------------------------------------------ fairness */
+
+/* All flood one receiver, which has room for four messages and lets all have the processor before each look at its
+ * rings.  When the first sender is through, the last one has had its share. */
+enum { SHARE = 200, SHARE_LEN = 4000 };
+
+static int receive_fairly(dnet_job_rank_t *job)
+{
+    static uint32_t got[SHARE_LEN / 4];
+    uint32_t had[RANKS_MAX] = {0}, least = SHARE;
+    uint64_t envelope = dnet_ep_envelope(CONTEXT, 0, BULK);
+    dnet_ep_probe_t found;
+    bool did;
+    for (bool through = false; !through;) {
+        usleep(500);
+        dnet_ep_progress(job->ep, &did);
+        while (dnet_ep_probe(job->ep, envelope, DNET_MATCH_ANY_SOURCE, &found) == DNET_OK) {
+            if (dnet_job_recv(job, found.envelope, DNET_MATCH_BITS, got, sizeof(got)) != SHARE_LEN ||
+                got[0] != had[got[1]])
+                return 1;
+            through |= ++had[got[1]] == SHARE;
+        }
+    }
+    for (uint32_t r = 1; r < job->size; r++) {
+        least = had[r] < least ? had[r] : least;
+        for (uint32_t i = had[r]; i < SHARE; i++)
+            if (expect(job, r, BULK, i, SHARE_LEN))
+                return 1;
+    }
+    if (least < SHARE / 2)
+        fprintf(stderr, "when one sender was through, another had sent %u of %u\n", least, SHARE);
+    return least < SHARE / 2;
+}
+
+static int fair(dnet_job_rank_t *job, void *arg)
+{
+    (void) arg;
+    send_t *sends = calloc(SHARE, sizeof(*sends));
+    int bad = 0;
+    dnet_job_barrier(job);
+    for (uint32_t i = 0; job->rank && i < SHARE; i++)
+        send_one(job, &sends[i], 0, BULK, i, SHARE_LEN, false);
+    atomic_fetch_add(&stage->arrived, 1);
+    if (job->rank)
+        bad = wait_all(job, sends, SHARE);
+    else
+        sit_until(&stage->arrived, job->size);
+    if (!job->rank)
+        bad = receive_fairly(job);
+    dnet_job_barrier(job);
+    free(sends);
+    return bad;
+}
+
+static void test_stop_nobody_starves(void **state)
+{
+    (void) state;
+    run_job(6, fair, "16384");
+}
+
+/* ------------------------------------------------------------------ deadlock */
+
+/* Everybody stops everybody before anybody receives: eager, synchronous and rendezvous messages, whose control
+ * packets need room in rings that are full. */
+static int all_stopped(dnet_job_rank_t *job, void *arg)
+{
+    enum { COUNT = 140 };
+    (void) arg;
+    send_t *sends = calloc((size_t) COUNT * job->size, sizeof(*sends));
+    dnet_job_barrier(job);
+    for (uint32_t i = 0; i < COUNT; i++)
+        for (uint32_t to = 0; to < job->size; to++)
+            send_one(job, &sends[i * job->size + to], to, BULK, i, mixed_len(i), i % 4 == 0);
+    int bad = dnet_ep_counters(job->ep)->stop == 0;
+    atomic_fetch_add(&stage->arrived, 1);
+    sit_until(&stage->arrived, job->size);
+    for (uint32_t i = 0; i < COUNT && !bad; i++)
+        for (uint32_t k = 0; k < job->size && !bad; k++)
+            bad = expect(job, (job->rank + k) % job->size, BULK, i, mixed_len(i));
+    bad |= wait_all(job, sends, COUNT * job->size);
+    dnet_job_barrier(job);
+    free(sends);
+    return bad;
+}
+
+/* A ring of 4096 bytes has room for one long packet. */
+static void test_stop_all_to_all_with_one_entry_rings(void **state)
+{
+    (void) state;
+    run_job(2, all_stopped, "4096");
+    run_job(5, all_stopped, "4096");
+}
+
+/* ------------------------------------------------------------------ faults */
+
+static int all_stopped_with_faults(dnet_job_rank_t *job, void *arg)
+{
+    int bad = all_stopped(job, arg);
+    if (dnet_ep_counters(job->ep)->retries == 0) {
+        fprintf(stderr, "rank %u: nothing was lost\n", job->rank);
+        bad = 1;
+    }
+    return bad;
+}
+
+static void test_stop_lost_doubled_and_late_words_are_survived(void **state)
+{
+    (void) state;
+    static const char *const permille[] = {"20", "100"};
+    for (unsigned i = 0; i < 2; i++) {
+        setenv("DIMMNET_FAULTS", permille[i], 1);
+        run_job(4, all_stopped_with_faults, "8192");
+    }
+    unsetenv("DIMMNET_FAULTS");
+}
+
+/* ------------------------------------------------------------------ probe, cancel, finish */
+
+static int probe_and_cancel(dnet_job_rank_t *job, void *arg)
+{
+    enum { COUNT = 2000 };
+    (void) arg;
+    int bad = 0;
+    dnet_job_barrier(job);
+    if (job->rank == 1) {
+        send_t *sends = calloc(COUNT + 1, sizeof(*sends));
+        for (uint32_t i = 0; i < COUNT; i++)
+            send_one(job, &sends[i], 0, BULK, i, 8, false);
+        bad = send_one(job, &sends[COUNT], 0, LAST, COUNT, 400, false) != DNET_IN_PROGRESS;
+        atomic_store(&stage->arrived, 1);
+        bad |= wait_all(job, sends, COUNT + 1);
+        dnet_job_barrier(job);
+        free(sends);
+        return bad;
+    }
+    static send_t never;
+    dnet_ep_message_t *message;
+    dnet_ep_probe_t found;
+    bool did;
+    never.req.complete = on_sent;
+    sit_until(&stage->arrived, 1);
+    bad = dnet_ep_recv(job->ep, dnet_ep_envelope(CONTEXT, 1, NEVER), DNET_MATCH_BITS, never.data, 8,
+                       &never.req) != DNET_IN_PROGRESS;
+    bad |= !dnet_ep_cancel_recv(job->ep, &never.req) || dnet_ep_cancel_recv(job->ep, &never.req);
+    while (dnet_ep_probe(job->ep, dnet_ep_envelope(CONTEXT, 1, LAST), DNET_MATCH_BITS, &found) != DNET_OK)
+        dnet_ep_progress(job->ep, &did);
+    bad |= found.len_bytes != 400 || expect(job, 1, LAST, COUNT, 400);
+    bad |= dnet_ep_mprobe(job->ep, dnet_ep_envelope(CONTEXT, 1, BULK), DNET_MATCH_BITS, &found,
+                          &message) != DNET_OK ||
+           dnet_ep_mrecv(job->ep, message, never.data, 8, &never.req) != DNET_OK || never.data[0] != 0;
+    for (uint32_t i = 1; i < COUNT && !bad; i++)
+        bad = expect(job, 1, BULK, i, 8);
+    dnet_job_barrier(job);
+    return bad;
+}
+
+static void test_stop_probe_and_cancel(void **state)
+{
+    (void) state;
+    run_job(2, probe_and_cancel, "262144");
+}
+
+/* A process that leaves the job while it is stopped delivers first what it owes. */
+static int finish(dnet_job_rank_t *job, void *arg)
+{
+    enum { COUNT = 1200 };
+    (void) arg;
+    static send_t sends[COUNT]; /* outlives this function */
+    int bad = 0;
+    dnet_job_barrier(job);
+    if (job->rank == 1) {
+        for (uint32_t i = 0; i < COUNT; i++)
+            send_one(job, &sends[i], 0, BULK, i, 400, false);
+        bad = sends[COUNT - 1].done;
+        atomic_store(&stage->arrived, 1);
+        return bad;
+    }
+    sit_until(&stage->arrived, 1);
+    for (uint32_t i = 0; i < COUNT && !bad; i++)
+        bad = expect(job, 1, BULK, i, 400);
+    return bad;
+}
+
+static void test_stop_finish_delivers_first(void **state)
+{
+    (void) state;
+    run_job(2, finish, "262144");
+}
+
+/* ------------------------------------------------------------------ death */
+
+static void die(void)
+{
+    raise(SIGKILL);
+}
+
+/* Progress until a dead peer is reported; the job's alarm ends a test that waits in vain. */
+static void until_dead(dnet_job_rank_t *job)
+{
+    bool did;
+    while (dnet_ep_progress(job->ep, &did) != DNET_ERR_PEER_DEAD)
+        ;
+}
+
+typedef struct {
+    dnet_ep_request_t req;
+    bool done;
+} receive_t;
+
+static void on_received(dnet_ep_request_t *req, dnet_status_t status)
+{
+    ((receive_t *) req)->done = status == DNET_OK;
+}
+
+/* As expect(), and a dead peer is no reason to give up. */
+static int expect_among_dead(dnet_job_rank_t *job, uint32_t from, uint32_t number)
+{
+    static uint32_t got[1000];
+    receive_t r = {.req.complete = on_received};
+    bool did;
+    r.done = dnet_ep_recv(job->ep, dnet_ep_envelope(CONTEXT, from, BULK), DNET_MATCH_BITS, got, sizeof(got),
+                          &r.req) == DNET_OK;
+    while (!r.done)
+        (void) dnet_ep_progress(job->ep, &did);
+    return got[0] != number || got[1] != from;
+}
+
+enum { MANY = 300 };
+
+/* Ranks 1 and 2 are stopped by rank 0; rank 1 dies.  What rank 2 has sent arrives, whole and in order. */
+static int sender_dies(dnet_job_rank_t *job, void *arg)
+{
+    (void) arg;
+    static send_t sends[MANY];
+    int bad = 0;
+    dnet_job_barrier(job);
+    if (job->rank == 0) {
+        sit_until(&stage->arrived, 2);
+        for (uint32_t i = 0; i < MANY && !bad; i++)
+            bad = expect_among_dead(job, 2, i);
+        until_dead(job);
+        atomic_store(&stage->go, 1);
+        _exit(bad);
+    }
+    for (uint32_t i = 0; i < MANY; i++)
+        send_one(job, &sends[i], 0, BULK, i, 4000, false);
+    bad = dnet_ep_counters(job->ep)->stop == 0;
+    atomic_fetch_add(&stage->arrived, 1);
+    if (job->rank == 1)
+        die();
+    bool did;
+    while (!sends[MANY - 1].done)
+        (void) dnet_ep_progress(job->ep, &did);
+    sit_until(&stage->go, 1);
+    _exit(bad);
+}
+
+/* Rank 0 has stopped the others and dies: they find out. */
+static int receiver_dies(dnet_job_rank_t *job, void *arg)
+{
+    (void) arg;
+    static send_t sends[MANY];
+    dnet_job_barrier(job);
+    if (job->rank == 0) {
+        sit_until(&stage->arrived, 2);
+        die();
+    }
+    for (uint32_t i = 0; i < MANY; i++)
+        send_one(job, &sends[i], 0, BULK, i, 4000, false);
+    int bad = dnet_ep_counters(job->ep)->stop == 0;
+    atomic_fetch_add(&stage->arrived, 1);
+    until_dead(job);
+    atomic_fetch_add(&stage->go, 1);
+    sit_until(&stage->go, 2);
+    _exit(bad);
+}
+
+/* Each survivor that looks says once who has died. */
+static void run_mourning(int (*body)(dnet_job_rank_t *, void *), uint32_t victim, unsigned lines_due)
+{
+    static const char *const profiles[] = {"extended", "prototype"};
+    for (unsigned i = 0; i < 2; i++) {
+        char line[256], named[32];
+        FILE *said = tmpfile();
+        int old = dup(STDERR_FILENO);
+        unsigned lines = 0;
+        *stage = (stage_t){0};
+        setenv("DIMMNET_PROFILE", profiles[i], 1);
+        setenv("DIMMNET_RING_BYTES", "16384", 1);
+        fflush(NULL);
+        dup2(fileno(said), STDERR_FILENO);
+        int result = dnet_job_run_mourning(3, 100, victim, body, NULL);
+        fflush(NULL);
+        dup2(old, STDERR_FILENO);
+        close(old);
+        rewind(said);
+        snprintf(named, sizeof(named), "rank %u (pid", victim);
+        while (fgets(line, sizeof(line), said)) {
+            if (!strstr(line, named))
+                fprintf(stderr, "said: %s", line);
+            lines++;
+        }
+        fclose(said);
+        assert_int_equal(result, 0);
+        assert_int_equal(lines, lines_due);
+    }
+}
+
+static void test_stop_sender_dies_others_finish(void **state)
+{
+    (void) state;
+    run_mourning(sender_dies, 1, 1);
+}
+
+static void test_stop_receiver_dies_senders_are_told(void **state)
+{
+    (void) state;
+    run_mourning(receiver_dies, 0, 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stop_sends_while_stopped_keep_order),
+        cmocka_unit_test(test_stop_others_are_not_held_up),
+        cmocka_unit_test(test_stop_nobody_starves),
+        cmocka_unit_test(test_stop_all_to_all_with_one_entry_rings),
+        cmocka_unit_test(test_stop_lost_doubled_and_late_words_are_survived),
+        cmocka_unit_test(test_stop_probe_and_cancel),
+        cmocka_unit_test(test_stop_finish_delivers_first),
+        cmocka_unit_test(test_stop_sender_dies_others_finish),
+        cmocka_unit_test(test_stop_receiver_dies_senders_are_told),
+    };
+    stage = mmap(NULL, sizeof(*stage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return stage == MAP_FAILED ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+}
