@@ -139,6 +139,7 @@ static int sends_while_stopped(dnet_job_rank_t *job, void *arg)
     bad |= dnet_ep_counters(job->ep)->stop != 1;
     atomic_store(&stage->arrived, 1);
     bad |= n == COUNT || wait_all(job, sends, COUNT);
+    bad |= dnet_ep_counters(job->ep)->resend == 0; /* not only by trying again */
     if (bad)
         fprintf(stderr, "stopped after %u messages, %lu stops\n", n,
                 (unsigned long) dnet_ep_counters(job->ep)->stop);
@@ -378,7 +379,10 @@ static int finish(dnet_job_rank_t *job, void *arg)
             send_one(job, &sends[i], 0, BULK, i, 400, false);
         bad = sends[COUNT - 1].done;
         atomic_store(&stage->arrived, 1);
-        return bad;
+        dnet_ep_finish(job->ep);
+        for (bool did; dnet_ep_busy(job->ep);)
+            dnet_ep_progress(job->ep, &did);
+        return bad || !sends[COUNT - 1].done;
     }
     sit_until(&stage->arrived, 1);
     for (uint32_t i = 0; i < COUNT && !bad; i++)
