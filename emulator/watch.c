@@ -92,7 +92,9 @@ void dnet_emu_describe(const dnet_emu_nic_t *nic, dnet_emu_description_t *descri
         const dnet_emu_wid_t *s = nic->area[w].state;
         uint32_t member = atomic_load_explicit(&s->member, memory_order_acquire);
 
-        description_p->process[w] = atomic_load_explicit(&s->owner, memory_order_acquire);
+        int32_t owner = atomic_load_explicit(&s->owner, memory_order_acquire);
+
+        description_p->process[w] = owner && !dnet_emu_process_ended(owner) ? owner : 0;
         description_p->member[w] = description_p->process[w] ? (int32_t) member - 1 : -1;
         description_p->pgid[w] = dnet_emu_pgid(nic, w);
     }

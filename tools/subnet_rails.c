@@ -12,34 +12,61 @@
 #include <string.h>
 
 const rails_setting_t rails_settings[RAILS_SETTINGS] = {
-    {"minhop", {"minhop", "minhop"}},
-    {"updn", {"updn", "updn"}},
-    {"ftree", {"ftree", "ftree"}},
-    {"hetero", {"ftree", "dfsssp"}},
+    {"minhop", {"minhop", "minhop"}, false},
+    {"updn", {"updn", "updn"}, false},
+    {"ftree", {"ftree", "ftree"}, false},
+    {"updn2", {"updn", "updn"}, true},
+    {"hetero", {"ftree", "dfsssp"}, true},
 };
 
-static dnet_status_t route_rail(const char *topology, const char *engine, uint64_t seed,
-                                dnet_topo_t **t, dnet_routing_t *r, dnet_rail_t *rail)
+/* The i-th sick link: one uplink of an edge switch, another switch for each i. */
+static int sick_link(const dnet_topo_t *t, int i, uint64_t seed)
 {
+    dnet_rng_t rng = {seed};
+    int *order = dnet_subnet_alloc((size_t) t->n_switches, sizeof(int)), edges = 0, link;
+    if (!order)
+        return DNET_TOPO_NONE;
+    for (int s = 0; s < t->n_switches; s++)
+        if (t->sw[s].hosts)
+            order[edges++] = s;
+    dnet_rng_shuffle(&rng, order, edges);
+    int s = order[i % edges];
+    link = t->adj[t->adj_start[s] + i % dnet_topo_degree(t, s)] >> 1;
+    free(order);
+    return link;
+}
+
+static dnet_status_t route_rail(const rails_setting_t *setting, int i, const char *topology, int sick,
+                                uint64_t seed, rails_t *rs)
+{
+    dnet_topo_t **t = &rs->topo[i];
     dnet_traffic_t tr = {0};
     dnet_status_t st = dnet_topo_make(topology, seed, t);
+    int link[SUBNET_SICK_MAX];
+    for (int k = 0; k < sick && !st; k++)
+        link[k] = sick_link(*t, k, seed + (uint64_t) i);
+    for (int k = 0; k < sick && !st && setting->repaired; k++)
+        st = dnet_topo_set_link(*t, link[k], true);
     if (!st)
         st = dnet_traffic_init(&tr, *t, DNET_TRAFFIC_UNIFORM, 0);
     if (!st) {
         dnet_route_options_t opt = {.seed = seed, .traffic = &tr, .lanes = 8};
-        st = dnet_route(*t, dnet_engine_find(engine), &opt, NULL, r);
+        st = dnet_route(*t, dnet_engine_find(setting->engine[i]), &opt, NULL, &rs->routing[i]);
     }
     dnet_traffic_free(&tr);
-    return st ? st : dnet_rail_init(rail, *t, r->tables);
+    if (!st)
+        st = dnet_rail_init(&rs->rail[i], *t, rs->routing[i].tables);
+    for (int k = 0; k < sick && !st && !setting->repaired; k++)
+        dnet_rail_degrade(&rs->rail[i], link[k], RAILS_SICK_RATE);
+    return st;
 }
 
 dnet_status_t rails_open(rails_t *rs, const rails_setting_t *setting, const char *const topology[2],
-                         uint64_t seed)
+                         int sick, uint64_t seed)
 {
     *rs = (rails_t) {.setting = setting};
     for (int i = 0; i < 2; i++) {
-        dnet_status_t st = route_rail(topology[i], setting->engine[i], seed, &rs->topo[i],
-                                      &rs->routing[i], &rs->rail[i]);
+        dnet_status_t st = route_rail(setting, i, topology[i], sick, seed, rs);
         if (st)
             return st;
     }
@@ -80,7 +107,7 @@ static dnet_status_t one_setting(const subnet_options_t *o, const rails_setting_
 {
     rails_t rs;
     int large_counts = 0;
-    dnet_status_t st = rails_open(&rs, setting, topology, o->seed);
+    dnet_status_t st = rails_open(&rs, setting, topology, o->sick, o->seed);
     *large = 0;
     printf("%s (%s / %s)\n", setting->name, setting->engine[0], setting->engine[1]);
     dnet_json_object(j, setting->name);

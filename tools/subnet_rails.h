@@ -12,10 +12,12 @@
 /* TSUBAME2.0's rails: alike but for where the I/O servers hang [MR §1]. */
 #define RAILS_FIRST "tsubame:88:18:6:0"
 #define RAILS_SECOND "tsubame:88:18:6:16"
-#define RAILS_SETTINGS 4
+#define RAILS_SETTINGS 5
+#define RAILS_SICK_RATE 0.25 /* 1x QDR or 4x SDR instead of 4x QDR [MR §3.2] */
 
 typedef struct rails_setting {
     const char *name, *engine[2];
+    bool repaired; /* sick links are out of service; else they run at a quarter of their speed */
 } rails_setting_t;
 
 extern const rails_setting_t rails_settings[RAILS_SETTINGS]; /* hetero is the last */
@@ -32,9 +34,14 @@ typedef struct rails_sample {
     int outliers;              /* trials below 1 GB/s */
 } rails_sample_t;
 
-/** Route both rails; close even after a failure. */
+/**
+ * Route both rails; close even after a failure.
+ *
+ * @param sick  links of each rail that are sick, at most one an edge switch; which ones depends on
+ *              the seed only, so that every setting has the same
+ */
 dnet_status_t rails_open(rails_t *rs, const rails_setting_t *setting, const char *const topology[2],
-                         uint64_t seed);
+                         int sick, uint64_t seed);
 void rails_close(rails_t *rs);
 
 dnet_status_t rails_sample(rails_t *rs, int nodes, int trials, uint64_t seed,

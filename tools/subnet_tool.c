@@ -39,6 +39,7 @@ static const struct option long_options[] = {
     {"window", required_argument, NULL, 6},
     {"mad-us", required_argument, NULL, 7},
     {"trials", required_argument, NULL, 8},
+    {"sick", required_argument, NULL, 17},
     {"nodes", required_argument, NULL, 9},
     {"data", required_argument, NULL, 10},
     {"before", required_argument, NULL, 11},
@@ -126,6 +127,7 @@ static bool parse_one(int c, subnet_options_t *o)
     case 6: return parse_int("window", optarg, 1, 1000, &o->window);
     case 7: return parse_rate("mad-us", optarg, &o->mad_us);
     case 8: return parse_int("trials", optarg, 1, 100000, &o->trials);
+    case 17: return parse_int("sick", optarg, 0, SUBNET_SICK_MAX, &o->sick);
     case 9: return parse_int("nodes", optarg, 2, 65535, &o->nodes);
     case 10: o->data = optarg; return true;
     case 11: o->before = optarg; return true;

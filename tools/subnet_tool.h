@@ -20,13 +20,15 @@ enum {
     SUBNET_EXIT_SYSTEM = 3, /* memory, files */
 };
 
+#define SUBNET_SICK_MAX 64 /* sick links of a rail */
+
 /* Options that several subcommands take; each has its own default. */
 typedef struct subnet_options {
     const char *topology, *engine, *json, *output, *format;
     const char *traffic, *matrix, *hints, *root, *lfts, *lanes_file;
     const char *against, *guid2lid, *write_lfts, *data;
     const char *cut[16];
-    int cuts, scheme, fail, window, trials, nodes;
+    int cuts, scheme, fail, window, trials, nodes, sick;
     const char *before, *after;
     double mad_us, interval, nominal;
     uint64_t seed;

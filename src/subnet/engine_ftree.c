@@ -3,7 +3,9 @@
  * ftree: fat-tree routing [MR §3.1].  Up in rotation by destination, down on the only way there is:
  * server q of an edge switch is reached through upper link q mod U of every edge switch, and above
  * that by the edge switch's number, so that no two servers of an edge switch share a way down.
- * Where links are missing the least used port of those that lead there is taken.
+ * A link that is missing keeps its place in the rotation, so that all other ways stay as they are; what
+ * it carried takes the least used port of those that lead there, of equal ones the last: with fewer servers
+ * than upper links that one has nothing else to carry.
  *
  * Up, then down, never up again: free of deadlock on one lane.  Needs a tree: every link joins
  * neighbouring levels.
@@ -20,10 +22,10 @@ typedef struct ftree {
     int *hops;             /* [switch]: to the destination, down only, then up and down; NONE */
     int *next;             /* [switch]: output channel */
     int *queue;
-    int *uppers;           /* [switch]: links to the level above */
+    int *uppers;           /* [switch]: links to the level above, in service or not */
+    int *rank;             /* [channel]: place of a way up among its switch's, by port */
     int *edge_number;      /* [switch]: place among the switches of its level */
     long *used;            /* [channel]: destinations assigned */
-    int *candidates;
 } ftree_t;
 
 static dnet_status_t check_levels(const ftree_t *f)
@@ -73,20 +75,23 @@ static int climb(ftree_t *f, int dest)
     return n;
 }
 
-/* The upper link for one destination: by rotation if all lead there, else the least used. */
+/* The upper link for one destination: by rotation if that one leads there, else the least used. */
 static void choose_upper(ftree_t *f, int w, int hops, int digit)
 {
     const dnet_topo_t *t = f->t;
-    int n = 0, least = DNET_TOPO_NONE;
+    int least = DNET_TOPO_NONE;
     for (int i = 0; i < dnet_topo_degree(t, w); i++) {
         int c = dnet_topo_channel(t, w, i), u = dnet_topo_head(t, c);
         if (by_level(f, c) < 0 || f->hops[u] != hops - 1)
             continue;
-        f->candidates[n++] = c;
-        if (least == DNET_TOPO_NONE || f->used[c] < f->used[least])
+        if (f->rank[c] == digit % f->uppers[w]) {
+            f->next[w] = c;
+            return;
+        }
+        if (least == DNET_TOPO_NONE || f->used[c] <= f->used[least])
             least = c;
     }
-    f->next[w] = n == f->uppers[w] ? f->candidates[digit % n] : least;
+    f->next[w] = least;
 }
 
 /* All other switches go up, nearest first.  Below the destination's ancestors every level's digit
@@ -118,11 +123,31 @@ static void number_switches(ftree_t *f)
 {
     const dnet_topo_t *t = f->t;
     int count[64] = {0};
-    for (int s = 0; s < t->n_switches; s++) {
+    for (int s = 0; s < t->n_switches; s++)
         f->edge_number[s] = count[t->sw[s].level & 63]++;
-        for (int i = 0; i < dnet_topo_degree(t, s); i++)
-            f->uppers[s] += by_level(f, dnet_topo_channel(t, s, i)) > 0;
-    }
+}
+
+/* Number each switch's ways up by port, those out of service too. */
+static dnet_status_t rank_uppers(ftree_t *f)
+{
+    const dnet_topo_t *t = f->t;
+    size_t ports = 0;
+    for (int s = 0; s < t->n_switches; s++)
+        ports += (size_t) t->sw[s].ports + 1;
+    int *first = dnet_subnet_alloc((size_t) t->n_switches + 1, sizeof(int));
+    int *up = dnet_subnet_alloc(ports, sizeof(int)); /* [first[switch] + port]: channel + 1 */
+    for (int s = 0; first && up && s < t->n_switches; s++)
+        first[s + 1] = first[s] + t->sw[s].ports + 1;
+    for (int c = 0; first && up && c < dnet_topo_channels(t); c++)
+        if (by_level(f, c) > 0)
+            up[first[dnet_topo_tail(t, c)] + dnet_topo_out_port(t, c)] = c + 1;
+    for (size_t p = 0; first && up && p < ports; p++)
+        if (up[p])
+            f->rank[up[p] - 1] = f->uppers[dnet_topo_tail(t, up[p] - 1)]++;
+    bool good = first && up;
+    free(first);
+    free(up);
+    return good ? DNET_OK : DNET_ERR_NO_MEMORY;
 }
 
 static void route_to(ftree_t *f, int d, dnet_tables_t *tables)
@@ -165,8 +190,8 @@ static dnet_status_t tables(const dnet_topo_t *t, const dnet_route_options_t *op
     ftree_t f = {.t = t};
     int *space = dnet_subnet_alloc(5 * ns, sizeof(int));
     f.used = dnet_subnet_alloc((size_t) dnet_topo_channels(t), sizeof(long));
-    f.candidates = dnet_subnet_alloc((size_t) dnet_topo_channels(t), sizeof(int));
-    dnet_status_t st = space && f.used && f.candidates ? check_levels(&f) : DNET_ERR_NO_MEMORY;
+    f.rank = dnet_subnet_alloc((size_t) dnet_topo_channels(t), sizeof(int));
+    dnet_status_t st = space && f.used && f.rank ? check_levels(&f) : DNET_ERR_NO_MEMORY;
     (void) opt;
     if (!st)
         st = dnet_tables_new(t, &r->tables);
@@ -177,6 +202,9 @@ static dnet_status_t tables(const dnet_topo_t *t, const dnet_route_options_t *op
         f.uppers = space + 3 * ns;
         f.edge_number = space + 4 * ns;
         number_switches(&f);
+        st = rank_uppers(&f);
+    }
+    if (!st) {
         dnet_progress_begin("forwarding tables", r->tables->dests);
         for (int d = 0; d < r->tables->dests; d++) {
             dnet_progress(d);
@@ -188,7 +216,7 @@ static dnet_status_t tables(const dnet_topo_t *t, const dnet_route_options_t *op
     }
     free(space);
     free(f.used);
-    free(f.candidates);
+    free(f.rank);
     return st;
 }
 

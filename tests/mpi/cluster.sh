@@ -108,6 +108,8 @@ ok dnet-cluster cut --name $name --force leaf0001
 if wait $job; then fail "a job without node 1 ends well"; fi
 job=
 grep -q 'has had no way to LID .* for 2 s' job.err || fail "no reason"
+ok sh -c "dnet-cluster status --json $name || :"
+grep -q '"processes": \[\]' out || tr -d ' \n' <out | grep -q '"processes":\[\]' || fail "processes that have ended are shown"
 ok dnet-cluster restore --name $name leaf0001
 
 # The nodes are free again, and new.

@@ -150,6 +150,37 @@ static void test_rails_degraded_link_makes_outliers(void **state)
     dnet_topo_free(t);
 }
 
+/* A missing uplink: only its ways move, and not all to one other link. */
+static void test_ftree_missing_link_moves_its_ways_only(void **state)
+{
+    (void) state;
+    dnet_topo_t *t = make("tsubame:20:18:0");
+    dnet_traffic_t tr;
+    dnet_routing_t full, less;
+    dnet_route_options_t opt = {.seed = 1, .traffic = &tr, .lanes = 1};
+    int leaf = t->host[0].sw, moved = 0;
+    int gone = dnet_topo_channel(t, leaf, 3);
+    assert_int_equal(dnet_traffic_init(&tr, t, DNET_TRAFFIC_UNIFORM, 0), DNET_OK);
+    assert_int_equal(dnet_route(t, dnet_engine_find("ftree"), &opt, NULL, &full), DNET_OK);
+    assert_int_equal(dnet_topo_set_link(t, gone >> 1, true), DNET_OK);
+    assert_int_equal(dnet_route(t, dnet_engine_find("ftree"), &opt, NULL, &less), DNET_OK);
+    for (int s = 0; s < t->n_switches; s++) {
+        bool taken[64] = {false};
+        for (int d = 0; t->sw[s].hosts && d < t->n_hosts; d++) {
+            int before = dnet_tables_row(full.tables, s)[d], now = dnet_tables_row(less.tables, s)[d];
+            bool to_leaf = t->host[d].sw == leaf && s != leaf;
+            moved += now != before;
+            assert_true(!to_leaf || !taken[now]); /* to 16 servers by 16 spines */
+            taken[now] |= to_leaf;
+        }
+    }
+    assert_int_equal(moved, 2 * 19); /* the leaf to one server of each other leaf, each of those back */
+    dnet_routing_free(&full);
+    dnet_routing_free(&less);
+    dnet_traffic_free(&tr);
+    dnet_topo_free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +188,7 @@ int main(void)
         cmocka_unit_test(test_health_capacity_and_connectivity_are_kept),
         cmocka_unit_test(test_health_reads_ibqueryerrors),
         cmocka_unit_test(test_rails_degraded_link_makes_outliers),
+        cmocka_unit_test(test_ftree_missing_link_moves_its_ways_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,6 +54,18 @@ done
 expect 0 '12 switches' route --topology file:picture.ibsim
 expect 0 '1961 blocks' lid --topology leaf-spine:324:18:18 --scheme grouped --fail 1
 expect 0 'hetero over ftree' rails --nodes 700 --trials 2
+expect 2 'sick' rails --sick 65
+
+# MR-06: sick links in service against a network without them, whose rails differ too.
+expect 0 'hetero over updn2' rails --nodes 700 --sick 4 --json rails.json
+python3 - <<'P' || { echo "FAIL: MR-06"; exit 1; }
+import json
+r = json.load(open("rails.json"))
+worst = {k: r[k]["worst_mean_600_and_more"] for k in ("minhop", "updn", "ftree", "updn2", "hetero")}
+for k in ("minhop", "updn", "ftree"):
+    assert 1.10 < worst["hetero"] / worst[k] < 1.45, worst
+assert worst["updn2"] > 1.1 * worst["updn"], worst # the repair's part of it
+P
 expect 0 'figures that can be judged hold' reproduce --nodes 16 --seeds 1 --json reproduce.json \
     --data data
 grep -q '"id": "TA-14"' reproduce.json || { echo "FAIL: TA-14 is not in reproduce.json"; exit 1; }
