@@ -8,6 +8,7 @@ libdnet_emulator_la_SOURCES = \
 	emulator/elements.h \
 	emulator/executor.c \
 	emulator/lh_buffer.c \
+	emulator/limit_event.c \
 	emulator/nic.c \
 	emulator/nic.h \
 	emulator/packets.c \

@@ -514,5 +514,7 @@ bool dnet_emu_execute(const dnet_emu_context_t *c)
         x->state = discard(c, &w, "changed while it waited");
     while (x->state != DNET_STATE_IDLE && !w.stalled)
         x->state = step(c, &w);
+    if (DNET_EMU_UNLIKELY(w.stalled) && !x->request.from_rc)
+        dnet_emu_report(c->nic, c->area, DNET_REPORT_STALLED, x->done);
     return !w.stalled;
 }

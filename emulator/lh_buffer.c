@@ -16,6 +16,23 @@ static inline const uint8_t *payload_lines(const dnet_emu_packet_t *packet)
     return packet->whole_lines ? packet->span[0].at : NULL;
 }
 
+/* [nic 10.5, X.6] Head is where the ring seems to be full.  With the limit event armed the next look is due
+ * where the limit is reached, so that the event costs nothing as long as it does not happen. */
+DNET_EMU_COLD static bool look_at_head(const dnet_emu_nic_t *nic, unsigned wid, uint32_t next)
+{
+    dnet_emu_wid_t *s = nic->area[wid].state;
+    uint32_t head = (uint32_t) dnet_emu_ureg(nic, wid, DNET_UREG_LH_NEXT_READ) & nic->lh_mask &
+                    ~(DNET_LH_ENTRY_BYTES - 1);
+    uint32_t left = (head - next) & nic->lh_mask;
+
+    s->lh_head_seen = head;
+    if (s->lh_limit && left > s->lh_limit)
+        s->lh_head_seen = (head - s->lh_limit) & nic->lh_mask;
+    else if (s->lh_limit)
+        dnet_emu_limit_happens(nic, wid);
+    return left == 0;
+}
+
 /* [nic 10.5] Is the ring full?  Head is looked at again only when it seems so. */
 static inline bool ring_full(const dnet_emu_nic_t *nic, unsigned wid)
 {
@@ -24,9 +41,7 @@ static inline bool ring_full(const dnet_emu_nic_t *nic, unsigned wid)
 
     if (DNET_EMU_LIKELY(next != s->lh_head_seen))
         return false;
-    s->lh_head_seen = (uint32_t) dnet_emu_ureg(nic, wid, DNET_UREG_LH_NEXT_READ) & nic->lh_mask &
-                      ~(DNET_LH_ENTRY_BYTES - 1);
-    return next == s->lh_head_seen;
+    return look_at_head(nic, wid, next);
 }
 
 /* [nic 10.5] The next entry, and Tail behind it; the flags' polarity changes every lap (10.3). */

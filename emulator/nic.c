@@ -88,6 +88,7 @@ static void reset_wid(dnet_emu_nic_t *nic, unsigned wid, bool ready)
     s->lh_tail = 0;
     s->lh_head_seen = 0;
     s->lh_flags = 1;
+    s->lh_limit = 0;
     s->packets = 0;
     s->status_base = 0;
     s->status_tail = 0;
@@ -186,6 +187,9 @@ DNET_EMU_COLD static void user_store(dnet_emu_device_t *d, uint32_t offset)
         break;
     case DNET_UREG_APERTURE_LENGTH:
         dnet_emu_aperture_set(nic, wid);
+        break;
+    case DNET_UREG_LH_LIMIT:
+        dnet_emu_limit_arm(nic, wid);
         break;
     }
 }
@@ -291,6 +295,7 @@ static void set_options(dnet_emu_nic_t *nic)
 {
     nic->pgid_check = !(nic->header->options & DNET_EMU_NO_PGID_CHECK);
     nic->strict_swid = nic->header->options & DNET_EMU_STRICT_SWID;
+    nic->in_line = !nic->extended || (nic->header->options & DNET_EMU_IN_LINE);
     (void) have_barrier();
 }
 
@@ -429,6 +434,8 @@ static const dnet_device_ops_t device_ops = {
     .kick = dnet_emu_kick,
     .run = dnet_emu_wc_run,
     .sleep = device_sleep,
+    .event_wait = dnet_emu_limit_wait,
+    .event_raise = dnet_emu_limit_raise,
     .close = device_close,
 };
 

@@ -31,7 +31,7 @@
 #include "emulator/charge.h"
 
 #define DNET_EMU_MAGIC 0x314e4d4d49444e44ull /* "DNDIMMN1" */
-#define DNET_EMU_VERSION 1u
+#define DNET_EMU_VERSION 2u
 #define DNET_EMU_PAGE 4096u
 #define DNET_EMU_LINE 128u /* two cache lines: the adjacent-line prefetcher pairs them */
 #define DNET_EMU_PEERS 4096u /* one place for each CLID */
@@ -86,6 +86,7 @@ enum { /* dnet_emu_header_t.options */
     DNET_EMU_NO_PGID_CHECK = 1,
     DNET_EMU_STRICT_SWID = 2,
     DNET_EMU_RC_SKIP_ERRORS = 4,
+    DNET_EMU_IN_LINE = 8,
 };
 
 typedef struct {
@@ -180,6 +181,10 @@ typedef struct {
     uint32_t flow_tail;    /* entries written so far */
     uint32_t flow_ready;   /* entries whose memory is committed */
     uint32_t rc_state;
+    uint32_t lh_limit;     /* bytes of free entries at which the limit event happens; 0: not armed */
+    /* The limit event. */
+    _Alignas(DNET_EMU_LINE) _Atomic uint32_t limit_events; /* futex word: how often it has happened */
+    _Atomic uint64_t limit_ns; /* when it happened last */
     /* Read by all who deliver; written when the process goes to sleep or wakes. */
     _Alignas(DNET_EMU_LINE) _Atomic uint32_t sleeping; /* futex word: 1 while the process sleeps */
     /* Read-mostly. */
@@ -241,6 +246,7 @@ struct dnet_emu_nic {
     uint32_t llcm_bytes;
     uint32_t aperture_slots;
     bool extended;
+    bool in_line;           /* reception stalls for both WIDs together */
     bool pgid_check;
     bool strict_swid;
     bool privileged;        /* this process may store to the System Register page */
@@ -382,6 +388,12 @@ void dnet_emu_wake_slow(dnet_emu_wid_t *state);
 /* lh_buffer.c */
 dnet_emu_result_t dnet_emu_lh_receive(const dnet_emu_nic_t *nic, unsigned wid,
                                       const dnet_emu_packet_t *packet, uint32_t *pointer_p);
+
+/* limit_event.c: few LH entries are left */
+void dnet_emu_limit_arm(const dnet_emu_nic_t *nic, unsigned wid);
+void dnet_emu_limit_happens(const dnet_emu_nic_t *nic, unsigned wid);
+uint32_t dnet_emu_limit_wait(dnet_device_t *dev, uint32_t seen, uint64_t *when_ns_p);
+void dnet_emu_limit_raise(dnet_device_t *dev);
 
 /* amt_table.c: where an IPUSH packet goes. */
 typedef struct {

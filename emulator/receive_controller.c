@@ -129,16 +129,21 @@ static bool flow_append(const dnet_emu_nic_t *nic, unsigned wid, dnet_flow_kind_
  *
  * [nic 8, 9.3, 10.5] Stall mode: reception waits.  [X.6] Stop mode: exactly this sender is told to stop,
  * and the receiving process learns whom it owes a resend.  The NIC's own replies are repeated by the
- * process that asked for them, which needs no entry for itself.
+ * process that asked for them, which needs no entry for itself.  Retry mode: the sender tries again by itself.
  */
 DNET_EMU_COLD dnet_emu_result_t dnet_emu_rc_no_room(const dnet_emu_nic_t *nic, unsigned wid,
                                                     const dnet_emu_packet_t *packet, uint32_t bytes)
 {
+    uint64_t mode = dnet_emu_ureg(nic, wid, DNET_UREG_FLOW_MODE);
+
     DNET_TRACE(no_room, wid, packet->header[0], bytes);
-    if (nic->flow_entries == 0 ||
-        dnet_emu_ureg(nic, wid, DNET_UREG_FLOW_MODE) == DNET_FLOW_MODE_STALL)
+    if (nic->flow_entries == 0 || mode == DNET_FLOW_MODE_STALL)
         return DNET_EMU_STALLED;
     dnet_emu_event(nic, DNET_EMU_STOPS);
+    if (mode == DNET_FLOW_MODE_RETRY) {
+        dnet_emu_limit_happens(nic, wid);
+        return DNET_EMU_STOPPED;
+    }
     /* A sender that the receiver does not know of would wait for ever. */
     if (!packet->reply && !flow_append(nic, wid, DNET_FLOW_STOPPED, packet, 0, bytes))
         return DNET_EMU_UNREACHABLE;
@@ -398,7 +403,7 @@ static inline dnet_emu_result_t receive(dnet_emu_nic_t *nic, dnet_emu_packet_t *
     return DNET_EMU_DELIVERED;
 }
 
-/* [nic 8, 11.9] Prototype profile: a packet without room stalls reception for the whole node, so nobody's
+/* [nic 8, 11.9] Prototype profile, and where a NIC is made so: a packet without room stalls reception for the whole node, so nobody's
  * packet passes it.  A sender that has died takes its packet with it. */
 static dnet_emu_result_t receive_in_line(dnet_emu_nic_t *nic, dnet_emu_packet_t *packet)
 {
@@ -426,7 +431,7 @@ static dnet_emu_result_t receive_in_line(dnet_emu_nic_t *nic, dnet_emu_packet_t 
 
 dnet_emu_result_t dnet_emu_rc_receive(dnet_emu_nic_t *nic, dnet_emu_packet_t *packet)
 {
-    if (DNET_EMU_UNLIKELY(!nic->extended))
+    if (DNET_EMU_UNLIKELY(nic->in_line))
         return receive_in_line(nic, packet);
     return receive(nic, packet);
 }

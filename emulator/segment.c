@@ -320,7 +320,8 @@ dnet_status_t dnet_emu_segment_create(dnet_emu_nic_t *nic, const dnet_emu_config
         .lid = config->lid,
         .options = (uint16_t) ((config->no_pgid_check ? DNET_EMU_NO_PGID_CHECK : 0) |
                                (config->strict_swid ? DNET_EMU_STRICT_SWID : 0) |
-                               (config->rc_skip_errors ? DNET_EMU_RC_SKIP_ERRORS : 0)),
+                               (config->rc_skip_errors ? DNET_EMU_RC_SKIP_ERRORS : 0) |
+                               (config->in_line ? DNET_EMU_IN_LINE : 0)),
     };
     dnet_emu_publish(&nic->header->magic, DNET_EMU_MAGIC);
     nic->fd = fd;

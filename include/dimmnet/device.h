@@ -54,6 +54,16 @@ typedef struct {
      * skipped when it returns false.
      */
     void (*sleep)(dnet_device_t *dev, uint32_t timeout_us, bool (*still_idle)(void *), void *arg);
+    /**
+     * Sleep until the limit event (LH Limit register) has happened more often than `seen` times.  For a
+     * thread that does nothing else; the only operation beside event_raise() that may run next to others.
+     *
+     * @param when_ns_p  when it happened last, on CLOCK_MONOTONIC
+     * @return how often it has happened
+     */
+    uint32_t (*event_wait)(dnet_device_t *dev, uint32_t seen, uint64_t *when_ns_p);
+    /** Count one more limit event, so that event_wait() returns. */
+    void (*event_raise)(dnet_device_t *dev);
     void (*close)(dnet_device_t *dev);
 } dnet_device_ops_t;
 
@@ -79,6 +89,7 @@ typedef enum {
     DNET_FLOW_MODE_STOP = 1,  /* full rings stop exactly the sender that hit the limit */
     DNET_FLOW_MODE_PAUSED = 2, /* not ready: every sender is stopped */
     DNET_FLOW_MODE_HOLD = 3,   /* as STOP; and messages of the senders in the hold table are held back */
+    DNET_FLOW_MODE_RETRY = 4,  /* full rings refuse the packet, and its receiver is not told */
 } dnet_flow_mode_t;
 
 /** Result field of the Stop Report register: what became of the last request of this WID. */
@@ -87,6 +98,7 @@ typedef enum {
     DNET_REPORT_STOPPED = 1,     /* [63:32] = bytes of the primitive that were delivered before */
     DNET_REPORT_UNREACHABLE = 2, /* no NIC has that LID, or its process is gone */
     DNET_REPORT_HELD = 3,        /* the receiver holds this sender's messages back */
+    DNET_REPORT_STALLED = 4,     /* waits in the NIC for room at the receiver; a later report follows */
 } dnet_report_t;
 
 static inline void dnet_reg_store_quiet(dnet_device_t *dev, uint32_t offset, uint64_t value)

@@ -25,6 +25,7 @@ typedef struct dnet_emu_nic dnet_emu_nic_t;
 typedef struct {
     dnet_profile_t profile;
     uint16_t lid;         /* what the Subnet Manager assigned; shown in SMA LID */
+    bool in_line;         /* a packet without room stalls reception for both WIDs, in the extended profile too */
     bool start_paused;    /* with a flow ring: both WIDs stop their senders until their process sets Flow Mode */
     bool no_pgid_check;   /* receivers accept every PGID (OP-13) */
     bool strict_swid;     /* BOTF images get their SWID from the register page used (OP-14) */

@@ -24,7 +24,7 @@ static dnet_status_t read_choice(const char *variable, unsigned preset, const ch
         return DNET_OK;
     }
     char allowed[128] = "";
-    for (unsigned i = 0; i < 3 && choices[i]; i++) {
+    for (unsigned i = 0; i < 4 && choices[i]; i++) {
         if (strcmp(text, choices[i]) == 0) {
             *value_p = i;
             return DNET_OK;
@@ -67,7 +67,7 @@ static dnet_status_t read_number(const char *variable, uint64_t preset, uint64_t
 static bool known_variable(const char *name, size_t len)
 {
     static const char *const names[] = {
-#define DNET_OPTION_CHOICE(field, variable, preset, title, a, b, c) variable,
+#define DNET_OPTION_CHOICE(field, variable, preset, title, a, b, c, d) variable,
 #define DNET_OPTION_NUMBER(field, variable, preset, least, most, unit, title) variable,
 #define DNET_OPTION_TEXT(field, variable, title) variable,
 #include "common/options.def"
@@ -97,8 +97,8 @@ dnet_status_t dnet_options_load(dnet_options_t *options_p)
 {
     dnet_options_t o;
     dnet_status_t status;
-#define DNET_OPTION_CHOICE(field, variable, preset, title, a, b, c)                       \
-    status = read_choice(variable, preset, (const char *const[]){a, b, c}, &o.field);     \
+#define DNET_OPTION_CHOICE(field, variable, preset, title, a, b, c, d)                       \
+    status = read_choice(variable, preset, (const char *const[]){a, b, c, d}, &o.field);     \
     if (status != DNET_OK)                                                                \
         return status;
 #define DNET_OPTION_NUMBER(field, variable, preset, least, most, unit, title)             \
@@ -161,8 +161,8 @@ dnet_status_t dnet_options_rank_path(const char *variable, const char *pattern, 
 
 void dnet_options_print(const dnet_options_t *o, FILE *out)
 {
-#define DNET_OPTION_CHOICE(field, variable, preset, title, a, b, c) \
-    fprintf(out, "  %-22s %-12s %s\n", variable, ((const char *const[]){a, b, c})[o->field], title);
+#define DNET_OPTION_CHOICE(field, variable, preset, title, a, b, c, d) \
+    fprintf(out, "  %-22s %-12s %s\n", variable, ((const char *const[]){a, b, c, d})[o->field], title);
 #define DNET_OPTION_NUMBER(field, variable, preset, least, most, unit, title) \
     fprintf(out, "  %-22s %-12" PRIu64 " %s (%s)\n", variable, o->field, title, unit);
 #define DNET_OPTION_TEXT(field, variable, title) \

@@ -11,7 +11,7 @@
 #include "dimmnet/status.h"
 
 typedef struct {
-#define DNET_OPTION_CHOICE(field, variable, preset, title, a, b, c) unsigned field;
+#define DNET_OPTION_CHOICE(field, variable, preset, title, a, b, c, d) unsigned field;
 #define DNET_OPTION_NUMBER(field, variable, preset, least, most, unit, title) uint64_t field;
 #define DNET_OPTION_TEXT(field, variable, title) const char *field;
 #include "common/options.def"

@@ -11,6 +11,7 @@ libdnet_endpoint_la_SOURCES = \
 	src/endpoint/internal.h \
 	src/endpoint/layout.c \
 	src/endpoint/layout.h \
+	src/endpoint/limit.c \
 	src/endpoint/offer.c \
 	src/endpoint/place.c \
 	src/endpoint/progress.c \

@@ -34,7 +34,29 @@ static void apply_limits(dnet_ep_t *ep)
     ep->chunks = (uint32_t) ep->options.chunks;
     ep->staging_base = ep->options.ring_bytes;
     ep->budget = ep->options.unexpected_bytes;
+    if (ep->options.flow != DNET_EP_FLOW_STOP)
+        ep->budget = UINT64_MAX / 4; /* holding senders back is a part of stop/resend */
+    if (ep->options.flow == DNET_EP_FLOW_STALL) {
+        /* A NIC that stalls takes no request, so nothing may have to be fetched. */
+        ep->options.split_limit = UINT64_MAX;
+        ep->options.strided = 1; /* never */
+    }
     ep->oversubscribed = ep->size > processors();
+}
+
+static dnet_status_t check_flow(const dnet_ep_t *ep)
+{
+    if (ep->options.flow != DNET_EP_FLOW_STALL)
+        return DNET_OK;
+    if (ep->cluster) {
+        dnet_error("DIMMNET_FLOW=stall is for NICs of the job's own; leave DIMMNET_CLUSTER out");
+        return DNET_ERR_STATE;
+    }
+    if (dnet_place_profile(ep) == DNET_PROFILE_EXTENDED)
+        return DNET_OK;
+    /* There a process reads its messages by requests of its own, which would wait behind the stalled one. */
+    dnet_error("DIMMNET_FLOW=stall with DIMMNET_PROFILE=prototype can deadlock; use the extended profile");
+    return DNET_ERR_STATE;
 }
 
 /* DIMMNET_PCAP: a job that cannot write what it was asked for does not start. */
@@ -97,6 +119,8 @@ dnet_status_t dnet_ep_open(const dnet_ep_config_t *config, dnet_ep_t **ep_p)
     if (status == DNET_OK)
         status = dnet_place_open(ep);
     if (status == DNET_OK)
+        status = check_flow(ep);
+    if (status == DNET_OK)
         status = open_capture(ep);
     if (status == DNET_OK)
         status = open_trace(ep);
@@ -123,9 +147,12 @@ dnet_status_t dnet_ep_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses)
     if (status == DNET_OK && ep->options.faults)
         status = dnet_emu_faults_set(ep->emu, (uint32_t) ep->options.faults, ep->rank + 1);
     if (status == DNET_OK)
-        status = dnet_nic_start(&ep->nic, ep->dev, (uint32_t) ep->options.ring_bytes);
+        status = dnet_nic_start(&ep->nic, ep->dev, (uint32_t) ep->options.ring_bytes,
+                                dnet_flow_mode(ep), dnet_limit_refill(ep));
     if (status == DNET_OK)
         status = dnet_flow_start(ep);
+    if (status == DNET_OK)
+        status = dnet_limit_start(ep);
     if (status == DNET_OK)
         dnet_dump_arm();
     return status;
@@ -167,6 +194,8 @@ const dnet_ep_counters_t *dnet_ep_counters(const dnet_ep_t *ep)
     c->ipush = ep->nic.counters.ipush;
     c->vs = ep->nic.counters.vs;
     c->vl = ep->nic.counters.vl;
+    c->limit_events = atomic_load_explicit(&ep->limit.events, memory_order_relaxed);
+    c->limit_ns = atomic_load_explicit(&ep->limit.ns, memory_order_relaxed);
     return c;
 }
 
@@ -203,6 +232,7 @@ static void free_messages(dnet_ep_t *ep)
 
 void dnet_ep_close(dnet_ep_t *ep)
 {
+    dnet_limit_end(ep);
     if (ep->dev && ep->nic.dev && ep->options.stats)
         print_stats(ep);
     if (ep->dev)

@@ -6,6 +6,9 @@
  * The NIC stops exactly the sender that finds no room and notes it in the flow ring.  This process
  * grants the stopped ones once it has emptied its rings; as a sender it takes up its queue for a peer
  * when that peer's grant arrives.
+ *
+ * For comparison (DIMMNET_FLOW, docs/protocol.md 6.2): a NIC that stalls keeps the packet, and everything this
+ * process has for anybody waits behind it; a receiver that does not resume its senders is tried again soon.
  */
 #include "endpoint/internal.h"
 
@@ -18,9 +21,15 @@ static dnet_status_t send_grant(void *arg, dnet_fc_peer_t peer, unsigned credits
 {
     dnet_ep_t *ep = arg;
     (void) repeat; /* the shared-memory network loses nothing: no repeats */
+    if (ep->stalled)
+        return DNET_NO_RESOURCE;
     bool shared = ep->receiver.stopped.count + ep->receiver.granted.count > 1;
     dnet_status_t status = dnet_nic_resend(&ep->nic, dnet_nic_target(peer.lid, peer.wid),
                                            (uint8_t) credits, shared);
+    if (status == DNET_STALLED) {
+        dnet_flow_stalled(ep);
+        status = DNET_OK; /* the NIC will deliver it */
+    }
     if (status == DNET_OK)
         ep->counters.granted_others++;
     DNET_TRACE(grants, dnet_place_rank(ep, peer.lid, peer.wid), credits, 0);
@@ -28,6 +37,13 @@ static dnet_status_t send_grant(void *arg, dnet_fc_peer_t peer, unsigned credits
 }
 
 static const dnet_fc_receiver_ops_t receiver_ops = {.resend = send_grant};
+
+dnet_flow_mode_t dnet_flow_mode(const dnet_ep_t *ep)
+{
+    if (ep->options.flow == DNET_EP_FLOW_STALL)
+        return DNET_FLOW_MODE_STALL;
+    return dnet_flow_retries(ep) ? DNET_FLOW_MODE_RETRY : DNET_FLOW_MODE_STOP;
+}
 
 dnet_status_t dnet_flow_start(dnet_ep_t *ep)
 {
@@ -60,10 +76,49 @@ static bool read_ring(dnet_ep_t *ep)
             dnet_hold_noted(ep, rank);
         else if (entry.kind == DNET_FLOW_RESEND && entry.credits == 0)
             dnet_offer_opened(ep, rank);
-        else if (entry.kind == DNET_FLOW_RESEND)
+        else if (entry.kind == DNET_FLOW_RESEND && !dnet_flow_retries(ep) && !ep->stalled)
             dnet_queue_resume(ep, rank, entry.shared ? entry.credits : 0);
     }
     return did;
+}
+
+/* ------------------------------------------------------------------ for comparison */
+
+void dnet_flow_stalled(dnet_ep_t *ep)
+{
+    ep->counters.stalled++;
+    ep->stalled = ep->flow_turns = true;
+    dnet_queues_stop(ep);
+}
+
+/* Let the NIC go on; when it is done, everybody's turn comes, until it stalls again. */
+static bool run_stalled(dnet_ep_t *ep)
+{
+    if (dnet_nic_run(&ep->nic) == DNET_STALLED)
+        return false;
+    ep->stalled = ep->flow_turns = false;
+    for (uint32_t n = 0; n < ep->size && !ep->stalled; n++)
+        dnet_queue_go_on(ep, ep->resume_from++ % ep->size);
+    return true;
+}
+
+/* Try the peers again whose time has come. */
+static void retry(dnet_ep_t *ep)
+{
+    uint64_t now = dnet_clock_ns();
+    if (ep->retry_ns <= now)
+        dnet_queue_retry(ep, now);
+    ep->flow_turns = ep->retry_ns != UINT64_MAX;
+}
+
+uint32_t dnet_flow_sleep_us(const dnet_ep_t *ep, uint32_t most_us)
+{
+    if (ep->stalled)
+        return 1; /* only this process can let its NIC go on */
+    uint64_t now = dnet_clock_ns();
+    if (!ep->flow_turns || ep->retry_ns >= now + most_us * 1000ull)
+        return most_us;
+    return ep->retry_ns > now ? (uint32_t) ((ep->retry_ns - now) / 1000) + 1 : 1;
 }
 
 bool dnet_flow_round(dnet_ep_t *ep)
@@ -76,5 +131,9 @@ bool dnet_flow_round(dnet_ep_t *ep)
     }
     if (ep->holding)
         did |= dnet_hold_round(ep);
+    if (ep->stalled)
+        did |= run_stalled(ep);
+    else if (ep->flow_turns)
+        retry(ep);
     return did;
 }

@@ -9,7 +9,8 @@
  *   rendezvous.c  large messages: request, answer, RVS, completion by receive status
  *   strided.c     memory in SO-DIMM, messages in blocks there: fetched by RVLS, RVLI or packed
  *   layout.c      which blocks of two layouts are fetched together
- *   flow.c        being stopped, stopping, granting
+ *   flow.c        being stopped, stopping, granting; being stalled
+ *   limit.c       the thread that offers receive buffers, for comparison
  *   place.c       on which NICs the processes of the job are
  *   progress.c    the round over all of them, waiting
  */
@@ -26,6 +27,7 @@
 #include "srq_flowctl/srq_flowctl.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #define DNET_LIKELY(x) __builtin_expect(!!(x), 1)
 #define DNET_UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -101,6 +103,7 @@ struct dnet_op {
     uint32_t peer;
     bool headed;
     bool control;     /* not a message */
+    bool issued;      /* the NIC has its packet, and waits for room at the receiver */
     dnet_ep_head_t head;
     dnet_ep_staging_t staging;   /* STAGED: the receiver's */
     dnet_ep_request_t *req;      /* completed at the end; may be NULL */
@@ -262,6 +265,22 @@ struct dnet_landing {
     uint32_t credit_word; /* sender's LLCM word for taken chunks; known from the first count */
 };
 
+/* DIMMNET_FLOW: what becomes of a packet that finds no room (docs/protocol.md 6.2). */
+typedef enum {
+    DNET_EP_FLOW_STOP,
+    DNET_EP_FLOW_STALL,
+    DNET_EP_FLOW_RNR,
+    DNET_EP_FLOW_LIMIT,
+} dnet_ep_flow_t;
+
+/* The thread of DNET_EP_FLOW_LIMIT. */
+typedef struct {
+    pthread_t thread;
+    bool running;
+    atomic_bool stop;
+    _Atomic uint64_t events, ns; /* as the counters */
+} dnet_limit_t;
+
 #define DNET_STAGING_AREAS 4u
 #define DNET_APERTURES_MAX 128u
 
@@ -270,6 +289,8 @@ struct dnet_ep {
     /* What every round or message looks at, on as few cache lines as it fits. */
     bool in_progress;
     bool holding;        /* the hold table is in force, or was and somebody has not answered yet */
+    bool flow_turns;     /* the NIC stalls, or senders try again by a timer: a turn in every round */
+    bool stalled;        /* the NIC keeps a packet, and takes no other request */
     bool oversubscribed;
     bool impatient;      /* the caller does its own waiting */
     uint32_t idle;
@@ -318,6 +339,9 @@ struct dnet_ep {
     uint64_t idle_since_ns;
     uint64_t checked_ns;    /* last look at the peers */
     uint32_t check_next;
+    /* Flow control for comparison. */
+    uint32_t resume_from; /* who is resumed next when the NIC no longer stalls */
+    dnet_limit_t limit;
     /* Holding senders back. */
     uint64_t budget;        /* most unexpected_bytes */
     bool hold_all;
@@ -362,11 +386,15 @@ void dnet_send_control(dnet_ep_t *ep, uint32_t peer, const dnet_ep_head_t *head,
 /** The peer has room again: send what waits for it, control first, then the stopped packet.
  * @param credits  most packets before it is asked for more; 0: any number */
 void dnet_queue_resume(dnet_ep_t *ep, uint32_t peer, uint32_t credits);
+/** The own NIC has room again: as dnet_queue_resume(), but nobody has granted anything. */
+void dnet_queue_go_on(dnet_ep_t *ep, uint32_t peer);
 /** It is ep->retry_ns: try again what has been stopped for long. */
 DNET_COLD void dnet_queue_retry(dnet_ep_t *ep, uint64_t now_ns);
 /** Send what may go, and close the queue when nothing is left. */
 void dnet_queue_flush(dnet_ep_t *ep, dnet_queue_t *q);
 void dnet_queue_remove(dnet_queue_t *q, dnet_op_t *op);
+/** Send nothing to anybody: every peer has a queue, and is stopped. */
+DNET_COLD void dnet_queues_stop(dnet_ep_t *ep);
 
 /* offer.c */
 /** The receiver has refused the first message of the queue: offer all from there. */
@@ -463,8 +491,25 @@ bool dnet_dump_wanted(void);
 void dnet_dump_now(dnet_ep_t *ep);
 
 /* flow.c */
+/** Flow Mode of the own NIC. */
+dnet_flow_mode_t dnet_flow_mode(const dnet_ep_t *ep);
 dnet_status_t dnet_flow_start(dnet_ep_t *ep);
 bool dnet_flow_round(dnet_ep_t *ep);
+/** Do senders try again by a timer, and nobody resumes them? */
+static inline bool dnet_flow_retries(const dnet_ep_t *ep)
+{
+    return ep->options.flow == DNET_EP_FLOW_RNR || ep->options.flow == DNET_EP_FLOW_LIMIT;
+}
+/** A request was DNET_STALLED: nothing may be issued before the NIC is done with it. */
+DNET_COLD void dnet_flow_stalled(dnet_ep_t *ep);
+/** How long a process may sleep, us, so that what tries again does so in time. */
+uint32_t dnet_flow_sleep_us(const dnet_ep_t *ep, uint32_t most_us);
+
+/* limit.c */
+/** LH entries that the thread offers at a time; 0: no thread. */
+uint32_t dnet_limit_refill(const dnet_ep_t *ep);
+dnet_status_t dnet_limit_start(dnet_ep_t *ep);
+void dnet_limit_end(dnet_ep_t *ep);
 
 /* place.c */
 /** Find the cluster the job is to live on, if any; its profile then replaces DIMMNET_PROFILE. */

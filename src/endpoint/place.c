@@ -93,6 +93,7 @@ static dnet_status_t take_nic(dnet_ep_t *ep)
     uint32_t node = ep->rank / DNET_PROCESSES_PER_NIC;
     dnet_emu_config_t config = {
         .profile = dnet_place_profile(ep),
+        .in_line = ep->options.flow == DNET_EP_FLOW_STALL,
         .lid = dnet_node_to_lid((uint16_t) (node + 1)),
         .start_paused = true,
     };

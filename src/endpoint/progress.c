@@ -29,7 +29,7 @@ uint64_t dnet_clock_ns(void)
 static bool round_once(dnet_ep_t *ep)
 {
     bool did = dnet_receive_round(ep);
-    if (dnet_nic_flow_waiting(&ep->nic) || dnet_fc_receiver_pending(&ep->receiver) | ep->holding)
+    if (dnet_nic_flow_waiting(&ep->nic) || dnet_fc_receiver_pending(&ep->receiver) | ep->holding | ep->flow_turns)
         did |= dnet_flow_round(ep);
     if (ep->staged || ep->landings_staged || dnet_nic_status_waiting(&ep->nic))
         did |= dnet_rendezvous_round(ep);
@@ -73,7 +73,7 @@ static dnet_status_t sleep_once(dnet_ep_t *ep)
 {
     ep->counters.sleeps++;
     DNET_TRACE(sleep, 0, 0, 0);
-    ep->dev->ops->sleep(ep->dev, SLEEP_US, still_idle, ep);
+    ep->dev->ops->sleep(ep->dev, dnet_flow_sleep_us(ep, SLEEP_US), still_idle, ep);
     DNET_TRACE(wake, 0, 0, 0);
     ep->looked_ns = dnet_clock_ns();
     return check_peers_at_times(ep);

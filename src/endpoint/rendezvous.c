@@ -355,31 +355,54 @@ static dnet_status_t put_count(dnet_ep_t *ep, dnet_op_t *op)
                              op->put | (uint64_t) op->word << COUNT_WORD_SHIFT);
 }
 
+/* Does a request wait in the NIC?  It will be delivered, before any other. */
+static bool is_stalled(dnet_ep_t *ep, dnet_status_t status)
+{
+    if (DNET_LIKELY(status != DNET_STALLED))
+        return false;
+    dnet_flow_stalled(ep);
+    return true;
+}
+
+/* A chunk is out: count it, unless it was the last. */
+static dnet_status_t chunk_out(dnet_ep_t *ep, dnet_op_t *op)
+{
+    op->issued = false;
+    dnet_status_t status = op->off < op->len ? put_count(ep, op) : DNET_OK;
+    return is_stalled(ep, status) ? DNET_IN_PROGRESS : status;
+}
+
 /* Send as many chunks as there is room for.  @return DNET_OK: all are out */
 static dnet_status_t put_chunks(dnet_ep_t *ep, dnet_op_t *op, bool *did_p)
 {
-    dnet_status_t status = DNET_OK;
+    dnet_status_t status = op->issued ? chunk_out(ep, op) : DNET_OK;
     while (status == DNET_OK && op->off < op->len) {
         if (op->put - dnet_nic_word(&ep->nic, op->word) >= op->staging.chunks)
             return DNET_IN_PROGRESS;
         size_t left = op->len - op->off;
         uint32_t n = left < op->staging.chunk_bytes ? (uint32_t) left : op->staging.chunk_bytes;
         status = put_chunk(ep, op, n, n == left);
-        if (status != DNET_OK)
+        op->issued = is_stalled(ep, status);
+        if (status != DNET_OK && !op->issued)
             break; /* STOPPED: the status ring is full; the next round tries again */
         *did_p = true;
         op->off += n;
         op->put++;
-        if (op->off < op->len)
-            status = put_count(ep, op);
+        if (op->issued)
+            return DNET_IN_PROGRESS;
+        status = chunk_out(ep, op);
     }
     return status == DNET_STOPPED ? DNET_IN_PROGRESS : status;
 }
 
 static dnet_status_t put_direct(dnet_ep_t *ep, dnet_op_t *op)
 {
-    return dnet_nic_rvs(&ep->nic, ep->peers[op->peer].target, op->buf, (dnet_nic_place_t){op->place},
-                        (uint32_t) op->len, true);
+    if (op->issued) /* and the NIC is done */
+        return DNET_OK;
+    dnet_status_t status = dnet_nic_rvs(&ep->nic, ep->peers[op->peer].target, op->buf,
+                                        (dnet_nic_place_t){op->place}, (uint32_t) op->len, true);
+    op->issued = is_stalled(ep, status);
+    return status;
 }
 
 uint32_t dnet_rendezvous_offer(dnet_ep_t *ep, dnet_op_t *op)
@@ -409,9 +432,11 @@ void dnet_rendezvous_withdraw(dnet_ep_t *ep, dnet_op_t *op)
 static bool op_turn(dnet_ep_t *ep, dnet_op_t *op, bool *did_p)
 {
     dnet_status_t status;
+    if (ep->stalled)
+        return false;
     if (op->state == DNET_OP_DIRECT) {
         status = put_direct(ep, op);
-        if (status == DNET_STOPPED)
+        if (status == DNET_STOPPED || status == DNET_STALLED)
             return false;
     } else {
         if (op->word == UINT32_MAX) {

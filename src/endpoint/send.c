@@ -16,6 +16,8 @@
 #define RETRY_NS UINT64_C(10000000)
 #define RETRY_MOST_NS UINT64_C(1000000000)
 #define RETRIES_COUNTED 7u
+/* DIMMNET_FLOW=rnr, limit: the timer of InfiniBand's RNR NAK that is coded 12, the usual choice. */
+#define RNR_NS UINT64_C(640000)
 
 static dnet_status_t grow_ops(dnet_ep_t *ep)
 {
@@ -119,11 +121,24 @@ static dnet_status_t emit(dnet_ep_t *ep, dnet_op_t *op, uint64_t envelope,
     dnet_queue_t *q = ep->peers[op->peer].queue;
     if (q && q->limited && q->credits-- == 0)
         return ask_for_more(ep, q, head_len + len);
+    dnet_status_t status;
     if (head_len + len <= DNET_NIC_BOTF_DATA_MAX) {
         pieces[count++] = (dnet_nic_piece_t){data, len};
-        return dnet_nic_send_pieces(&ep->nic, target, envelope, pieces, count);
+        status = dnet_nic_send_pieces(&ep->nic, target, envelope, pieces, count);
+    } else {
+        status = dnet_nic_send_long(&ep->nic, target, envelope, pieces, count, data, len);
     }
-    return dnet_nic_send_long(&ep->nic, target, envelope, pieces, count, data, len);
+    if (DNET_UNLIKELY(status == DNET_STALLED))
+        op->issued = true;
+    return status;
+}
+
+/* Was the op's packet issued before, so that it is out now? */
+static bool was_issued(dnet_op_t *op)
+{
+    bool issued = op->issued;
+    op->issued = false;
+    return issued;
 }
 
 /* Pieces of a message that needs several packets.  The first one carries the envelope; the others have their
@@ -136,8 +151,9 @@ static dnet_status_t emit_pieces(dnet_ep_t *ep, dnet_op_t *op, uint64_t envelope
         uint32_t n = left < piece ? (uint32_t) left : piece;
         bool first = op->off == 0;
         op->head.type = first ? DNET_HEAD_FIRST : DNET_HEAD_MORE;
-        dnet_status_t status = emit(ep, op, first ? envelope : DNET_EP_CONTROL, &op->head,
-                                    op->buf + op->off, n);
+        dnet_status_t status = was_issued(op) ? DNET_OK
+                                              : emit(ep, op, first ? envelope : DNET_EP_CONTROL,
+                                                     &op->head, op->buf + op->off, n);
         if (status != DNET_OK)
             return status;
         op->off += n;
@@ -149,6 +165,9 @@ static dnet_status_t emit_pieces(dnet_ep_t *ep, dnet_op_t *op, uint64_t envelope
 static dnet_status_t emit_op(dnet_ep_t *ep, dnet_op_t *op, bool pass)
 {
     uint64_t envelope = pass ? op->envelope | DNET_ENVELOPE_PASS : op->envelope;
+    bool pieces = op->headed && (op->head.type == DNET_HEAD_FIRST || op->head.type == DNET_HEAD_MORE);
+    if (!pieces && was_issued(op))
+        return DNET_OK;
     if (!op->headed)
         return emit(ep, op, envelope, NULL, op->buf, (uint32_t) op->len);
     switch ((dnet_head_type_t) op->head.type) {
@@ -245,16 +264,47 @@ static void queue_stopped(dnet_ep_t *ep, dnet_queue_t *q)
     DNET_TRACE(stopped, q->peer, 0, 0);
     dnet_fc_sender_stop(&q->sender);
     ep->counters.stop++;
-    uint64_t wait_ns = RETRY_NS << q->retries;
+    uint64_t wait_ns = dnet_flow_retries(ep) ? RNR_NS : RETRY_NS << q->retries;
     q->retry_ns = dnet_clock_ns() + (wait_ns < RETRY_MOST_NS ? wait_ns : RETRY_MOST_NS);
     if (q->retry_ns < ep->retry_ns)
         ep->retry_ns = q->retry_ns;
+    ep->flow_turns |= dnet_flow_retries(ep);
+}
+
+void dnet_queues_stop(dnet_ep_t *ep)
+{
+    for (uint32_t peer = 0; peer < ep->size; peer++) {
+        dnet_queue_t *q = ep->peers[peer].queue;
+        if (!q)
+            q = queue_open(ep, peer);
+        if (!q) {
+            dnet_error("no memory to wait for a stalled NIC");
+            abort(); /* what is sent next would get lost */
+        }
+        dnet_fc_sender_stop(&q->sender);
+    }
 }
 
 /* Must the op wait for others, or for the peer? */
 static bool must_queue(const dnet_queue_t *q, const dnet_op_t *op)
 {
     return !op->control || !dnet_fc_sender_may_send(&q->sender) || q->control.head;
+}
+
+static void not_taken(dnet_ep_t *ep, dnet_queue_t *q, dnet_status_t status)
+{
+    if (status == DNET_STOPPED)
+        queue_stopped(ep, q);
+    else if (status == DNET_HELD)
+        dnet_offer_start(ep, q);
+    else
+        dnet_flow_stalled(ep);
+}
+
+/* The op waits for the peer, or in the NIC. */
+static bool is_refusal(dnet_status_t status)
+{
+    return status == DNET_STOPPED || status == DNET_HELD || status == DNET_STALLED;
 }
 
 /* The peer has not taken the op, which is the first of its list. */
@@ -268,10 +318,7 @@ static dnet_status_t refused(dnet_ep_t *ep, dnet_op_t *op, dnet_status_t status)
         return DNET_ERR_NO_MEMORY;
     }
     queue_append(q, op);
-    if (status == DNET_STOPPED)
-        queue_stopped(ep, q);
-    else
-        dnet_offer_start(ep, q);
+    not_taken(ep, q, status);
     return DNET_IN_PROGRESS;
 }
 
@@ -290,7 +337,7 @@ dnet_status_t dnet_op_submit(dnet_ep_t *ep, dnet_op_t *op)
         packets_out(ep, op);
         return op->id == id ? DNET_IN_PROGRESS : DNET_OK;
     }
-    if (status == DNET_STOPPED || status == DNET_HELD)
+    if (is_refusal(status))
         return refused(ep, op, status);
     dnet_op_finish(ep, op, status);
     return status;
@@ -309,12 +356,8 @@ void dnet_queue_flush(dnet_ep_t *ep, dnet_queue_t *q)
     while ((op = queue_first(q)) != NULL) {
         bool granted = q->held && !op->control;
         dnet_status_t status = emit_op(ep, op, granted);
-        if (status == DNET_STOPPED) {
-            queue_stopped(ep, q);
-            return;
-        }
-        if (status == DNET_HELD) {
-            dnet_offer_start(ep, q);
+        if (is_refusal(status)) {
+            not_taken(ep, q, status);
             return;
         }
         if (granted)
@@ -344,6 +387,13 @@ void dnet_queue_resume(dnet_ep_t *ep, uint32_t peer, uint32_t credits)
     dnet_queue_flush(ep, q);
 }
 
+void dnet_queue_go_on(dnet_ep_t *ep, uint32_t peer)
+{
+    dnet_queue_t *q = ep->peers[peer].queue;
+    if (q && dnet_fc_sender_resend(&q->sender))
+        dnet_queue_flush(ep, q);
+}
+
 /* The stop or its resend may have been lost (docs/flow-control.md 3).  A receiver that is only busy stops the
  * packet again, and nothing has changed. */
 static void queue_retry(dnet_ep_t *ep, dnet_queue_t *q)
@@ -358,6 +408,8 @@ static void queue_retry(dnet_ep_t *ep, dnet_queue_t *q)
 
 void dnet_queue_retry(dnet_ep_t *ep, uint64_t now_ns)
 {
+    if (ep->stalled)
+        return;
     ep->retry_ns = UINT64_MAX;
     for (uint32_t peer = 0; peer < ep->size; peer++) {
         dnet_queue_t *q = ep->peers[peer].queue;
@@ -421,9 +473,13 @@ dnet_status_t dnet_ep_send(dnet_ep_t *ep, uint32_t peer, uint64_t envelope, cons
     ep->counters.sent_messages++;
     ep->counters.sent_bytes += len;
     if (DNET_LIKELY(len <= DNET_NIC_BOTF_DATA_MAX && !p->queue && !sync)) {
-        if (DNET_LIKELY(dnet_nic_send_short(&ep->nic, p->target, envelope, buf, (uint32_t) len) ==
-                        DNET_OK))
+        dnet_status_t status = dnet_nic_send_short(&ep->nic, p->target, envelope, buf, (uint32_t) len);
+        if (DNET_LIKELY(status == DNET_OK))
             return DNET_OK;
+        if (status == DNET_STALLED) {
+            dnet_flow_stalled(ep); /* the data lie in a Write Window */
+            return DNET_OK;
+        }
         /* Not taken: the slow path tries once more, and queues. */
     }
     return send_slow(ep, peer, envelope, buf, len, sync, req);

@@ -4,7 +4,8 @@ libdnet_nic_la_SOURCES = \
 	src/nic/heap.c \
 	src/nic/heap.h \
 	src/nic/nic.c \
-	src/nic/nic.h
+	src/nic/nic.h \
+	src/nic/pool.c
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test_heap

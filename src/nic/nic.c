@@ -50,7 +50,8 @@ dnet_status_t dnet_nic_bring_up(dnet_device_t *dev, uint8_t pgid)
     return DNET_OK;
 }
 
-dnet_status_t dnet_nic_start(dnet_nic_t *nic, dnet_device_t *dev, uint32_t ring_bytes)
+dnet_status_t dnet_nic_start(dnet_nic_t *nic, dnet_device_t *dev, uint32_t ring_bytes,
+                             dnet_flow_mode_t mode, uint32_t refill)
 {
     if (!dev->flow || ring_bytes < 4096 || (ring_bytes & (ring_bytes - 1)) ||
         ring_bytes > dev->geometry.sodimm_bytes)
@@ -67,6 +68,8 @@ dnet_status_t dnet_nic_start(dnet_nic_t *nic, dnet_device_t *dev, uint32_t ring_
         .lh_batch = dev->geometry.lh_entries / 8,
         .ring_bytes = ring_bytes,
         .status_read = DNET_NIC_STATUS_RING,
+        /* Head is one ahead of the last entry that may be filled. */
+        .pool = {.refill = refill, .mark = refill / 4, .offered = 1 + refill / 4},
     };
     memset(dev->llcm, 0, 8); /* AMT entry 0: Head = Tail = 0, the ring's start */
     for (unsigned i = 0; i < DNET_NIC_WORDS; i++)
@@ -76,7 +79,9 @@ dnet_status_t dnet_nic_start(dnet_nic_t *nic, dnet_device_t *dev, uint32_t ring_
     dnet_reg_store(dev, DNET_UREG_STATUS_INITIAL_ADDRESS, DNET_NIC_STATUS_RING);
     dnet_reg_store(dev, DNET_UREG_STATUS_NEXT_READ, DNET_NIC_STATUS_RING);
     dnet_reg_store(dev, DNET_UREG_PRIMITIVE_COUNTER_RESET, 0);
-    dnet_reg_store(dev, DNET_UREG_FLOW_MODE, DNET_FLOW_MODE_STOP);
+    if (refill)
+        dnet_nic_refill(nic);
+    dnet_reg_store(dev, DNET_UREG_FLOW_MODE, mode);
     return DNET_OK;
 }
 
@@ -336,8 +341,11 @@ void dnet_nic_publish(dnet_nic_t *nic)
         nic->ring_freed = nic->ring_read;
     }
     if (nic->lh_read != nic->lh_freed) {
-        dnet_reg_store_quiet(dev, DNET_UREG_LH_NEXT_READ,
-                             (uint64_t) (nic->lh_read & nic->lh_mask) * DNET_LH_ENTRY_BYTES);
+        if (nic->pool.refill)
+            dnet_nic_pool_return(nic);
+        else
+            dnet_reg_store_quiet(dev, DNET_UREG_LH_NEXT_READ,
+                                 (uint64_t) (nic->lh_read & nic->lh_mask) * DNET_LH_ENTRY_BYTES);
         nic->lh_freed = nic->lh_read;
     }
 }

@@ -88,6 +88,18 @@ typedef struct {
     uint64_t botf, vs, vl, rvs, rvl, ipush;
 } dnet_nic_counters_t;
 
+/**
+ * LH entries that a thread of its own offers to the NIC, as with an InfiniBand SRQ.  Counts run from the
+ * start, as lh_read does.
+ */
+typedef struct {
+    uint32_t refill;            /* entries offered at a time; 0: no thread, giving back is offering */
+    uint32_t mark;              /* entries left at which the limit event happens */
+    uint32_t offered;           /* thread: Head as stored, before it is cut to the ring */
+    _Atomic uint32_t returned;  /* entries given back */
+    _Atomic bool wanting;       /* the thread had nothing to offer, and waits for more to be given back */
+} dnet_nic_pool_t;
+
 /** Elements of one size, at both ends of an RVL: in steps, or where a list of 32-bit offsets says. */
 typedef struct {
     uint32_t src, dst;           /* SO-DIMM offset of the first; with a list, what its offsets are added to */
@@ -116,16 +128,36 @@ typedef struct {
     /* Status ring and flow ring. */
     uint32_t status_read;
     uint32_t flow_read;
+    dnet_nic_pool_t pool;
 } dnet_nic_t;
 
 /**
  * Take a device into use: rings empty, receiving enabled.
  *
- * @param dev         a NIC with a flow ring; it is set to stop senders that find no room
+ * @param dev         a NIC with a flow ring
  * @param ring_bytes  IPUSH ring, a power of two from 4096
+ * @param mode        STALL, STOP or RETRY: what becomes of a packet that finds no room
+ * @param refill      0: an LH entry is the NIC's again when it is given back.  Else entries are only the NIC's
+ *                    when dnet_nic_refill() offers them, so many at a time
  * @return DNET_OK; DNET_ERR_ARGUMENT; DNET_ERR_NO_MEMORY (logged)
  */
-dnet_status_t dnet_nic_start(dnet_nic_t *nic, dnet_device_t *dev, uint32_t ring_bytes);
+dnet_status_t dnet_nic_start(dnet_nic_t *nic, dnet_device_t *dev, uint32_t ring_bytes,
+                             dnet_flow_mode_t mode, uint32_t refill);
+
+/**
+ * Sleep until the limit event has happened more often than `seen` times: of the entries offered few are left.
+ * This and dnet_nic_refill() are for one thread, beside the one that does everything else.
+ *
+ * @param when_ns_p  when it happened last, on CLOCK_MONOTONIC
+ * @return how often it has happened
+ */
+uint32_t dnet_nic_limit_wait(dnet_nic_t *nic, uint32_t seen, uint64_t *when_ns_p);
+
+/** End a dnet_nic_limit_wait(). */
+void dnet_nic_limit_raise(dnet_nic_t *nic);
+
+/** Offer the NIC more LH entries that were given back, and arm the limit event again if it has got any. */
+void dnet_nic_refill(dnet_nic_t *nic);
 
 /** Privileged bring-up of a new NIC (data sheet Annex B): LID, capacity, MTU, SO-DIMM, PGIDs. */
 dnet_status_t dnet_nic_bring_up(dnet_device_t *dev, uint8_t pgid);
@@ -136,9 +168,17 @@ static inline dnet_status_t dnet_nic_outcome(const dnet_nic_t *nic)
     uint32_t report = (uint32_t) dnet_reg_load(nic->dev, DNET_UREG_STOP_REPORT);
     if (__builtin_expect(report == DNET_REPORT_DELIVERED, 1))
         return DNET_OK;
-    return report == DNET_REPORT_STOPPED ? DNET_STOPPED
-           : report == DNET_REPORT_HELD  ? DNET_HELD
-                                         : DNET_ERR_PEER_DEAD;
+    return report == DNET_REPORT_STOPPED   ? DNET_STOPPED
+           : report == DNET_REPORT_HELD    ? DNET_HELD
+           : report == DNET_REPORT_STALLED ? DNET_STALLED
+                                           : DNET_ERR_PEER_DEAD;
+}
+
+/** Let the NIC go on with a request that was DNET_STALLED.  @return its outcome */
+static inline dnet_status_t dnet_nic_run(const dnet_nic_t *nic)
+{
+    nic->dev->ops->run(nic->dev);
+    return dnet_nic_outcome(nic);
 }
 
 /** Write Window for the next BOTF.  With Flow Mode STOP a request is over when it has been issued, so the
@@ -174,7 +214,8 @@ static inline void dnet_nic_lhs_header(const dnet_nic_t *nic, uint8_t *window,
 /**
  * Send a message of at most DNET_NIC_BOTF_DATA_MAX bytes in one BOTF packet.
  *
- * @return DNET_OK (buf may be reused); DNET_STOPPED; DNET_HELD; DNET_ERR_PEER_DEAD
+ * @return DNET_OK (buf may be reused); DNET_STOPPED; DNET_HELD; DNET_STALLED (buf may be reused, but the NIC
+ *         takes no other request before this one is out); DNET_ERR_PEER_DEAD
  */
 static inline dnet_status_t dnet_nic_send_short(dnet_nic_t *nic, dnet_nic_target_t target,
                                                 uint64_t envelope, const void *buf, uint32_t len)
@@ -273,6 +314,9 @@ static inline const dnet_lh_entry_t *dnet_nic_lh_next(dnet_nic_t *nic)
 
 /** Publish what was freed: LH Head and ring Head. */
 void dnet_nic_publish(dnet_nic_t *nic);
+
+/** pool.c: entries were given back that a thread is to offer. */
+void dnet_nic_pool_return(dnet_nic_t *nic);
 
 /** Give back the entry last returned by dnet_nic_lh_next(), with its bytes in the IPUSH ring. */
 static inline void dnet_nic_lh_release(dnet_nic_t *nic, const dnet_lh_entry_t *entry)

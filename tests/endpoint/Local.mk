@@ -19,6 +19,11 @@ DNET_FLOWCTL_TESTS += tests/endpoint/test_endpoint_budget tests/endpoint/test_en
 tests_endpoint_test_endpoint_stop_SOURCES = tests/endpoint/test_endpoint_stop.c
 tests_endpoint_test_endpoint_stop_LDADD = libdnet_test_job.la libdnet_all.la -lcmocka
 
+check_PROGRAMS += tests/endpoint/test_endpoint_flow
+DNET_UNIT_TESTS += tests/endpoint/test_endpoint_flow
+tests_endpoint_test_endpoint_flow_SOURCES = tests/endpoint/test_endpoint_flow.c
+tests_endpoint_test_endpoint_flow_LDADD = libdnet_test_job.la libdnet_all.la -lcmocka
+
 check_PROGRAMS += tests/endpoint/test_endpoint_strided
 DNET_UNIT_TESTS += tests/endpoint/test_endpoint_strided
 tests_endpoint_test_endpoint_strided_SOURCES = tests/endpoint/test_endpoint_strided.c

@@ -32,6 +32,7 @@ refuses DIMMNET_CHUNK_BYTES=12345
 refuses DIMMNET_CHUNKS=1
 refuses DIMMNET_RENDEZVOUS=sometimes
 refuses DIMMNET_STATS=yes
+refuses DIMMNET_FLOW=drop
 refuses DIMMNET_PCAP=run-%p.pcapng
 refuses DIMMNET_PCAP_BYTES=all
 exit $failed

@@ -165,7 +165,7 @@ lists.words = {
     { "APL_SLOT", 48, 15, "slot" },
   },
   FM = { title = "Extension: Flow Mode",
-    { "FM_MODE", 0, 8, "0 stall, 1 stop, 2 paused, 3 hold" },
+    { "FM_MODE", 0, 8, "0 stall, 1 stop, 2 paused, 3 hold, 4 retry" },
     { "FM_TABLE", 16, 16, "hold: LLCM address of the hold table" },
   },
   FLOW = { title = "Extension: entry of the flow ring",

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * DIMMNET_FLOW: what becomes of a packet that finds no room (docs/protocol.md 6 and 6.2).  Whatever the mode,
+ * nothing is lost and order is kept; which machinery did it, the counters tell.
+ *
+ * Two senders flood rank 0, which does not look at its NIC before it is told that one was refused.  That one has
+ * a message for a bystander, too: it arrives at once, but for the mode that stalls.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "job.h"
+
+enum { RECEIVER, SENDER, REFUSED, BYSTANDER, RANKS };
+enum { CONTEXT = 1, FLOOD = 1, ASIDE = 2, MIXED = 3, MESSAGES = 4000, LONGEST = 100000 };
+
+typedef struct {
+    bool stalls;                 /* the mode under test does */
+    int (*expected)(uint32_t rank, const dnet_ep_counters_t *c);
+    atomic_bool aside_sent, released;
+} plan_t;
+
+typedef struct {
+    dnet_ep_request_t req;
+    uint32_t number;
+    bool done;
+} send_t;
+
+static void on_sent(dnet_ep_request_t *req, dnet_status_t status)
+{
+    ((send_t *) req)->done = status == DNET_OK;
+}
+
+static void begin(dnet_job_rank_t *job, send_t *s, uint32_t to, uint32_t tag, const void *buf, size_t len)
+{
+    s->req.complete = on_sent;
+    dnet_status_t status = dnet_ep_send(job->ep, to, dnet_ep_envelope(CONTEXT, job->rank, tag), buf, len,
+                                        false, &s->req);
+    s->done = status == DNET_OK;
+}
+
+static bool refused(dnet_job_rank_t *job)
+{
+    const dnet_ep_counters_t *c = dnet_ep_counters(job->ep);
+    return c->stop + c->stalled > 0;
+}
+
+static int flood(dnet_job_rank_t *job, plan_t *plan)
+{
+    static send_t sends[MESSAGES], aside;
+    bool told = false, did;
+    for (uint32_t i = 0; i < MESSAGES; i++) {
+        sends[i].number = i;
+        begin(job, &sends[i], RECEIVER, FLOOD, &sends[i].number, 4);
+        if (job->rank == REFUSED && !told && refused(job)) {
+            begin(job, &aside, BYSTANDER, ASIDE, &sends[0].number, 4);
+            atomic_store(&plan->aside_sent, true);
+            told = true;
+        }
+    }
+    if (job->rank == REFUSED && !told) {
+        fprintf(stderr, "%d messages and nobody was refused\n", MESSAGES);
+        return 1;
+    }
+    for (uint32_t i = 0; i < MESSAGES; i++)
+        while (!sends[i].done)
+            dnet_ep_progress(job->ep, &did);
+    while (told && !aside.done)
+        dnet_ep_progress(job->ep, &did);
+    return 0;
+}
+
+static int drain(dnet_job_rank_t *job, plan_t *plan)
+{
+    uint32_t next[RANKS] = {0};
+    while (!atomic_load(&plan->released))
+        usleep(50); /* computes: the condition is the flag */
+    for (uint32_t i = 0; i < MESSAGES * 2; i++) {
+        uint32_t from = i % 2 ? REFUSED : SENDER, number = UINT32_MAX;
+        if (dnet_job_recv(job, dnet_ep_envelope(CONTEXT, from, FLOOD), DNET_MATCH_BITS, &number, 4) != 4 ||
+            number != next[from]++) {
+            fprintf(stderr, "from rank %u: number %u, expected %u\n", from, number, next[from] - 1);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Does the message arrive although the receiver that refuses has not gone on?  In the mode that stalls it must not,
+ * however often this process looks. */
+static int stand_by(dnet_job_rank_t *job, plan_t *plan)
+{
+    const uint64_t envelope = dnet_ep_envelope(CONTEXT, REFUSED, ASIDE);
+    dnet_ep_probe_t found;
+    uint32_t number;
+    bool did, arrived = false;
+    while (!atomic_load(&plan->aside_sent))
+        usleep(50);
+    for (unsigned looks = 0; !arrived && (!plan->stalls || looks < 2000); looks++) {
+        dnet_ep_progress(job->ep, &did);
+        arrived = dnet_ep_probe(job->ep, envelope, DNET_MATCH_BITS, &found) == DNET_OK;
+    }
+    atomic_store(&plan->released, true);
+    if (arrived == plan->stalls) {
+        fprintf(stderr, "a message to a bystander passed a stalled one\n");
+        return 1;
+    }
+    return dnet_job_recv(job, envelope, DNET_MATCH_BITS, &number, 4) != 4;
+}
+
+static uint8_t byte_of(uint32_t rank, uint32_t message, size_t i)
+{
+    return (uint8_t) (rank * 71 + message * 13 + i * 7 + (i >> 8));
+}
+
+/* Messages of every path, from all to rank 0, several under way at once. */
+static int mixed(dnet_job_rank_t *job)
+{
+    static const size_t lengths[] = {0, 8, 48, 400, 4000, 5000, 8192, LONGEST, 3, 4064, 40000, 8};
+    enum { COUNT = sizeof(lengths) / sizeof(lengths[0]), ROUNDS = 10 };
+    static uint8_t buf[COUNT][LONGEST];
+    static send_t sends[COUNT];
+    bool did;
+    for (int round = 0; round < ROUNDS; round++) {
+        for (uint32_t m = 0; m < COUNT && job->rank != RECEIVER; m++) {
+            for (size_t i = 0; i < lengths[m]; i++)
+                buf[m][i] = byte_of(job->rank, m, i);
+            begin(job, &sends[m], RECEIVER, MIXED, buf[m], lengths[m]);
+        }
+        for (uint32_t m = 0; m < COUNT && job->rank != RECEIVER; m++)
+            while (!sends[m].done)
+                dnet_ep_progress(job->ep, &did);
+        for (uint32_t k = 0; k < COUNT * (RANKS - 1) && job->rank == RECEIVER; k++) {
+            uint32_t from = k % (RANKS - 1) + 1, m = k / (RANKS - 1);
+            long got = dnet_job_recv(job, dnet_ep_envelope(CONTEXT, from, MIXED), DNET_MATCH_BITS, buf[0],
+                                     LONGEST);
+            for (size_t i = 0; got == (long) lengths[m] && i < lengths[m]; i++)
+                got = buf[0][i] == byte_of(from, m, i) ? got : -1;
+            if (got != (long) lengths[m]) {
+                fprintf(stderr, "message %u of rank %u is wrong\n", m, from);
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+static int flow_body(dnet_job_rank_t *job, void *arg)
+{
+    plan_t *plan = arg;
+    dnet_job_barrier(job);
+    int bad = job->rank == RECEIVER ? drain(job, plan)
+              : job->rank == BYSTANDER ? stand_by(job, plan)
+                                       : flood(job, plan);
+    dnet_job_barrier(job);
+    if (!bad)
+        bad = plan->expected(job->rank, dnet_ep_counters(job->ep));
+    return bad ? bad : mixed(job);
+}
+
+static int counters_are(bool right, const char *mode, uint32_t rank, const dnet_ep_counters_t *c)
+{
+    if (!right)
+        fprintf(stderr,
+                "%s, rank %u: stop %" PRIu64 " resend %" PRIu64 " granted_others %" PRIu64 " stalled %" PRIu64
+                " retries %" PRIu64 " limit_events %" PRIu64 "\n",
+                mode, rank, c->stop, c->resend, c->granted_others, c->stalled, c->retries, c->limit_events);
+    return !right;
+}
+
+static int expected_stop(uint32_t rank, const dnet_ep_counters_t *c)
+{
+    bool right = c->stalled == 0 && c->limit_events == 0;
+    right &= rank != RECEIVER || (c->stopped_others > 0 && c->granted_others > 0);
+    right &= rank != REFUSED || (c->stop > 0 && c->resend > 0);
+    return counters_are(right, "stop", rank, c);
+}
+
+static int expected_stall(uint32_t rank, const dnet_ep_counters_t *c)
+{
+    bool right = c->stop == 0 && c->resend == 0 && c->granted_others == 0 && c->retries == 0 && c->limit_events == 0;
+    right &= rank != REFUSED || c->stalled > 0;
+    return counters_are(right, "stall", rank, c);
+}
+
+static int expected_rnr(uint32_t rank, const dnet_ep_counters_t *c)
+{
+    bool right = c->stalled == 0 && c->granted_others == 0 && c->resend == 0 && c->limit_events == 0;
+    right &= rank != REFUSED || (c->stop > 0 && c->retries > 0);
+    return counters_are(right, "rnr", rank, c);
+}
+
+static int expected_limit(uint32_t rank, const dnet_ep_counters_t *c)
+{
+    bool right = c->stalled == 0 && c->granted_others == 0 && c->resend == 0;
+    right &= rank != RECEIVER || (c->limit_events > MESSAGES / 64 && c->limit_ns > 0);
+    return counters_are(right, "limit", rank, c);
+}
+
+static void run(const char *mode, const char *profile, bool stalls,
+                int (*expected)(uint32_t, const dnet_ep_counters_t *))
+{
+    plan_t *plan = mmap(NULL, sizeof(*plan), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(plan, MAP_FAILED);
+    plan->stalls = stalls;
+    plan->expected = expected;
+    setenv("DIMMNET_FLOW", mode, 1);
+    setenv("DIMMNET_PROFILE", profile, 1);
+    assert_int_equal(dnet_job_run(RANKS, 60, flow_body, plan), 0);
+    unsetenv("DIMMNET_FLOW");
+    unsetenv("DIMMNET_PROFILE");
+    munmap(plan, sizeof(*plan));
+}
+
+static void test_full_ring_stop_resumes_by_resend(void **state)
+{
+    (void) state;
+    run("stop", "extended", false, expected_stop);
+    run("stop", "prototype", false, expected_stop);
+}
+
+static void test_full_ring_stall_blocks_everything_behind(void **state)
+{
+    (void) state;
+    run("stall", "extended", true, expected_stall);
+}
+
+static void test_full_ring_rnr_retries_by_timer(void **state)
+{
+    (void) state;
+    run("rnr", "extended", false, expected_rnr);
+    run("rnr", "prototype", false, expected_rnr);
+}
+
+static void test_full_ring_limit_wakes_a_thread(void **state)
+{
+    (void) state;
+    run("limit", "extended", false, expected_limit);
+    run("limit", "prototype", false, expected_limit);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_full_ring_stop_resumes_by_resend),
+        cmocka_unit_test(test_full_ring_stall_blocks_everything_behind),
+        cmocka_unit_test(test_full_ring_rnr_retries_by_timer),
+        cmocka_unit_test(test_full_ring_limit_wakes_a_thread),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
