@@ -14,7 +14,7 @@
 #include "common/log.h"
 #include "tools/dsh.h"
 
-#define WAY_WAIT_S 10 /* a packet of a shell waits so long for a way through the network */
+#define WAY_WAIT_S 60 /* a packet of a shell waits so long for a way through the network */
 
 /* ---- NICs of this user --------------------------------------------------------------- */
 

@@ -19,7 +19,7 @@ ok() { "$@" >out 2>err || fail "$*: exit status $?"; }
 refused() { text=$1; shift; if "$@" >out 2>err; then fail "$*: not refused"; fi; grep -q "$text" err || fail "$*: no '$text'"; }
 start() {
     rm -f enough rounds
-    DIMMNET_CLUSTER=$name timeout 60 mpirun -n "$RANKS" ./job "$PWD/enough" "$PWD/rounds" >job.out 2>job.err &
+    DIMMNET_CLUSTER=$name timeout 110 mpirun -n "$RANKS" ./job "$PWD/enough" "$PWD/rounds" >job.out 2>job.err &
     job=$!
 }
 rounds() { cat rounds 2>/dev/null || echo 0; }
@@ -27,7 +27,8 @@ further() { # N rounds from now
     wanted=$(($(rounds) + $1)) tries=0
     until [ "$(rounds)" -ge $wanted ]; do
         tries=$((tries + 1))
-        [ $tries -lt 400 ] || fail "the job is not going on: $(rounds) rounds, $wanted wanted"
+        kill -0 $job 2>/dev/null || fail "the job has ended"
+        [ $tries -lt 800 ] || fail "the job is not going on: $(rounds) rounds, $wanted wanted"
         sleep 0.05
     done
 }
@@ -49,6 +50,9 @@ refused 'no flow ring' env DIMMNET_CLUSTER=$name mpirun -n "$RANKS" ./job enough
 ok dnet-cluster down $name
 ok dnet-cluster up --topology leaf-spine:$nodes:1:2 --profile "${PROFILE:-extended}" $name
 refused "$((nodes + 1)) nodes, cluster $name has $nodes" env DIMMNET_CLUSTER=$name mpirun -n $((2 * nodes + 1)) ./job enough rounds
+
+DIMMNET_LINK_WAIT_S=60
+export DIMMNET_LINK_WAIT_S
 
 # The job is where the cluster's nodes are, and on the links of the tables.
 start
@@ -89,7 +93,7 @@ grep -q 'ways are missing' out || fail "cut off, and nobody says so"
 tries=0
 until grep -q 'waits for a way to LID .*: switch [a-z0-9]* port [0-9]* is cut' job.err; do
     tries=$((tries + 1))
-    [ $tries -lt 100 ] || fail "nobody says that it waits"
+    [ $tries -lt 800 ] || fail "nobody says that it waits"
     sleep 0.05
 done
 ok dnet-cluster restore --name $name "leaf0001:$other"
@@ -101,7 +105,6 @@ finish
 
 # Too long: the job ends.
 DIMMNET_LINK_WAIT_S=2
-export DIMMNET_LINK_WAIT_S
 start
 further 2
 ok dnet-cluster cut --name $name --force leaf0001
