@@ -11,23 +11,40 @@ static uint32_t amt_index(uint16_t lid, unsigned wid)
     return (uint32_t) dnet_lid_to_clid(lid) << 1 | wid;
 }
 
-/* [nic 9.1, OP-16] A store to the AMT Address Table Interface writes one entry. */
+/* One entry for packets to a WID.  Receivers read it once for each packet: the old ring or the new one. */
+static void set(const dnet_emu_nic_t *nic, unsigned wid, uint64_t value)
+{
+    uint32_t index = amt_index((uint16_t) DNET_GET(value, AMTI_LID), DNET_GET(value, AMTI_WID) & 1);
+
+    atomic_store_explicit((_Atomic uint16_t *) &nic->state->amt_address[wid][index],
+                          (uint16_t) DNET_GET(value, AMTI_VALUE), memory_order_relaxed);
+}
+
+/* [nic 9.1, OP-16] A store to the AMT Address Table Interface writes one entry, common to both WIDs. */
 void dnet_emu_amt_set(dnet_emu_nic_t *nic, uint64_t value)
 {
-    uint16_t lid = (uint16_t) DNET_GET(value, AMTI_LID);
-
-    nic->state->amt_address[amt_index(lid, DNET_GET(value, AMTI_WID) & 1)] =
-        (uint16_t) DNET_GET(value, AMTI_VALUE);
+    for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++)
+        set(nic, w, value);
 }
 
-static uint16_t amt_word(const dnet_emu_nic_t *nic, uint16_t lid, unsigned wid)
+/* [X.6] AMT Own Entry: the same for the packets of one sender to the own WID only. */
+void dnet_emu_amt_set_own(const dnet_emu_nic_t *nic, unsigned wid)
 {
-    return nic->state->amt_address[amt_index(lid, wid & 1)] & 0xfff;
+    if (nic->flow_entries)
+        set(nic, wid, dnet_emu_ureg(nic, wid, DNET_UREG_AMT_OWN));
 }
 
-uint16_t dnet_emu_amt_word(const dnet_emu_nic_t *nic, uint16_t lid, unsigned wid)
+static uint16_t amt_word(const dnet_emu_nic_t *nic, unsigned wid, uint16_t slid, unsigned swid)
 {
-    return amt_word(nic, lid, wid);
+    return atomic_load_explicit(
+               (const _Atomic uint16_t *) &nic->state->amt_address[wid][amt_index(slid, swid & 1)],
+               memory_order_relaxed) &
+           0xfff;
+}
+
+uint16_t dnet_emu_amt_word(const dnet_emu_nic_t *nic, unsigned wid, uint16_t slid, unsigned swid)
+{
+    return amt_word(nic, wid, slid, swid);
 }
 
 /*
@@ -37,7 +54,7 @@ uint16_t dnet_emu_amt_word(const dnet_emu_nic_t *nic, uint16_t lid, unsigned wid
 bool dnet_emu_amt_ring(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_packet_t *packet,
                        dnet_emu_ring_t *ring_p)
 {
-    uint32_t word = amt_word(nic, packet->slid, DNET_GET(packet->header[0], PK_SWID));
+    uint32_t word = amt_word(nic, wid, packet->slid, DNET_GET(packet->header[0], PK_SWID));
     uint64_t units = dnet_emu_ureg(nic, wid, DNET_UREG_IPUSH_AREA_SIZE) & 0xffff;
     uint32_t size = (uint32_t) units * 4096;
     uint64_t entry;

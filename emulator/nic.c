@@ -185,6 +185,9 @@ DNET_EMU_COLD static void user_store(dnet_emu_device_t *d, uint32_t offset)
         dnet_emu_swu_show(nic, wid);
         dnet_emu_rc_release(s);
         break;
+    case DNET_UREG_AMT_OWN:
+        dnet_emu_amt_set_own(nic, d->dev.wid);
+        break;
     case DNET_UREG_APERTURE_LENGTH:
         dnet_emu_aperture_set(nic, wid);
         break;

@@ -206,7 +206,7 @@ typedef struct {
     /* Prototype profile: whose packet reception waits for, {pid, LID} (section 8, 11.9); 0: none. */
     _Alignas(DNET_EMU_LINE) _Atomic uint64_t stalled_by;
     _Alignas(DNET_EMU_LINE) _Atomic uint64_t event[DNET_EMU_EVENT_COUNT];
-    _Alignas(DNET_EMU_LINE) uint16_t amt_address[DNET_EMU_AMT_ENTRIES];
+    _Alignas(DNET_EMU_LINE) uint16_t amt_address[DNET_PROCESSES_PER_NIC][DNET_EMU_AMT_ENTRIES];
 } dnet_emu_state_t;
 
 /* ---- a NIC as a process sees it ------------------------------------------------------------- */
@@ -407,6 +407,7 @@ bool dnet_emu_amt_ring(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_p
                        dnet_emu_ring_t *ring_p);
 uint32_t dnet_emu_amt_free(const dnet_emu_ring_t *ring);
 void dnet_emu_amt_set(dnet_emu_nic_t *nic, uint64_t value);
+void dnet_emu_amt_set_own(const dnet_emu_nic_t *nic, unsigned wid);
 
 /* write_unit.c */
 bool dnet_emu_wu_memory(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_ring_t *ring,

@@ -168,7 +168,7 @@ bool dsh_ipush_ring(dsh_t *d, unsigned count, char **words)
     uint32_t size = (stored(d, DNET_UREG_IPUSH_AREA_SIZE) & 0xffff) * 4096;
     if (size == 0)
         return dsh_fail(d, "IPUSH Area Size is 0: this process has no ring");
-    uint16_t word = dnet_emu_amt_word(d->nic, (uint16_t) lid, (unsigned) wid);
+    uint16_t word = dnet_emu_amt_word(d->nic, d->dev->wid, (uint16_t) lid, (unsigned) wid);
     uint64_t entry = dsh_load(d->dev->llcm + word * 8ul);
     uint32_t tail = (uint32_t) DNET_GET(entry, AMT_TAIL), start = tail - tail % size;
     uint32_t head = (uint32_t) DNET_GET(entry, AMT_HEAD);

@@ -89,8 +89,8 @@ typedef struct {
 
 void dnet_emu_describe(const dnet_emu_nic_t *nic, dnet_emu_description_t *description_p);
 
-/** Entry of the AMT Address Table for a sender (9.1): index of a 64-bit word of LLCM. */
-uint16_t dnet_emu_amt_word(const dnet_emu_nic_t *nic, uint16_t lid, unsigned wid);
+/** Entry of the AMT Address Table for packets of a sender to a WID (9.1): index of a 64-bit word of LLCM. */
+uint16_t dnet_emu_amt_word(const dnet_emu_nic_t *nic, unsigned wid, uint16_t slid, unsigned swid);
 
 /**
  * Read SO-DIMM memory for display, past all units.  Memory never written reads 0 and stays uncommitted.

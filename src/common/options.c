@@ -114,6 +114,12 @@ dnet_status_t dnet_options_load(dnet_options_t *options_p)
         dnet_error("DIMMNET_RING_BYTES=%" PRIu64 " is not a power of two", o.ring_bytes);
         return DNET_ERR_FORMAT;
     }
+    if ((o.rings & (o.rings - 1)) || o.ring_bytes / o.rings < 4096) {
+        dnet_error("DIMMNET_RINGS=%" PRIu64 " is not a power of two, or leaves less than 4096 of "
+                   "DIMMNET_RING_BYTES=%" PRIu64 " for each ring",
+                   o.rings, o.ring_bytes);
+        return DNET_ERR_FORMAT;
+    }
     if (o.chunk_bytes % 4096) {
         dnet_error("DIMMNET_CHUNK_BYTES=%" PRIu64 " is not a multiple of 4096", o.chunk_bytes);
         return DNET_ERR_FORMAT;

@@ -17,5 +17,6 @@ libdnet_endpoint_la_SOURCES = \
 	src/endpoint/progress.c \
 	src/endpoint/receive.c \
 	src/endpoint/rendezvous.c \
+	src/endpoint/rings.c \
 	src/endpoint/send.c \
 	src/endpoint/strided.c

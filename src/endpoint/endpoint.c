@@ -148,7 +148,7 @@ dnet_status_t dnet_ep_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses)
         status = dnet_emu_faults_set(ep->emu, (uint32_t) ep->options.faults, ep->rank + 1);
     if (status == DNET_OK)
         status = dnet_nic_start(&ep->nic, ep->dev, (uint32_t) ep->options.ring_bytes,
-                                dnet_flow_mode(ep), dnet_limit_refill(ep));
+                                (uint32_t) ep->options.rings, dnet_flow_mode(ep), dnet_limit_refill(ep));
     if (status == DNET_OK)
         status = dnet_flow_start(ep);
     if (status == DNET_OK)

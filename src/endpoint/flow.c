@@ -36,7 +36,13 @@ static dnet_status_t send_grant(void *arg, dnet_fc_peer_t peer, unsigned credits
     return status;
 }
 
-static const dnet_fc_receiver_ops_t receiver_ops = {.resend = send_grant};
+static uint64_t own_bytes(void *arg, dnet_fc_peer_t peer)
+{
+    dnet_ep_t *ep = arg;
+    return dnet_rings_own_free(ep, dnet_place_rank(ep, peer.lid, peer.wid));
+}
+
+static const dnet_fc_receiver_ops_t receiver_ops = {.resend = send_grant, .own_bytes = own_bytes};
 
 dnet_flow_mode_t dnet_flow_mode(const dnet_ep_t *ep)
 {
@@ -51,6 +57,7 @@ dnet_status_t dnet_flow_start(dnet_ep_t *ep)
         dnet_fc_receiver_defaults(ep->dev->geometry.lh_entries - 1, ep->size);
     config.grant_ns = GRANT_NS;
     config.uncounted = true;
+    dnet_rings_start(ep);
     return dnet_fc_receiver_init(&ep->receiver, &config, &receiver_ops, ep);
 }
 
@@ -127,7 +134,7 @@ bool dnet_flow_round(dnet_ep_t *ep)
     if (dnet_fc_receiver_pending(&ep->receiver)) {
         dnet_nic_publish(&ep->nic);
         did |= dnet_fc_receiver_room(&ep->receiver, dnet_nic_lh_free(&ep->nic),
-                                     dnet_nic_ring_free(&ep->nic), dnet_clock_ns()) > 0;
+                                     dnet_nic_ring_free(&ep->nic, 0), dnet_clock_ns()) > 0;
     }
     if (ep->holding)
         did |= dnet_hold_round(ep);

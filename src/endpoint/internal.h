@@ -12,6 +12,7 @@
  *   flow.c        being stopped, stopping, granting; being stalled
  *   limit.c       the thread that offers receive buffers, for comparison
  *   place.c       on which NICs the processes of the job are
+ *   rings.c       rings of their own for frequent partners
  *   progress.c    the round over all of them, waiting
  */
 #ifndef DNET_ENDPOINT_INTERNAL_H
@@ -24,6 +25,7 @@
 #include "endpoint/endpoint.h"
 #include "nic/heap.h"
 #include "nic/nic.h"
+#include "srq_flowctl/partners.h"
 #include "srq_flowctl/srq_flowctl.h"
 
 #include <pthread.h>
@@ -334,6 +336,7 @@ struct dnet_ep {
     dnet_ep_am_fn am_fn;
     void *am_arg;
     uint8_t *scratch; /* one packet, made contiguous */
+    dnet_fc_partners_t partners;
     /* Progress. */
     uint32_t yields;
     uint64_t idle_since_ns;
@@ -489,6 +492,13 @@ uint64_t dnet_clock_ns(void);
 void dnet_dump_arm(void);
 bool dnet_dump_wanted(void);
 void dnet_dump_now(dnet_ep_t *ep);
+
+/* rings.c */
+void dnet_rings_start(dnet_ep_t *ep);
+/** A fixed number of ring bytes has been used up, the last of them by this entry. */
+DNET_COLD void dnet_rings_sample(dnet_ep_t *ep, const dnet_lh_entry_t *entry);
+/** Bytes free in the ring that only this rank uses; DNET_FC_SHARED: it has none. */
+uint64_t dnet_rings_own_free(const dnet_ep_t *ep, uint32_t rank);
 
 /* flow.c */
 /** Flow Mode of the own NIC. */

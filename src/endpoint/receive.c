@@ -324,6 +324,17 @@ static void receive_headed(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
     malformed(entry, "unknown type");
 }
 
+/* What has come together.  The entry is still ours, and its sender is a sample of those that use the rings. */
+static void give_back(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
+{
+    if (ep->nic.ring_used >= ep->nic.ring_bytes / 8) {
+        ep->nic.ring_used = 0;
+        if (ep->nic.rings > 1)
+            dnet_rings_sample(ep, entry);
+    }
+    dnet_nic_publish(&ep->nic);
+}
+
 bool dnet_receive_round(dnet_ep_t *ep)
 {
     /* A bound, so that sends and grants get their turn while messages pour in. */
@@ -335,7 +346,8 @@ bool dnet_receive_round(dnet_ep_t *ep)
             receive_whole(ep, entry, 0, NULL);
         else
             receive_headed(ep, entry);
-        dnet_nic_lh_release(&ep->nic, entry);
+        if (DNET_UNLIKELY(dnet_nic_lh_release(&ep->nic, entry)))
+            give_back(ep, entry);
         budget--;
     }
     return budget != 64;

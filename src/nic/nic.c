@@ -50,13 +50,34 @@ dnet_status_t dnet_nic_bring_up(dnet_device_t *dev, uint8_t pgid)
     return DNET_OK;
 }
 
-dnet_status_t dnet_nic_start(dnet_nic_t *nic, dnet_device_t *dev, uint32_t ring_bytes,
+/* AMT entry of a ring; Head is its lower half, Tail the upper one (OP-18). */
+static uint8_t *amt_entry(const dnet_nic_t *nic, uint32_t ring)
+{
+    return nic->dev->llcm + ring * DNET_NIC_RING_WORDS * 8;
+}
+
+static bool power_of_two(uint32_t n)
+{
+    return n && !(n & (n - 1));
+}
+
+void dnet_nic_ring_assign(dnet_nic_t *nic, dnet_nic_target_t sender, uint32_t ring)
+{
+    dnet_reg_store(nic->dev, DNET_UREG_AMT_OWN,
+                   DNET_PUT(dnet_nic_target_lid(sender), AMTI_LID) |
+                       DNET_PUT(dnet_nic_target_wid(sender), AMTI_WID) |
+                       DNET_PUT(ring * DNET_NIC_RING_WORDS, AMTI_VALUE));
+}
+
+dnet_status_t dnet_nic_start(dnet_nic_t *nic, dnet_device_t *dev, uint32_t area_bytes, uint32_t rings,
                              dnet_flow_mode_t mode, uint32_t refill)
 {
-    if (!dev->flow || ring_bytes < 4096 || (ring_bytes & (ring_bytes - 1)) ||
-        ring_bytes > dev->geometry.sodimm_bytes)
+    if (!dev->flow || !power_of_two(area_bytes) || !power_of_two(rings) ||
+        rings > DNET_NIC_RINGS_MAX || area_bytes / rings < 4096 ||
+        area_bytes > dev->geometry.sodimm_bytes)
         return DNET_ERR_ARGUMENT;
-    dnet_status_t status = dnet_emu_reserve(dev, 0, ring_bytes);
+    dnet_status_t status = dnet_emu_reserve(dev, 0, area_bytes);
+    uint32_t ring_bytes = area_bytes / rings;
     if (status != DNET_OK)
         return status;
 
@@ -67,11 +88,16 @@ dnet_status_t dnet_nic_start(dnet_nic_t *nic, dnet_device_t *dev, uint32_t ring_
         .lh_mask = dev->geometry.lh_entries - 1,
         .lh_batch = dev->geometry.lh_entries / 8,
         .ring_bytes = ring_bytes,
+        .ring_shift = (uint32_t) __builtin_ctz(ring_bytes),
+        .rings = rings,
         .status_read = DNET_NIC_STATUS_RING,
         /* Head is one ahead of the last entry that may be filled. */
         .pool = {.refill = refill, .mark = refill / 4, .offered = 1 + refill / 4},
     };
-    memset(dev->llcm, 0, 8); /* AMT entry 0: Head = Tail = 0, the ring's start */
+    for (uint32_t r = 0; r < rings; r++) { /* empty: Head = Tail = the ring's start */
+        uint64_t entry = DNET_PUT(r * ring_bytes, AMT_HEAD) | DNET_PUT(r * ring_bytes, AMT_TAIL);
+        memcpy(amt_entry(nic, r), &entry, sizeof(entry));
+    }
     for (unsigned i = 0; i < DNET_NIC_WORDS; i++)
         dnet_nic_word_clear(nic, i);
     dnet_reg_store(dev, DNET_UREG_IPUSH_AREA_SIZE, ring_bytes / 4096);
@@ -333,13 +359,17 @@ dnet_status_t dnet_nic_rvs_sodimm(dnet_nic_t *nic, dnet_nic_target_t target, uin
 void dnet_nic_publish(dnet_nic_t *nic)
 {
     dnet_device_t *dev = nic->dev;
-    if (nic->ring_read != nic->ring_freed) {
-        /* Head half of AMT entry 0 (9.3).  Release: the data were read before the NIC may reuse their
-         * place; pairs with the NIC's acquire load of the entry. */
-        atomic_store_explicit((_Atomic uint32_t *) (void *) dev->llcm,
-                              nic->ring_read & (nic->ring_bytes - 1), memory_order_release);
-        nic->ring_freed = nic->ring_read;
+    for (uint32_t r = 0; r < nic->rings; r++) {
+        if (nic->ring[r].read == nic->ring[r].freed)
+            continue;
+        /* Head half of the AMT entry (9.3).  Release: the data were read before the NIC may reuse their place;
+         * pairs with the NIC's acquire load of the entry. */
+        atomic_store_explicit((_Atomic uint32_t *) (void *) amt_entry(nic, r),
+                              r * nic->ring_bytes + (nic->ring[r].read & (nic->ring_bytes - 1)),
+                              memory_order_release);
+        nic->ring[r].freed = nic->ring[r].read;
     }
+    nic->ring_due = false;
     if (nic->lh_read != nic->lh_freed) {
         if (nic->pool.refill)
             dnet_nic_pool_return(nic);
@@ -357,26 +387,26 @@ uint32_t dnet_nic_lh_free(const dnet_nic_t *nic)
     return nic->lh_mask - ((tail - nic->lh_freed) & nic->lh_mask);
 }
 
-uint32_t dnet_nic_ring_free(const dnet_nic_t *nic)
+uint32_t dnet_nic_ring_free(const dnet_nic_t *nic, uint32_t ring)
 {
-    /* Tail half of AMT entry 0, written by the NIC (9.3); a value out of range frees nothing. */
-    uint32_t tail = atomic_load_explicit((const _Atomic uint32_t *) (const void *) nic->dev->llcm + 1,
-                                         memory_order_relaxed);
-    uint32_t used = (tail - nic->ring_freed) & (nic->ring_bytes - 1);
+    /* Tail half of the AMT entry, written by the NIC (9.3); a value out of range frees nothing. */
+    uint32_t tail = atomic_load_explicit(
+        (const _Atomic uint32_t *) (const void *) amt_entry(nic, ring) + 1, memory_order_relaxed);
+    uint32_t used = (tail - nic->ring[ring].freed) & (nic->ring_bytes - 1);
     return nic->ring_bytes - 8 - used;
 }
 
 void dnet_nic_ring_read(dnet_nic_t *nic, const dnet_lh_entry_t *entry, uint32_t from, void *dst,
                         uint32_t len)
 {
-    uint32_t mask = nic->ring_bytes - 1;
-    uint32_t start = ((uint32_t) DNET_GET(entry->where, LH_POINTER) + from) & mask;
+    uint32_t base = dnet_nic_ring_of(nic, entry) * nic->ring_bytes;
+    uint32_t start = ((uint32_t) DNET_GET(entry->where, LH_POINTER) + from) & (nic->ring_bytes - 1);
     uint32_t first = nic->ring_bytes - start;
     if (first > len)
         first = len;
-    dnet_nic_sodimm_read(nic, start, dst, first);
+    dnet_nic_sodimm_read(nic, base + start, dst, first);
     if (first < len)
-        dnet_nic_sodimm_read(nic, 0, (uint8_t *) dst + first, len - first);
+        dnet_nic_sodimm_read(nic, base, (uint8_t *) dst + first, len - first);
 }
 
 bool dnet_nic_status_next(dnet_nic_t *nic, dnet_nic_receipt_t *receipt_p)

@@ -6,13 +6,12 @@
  * message state: what a packet means is the endpoint's business.
  *
  * LLCM of one process, as this driver lays it out:
- *   0x0000  AMT entry 0: the IPUSH ring shared by all senders (data sheet 9.1)
+ *   0x0000  AMT entries of the IPUSH rings (data sheet 9.1), 128 bytes apart: 0 is the one that senders share
  *   0x1000  receive status ring, 4096 bytes (8)
  *   0x2000  words written by peers' BOTF (RVS with lflag): DNET_NIC_WORDS of 64 bytes each
  *   0x6000  hold table (docs/protocol.md 6.1)
  * SO-DIMM area:
- *   0       IPUSH ring, ring_bytes
- *   ring_bytes  the endpoint's
+ *   0       IPUSH rings, all of one size; then the endpoint's
  *
  * Threads: one caller at a time.
  */
@@ -28,6 +27,8 @@
 #include "dimmnet/emulator.h"
 #include "dimmnet/status.h"
 
+#define DNET_NIC_RINGS_MAX 16u
+#define DNET_NIC_RING_WORDS 16u /* LLCM words from one AMT entry to the next */
 #define DNET_NIC_STATUS_RING 0x1000u
 #define DNET_NIC_STATUS_RING_BYTES 4096u
 #define DNET_NIC_WORD_BASE 0x2000u
@@ -121,10 +122,15 @@ typedef struct {
     uint32_t lh_read;
     uint32_t lh_freed;
     uint32_t lh_batch;
-    /* IPUSH ring. */
+    /* IPUSH rings: bytes of one; of each, bytes read and given back, counted from the start. */
     uint32_t ring_bytes;
-    uint32_t ring_read;
-    uint32_t ring_freed;
+    uint32_t ring_shift; /* log2 of that */
+    uint32_t rings;
+    uint32_t ring_used;  /* bytes read since the endpoint has taken a sample of senders */
+    bool ring_due;       /* a ring has enough to give back, or a sample is due */
+    struct {
+        uint32_t read, freed;
+    } ring[DNET_NIC_RINGS_MAX];
     /* Status ring and flow ring. */
     uint32_t status_read;
     uint32_t flow_read;
@@ -135,13 +141,14 @@ typedef struct {
  * Take a device into use: rings empty, receiving enabled.
  *
  * @param dev         a NIC with a flow ring
- * @param ring_bytes  IPUSH ring, a power of two from 4096
+ * @param area_bytes  all IPUSH rings together, a power of two
+ * @param rings       how many, a power of two up to DNET_NIC_RINGS_MAX; each has 4096 bytes or more
  * @param mode        STALL, STOP or RETRY: what becomes of a packet that finds no room
  * @param refill      0: an LH entry is the NIC's again when it is given back.  Else entries are only the NIC's
  *                    when dnet_nic_refill() offers them, so many at a time
  * @return DNET_OK; DNET_ERR_ARGUMENT; DNET_ERR_NO_MEMORY (logged)
  */
-dnet_status_t dnet_nic_start(dnet_nic_t *nic, dnet_device_t *dev, uint32_t ring_bytes,
+dnet_status_t dnet_nic_start(dnet_nic_t *nic, dnet_device_t *dev, uint32_t area_bytes, uint32_t rings,
                              dnet_flow_mode_t mode, uint32_t refill);
 
 /**
@@ -158,6 +165,9 @@ void dnet_nic_limit_raise(dnet_nic_t *nic);
 
 /** Offer the NIC more LH entries that were given back, and arm the limit event again if it has got any. */
 void dnet_nic_refill(dnet_nic_t *nic);
+
+/** From now on what this sender sends to this process goes to that ring. */
+void dnet_nic_ring_assign(dnet_nic_t *nic, dnet_nic_target_t sender, uint32_t ring);
 
 /** Privileged bring-up of a new NIC (data sheet Annex B): LID, capacity, MTU, SO-DIMM, PGIDs. */
 dnet_status_t dnet_nic_bring_up(dnet_device_t *dev, uint8_t pgid);
@@ -318,22 +328,35 @@ void dnet_nic_publish(dnet_nic_t *nic);
 /** pool.c: entries were given back that a thread is to offer. */
 void dnet_nic_pool_return(dnet_nic_t *nic);
 
-/** Give back the entry last returned by dnet_nic_lh_next(), with its bytes in the IPUSH ring. */
-static inline void dnet_nic_lh_release(dnet_nic_t *nic, const dnet_lh_entry_t *entry)
+/* Which ring an entry's bytes lie in. */
+static inline uint32_t dnet_nic_ring_of(const dnet_nic_t *nic, const dnet_lh_entry_t *entry)
+{
+    return (uint32_t) DNET_GET(entry->where, LH_POINTER) >> nic->ring_shift & (nic->rings - 1);
+}
+
+/**
+ * Be done with the entry last returned by dnet_nic_lh_next(), and with its bytes in the IPUSH ring.
+ *
+ * @return true: enough has come together; call dnet_nic_publish() to give it back
+ */
+static inline bool dnet_nic_lh_release(dnet_nic_t *nic, const dnet_lh_entry_t *entry)
 {
     uint32_t size = (uint32_t) DNET_GET(entry->where, LH_SIZE);
     nic->lh_read++;
-    if (size > DNET_LH_DATA_BYTES)
-        nic->ring_read += (size - DNET_LH_DATA_BYTES + 7) & ~7u;
-    if (__builtin_expect(nic->lh_read - nic->lh_freed >= nic->lh_batch ||
-                             nic->ring_read - nic->ring_freed >= nic->ring_bytes / 8,
-                         0))
-        dnet_nic_publish(nic);
+    if (size > DNET_LH_DATA_BYTES) {
+        uint32_t r = dnet_nic_ring_of(nic, entry);
+        uint32_t bytes = (size - DNET_LH_DATA_BYTES + 7) & ~7u;
+        nic->ring[r].read += bytes;
+        nic->ring_used += bytes;
+        nic->ring_due |= (nic->ring[r].read - nic->ring[r].freed >= nic->ring_bytes / 8) |
+                         (nic->ring_used >= nic->ring_bytes / 8);
+    }
+    return __builtin_expect(nic->ring_due | (nic->lh_read - nic->lh_freed >= nic->lh_batch), 0);
 }
 
-/** LH entries, and bytes of the IPUSH ring, that senders may still fill; what is not published counts as used. */
+/** LH entries, and bytes of an IPUSH ring, that senders may still fill; what is not published counts as used. */
 uint32_t dnet_nic_lh_free(const dnet_nic_t *nic);
-uint32_t dnet_nic_ring_free(const dnet_nic_t *nic);
+uint32_t dnet_nic_ring_free(const dnet_nic_t *nic, uint32_t ring);
 
 /** Copy the part of a message that lies in the IPUSH ring; `from` counts from the message's byte 48. */
 void dnet_nic_ring_read(dnet_nic_t *nic, const dnet_lh_entry_t *entry, uint32_t from, void *dst,

@@ -3,6 +3,8 @@ noinst_LTLIBRARIES += libdnet_srq_flowctl.la
 libdnet_srq_flowctl_la_SOURCES = \
 	src/srq_flowctl/connection.h \
 	src/srq_flowctl/controls.def \
+	src/srq_flowctl/partners.c \
+	src/srq_flowctl/partners.h \
 	src/srq_flowctl/receiver.c \
 	src/srq_flowctl/rx.c \
 	src/srq_flowctl/sender.c \
@@ -14,12 +16,16 @@ libdnet_srq_flowctl_la_SOURCES = \
 DNET_FLOWCTL_TESTS = \
 	tests/unit/test_srq_flowctl \
 	tests/unit/test_fc_connection \
+	tests/unit/test_fc_partners \
 	tests/property/test_fc_faults
 check_PROGRAMS += $(DNET_FLOWCTL_TESTS)
 DNET_UNIT_TESTS += $(DNET_FLOWCTL_TESTS)
 
 tests_unit_test_srq_flowctl_SOURCES = tests/unit/test_srq_flowctl.c
 tests_unit_test_srq_flowctl_LDADD = libdnet_srq_flowctl.la -lcmocka
+
+tests_unit_test_fc_partners_SOURCES = tests/unit/test_fc_partners.c
+tests_unit_test_fc_partners_LDADD = libdnet_srq_flowctl.la -lcmocka
 
 tests_unit_test_fc_connection_SOURCES = tests/unit/test_fc_connection.c
 tests_unit_test_fc_connection_LDADD = libdnet_srq_flowctl.la -lcmocka

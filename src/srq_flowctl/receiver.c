@@ -260,7 +260,10 @@ static bool grant_head(dnet_fc_receiver_t *r, uint32_t credits, uint32_t free_sl
 {
     uint32_t i = r->stopped.first;
     dnet_fc_record_t *rec = &r->record[i];
+    uint64_t own = r->ops->own_bytes ? r->ops->own_bytes(r->arg, rec->peer) : DNET_FC_SHARED;
     uint64_t unreserved = free_bytes > r->reserved_bytes ? free_bytes - r->reserved_bytes : 0;
+    if (own != DNET_FC_SHARED)
+        unreserved = own;
     if (rec->need_bytes != 0 && unreserved / rec->need_bytes < credits)
         credits = (uint32_t) (unreserved / rec->need_bytes);
     if (credits == 0) {
@@ -269,6 +272,8 @@ static bool grant_head(dnet_fc_receiver_t *r, uint32_t credits, uint32_t free_sl
             return false;
         credits = 1;
     }
+    if (own != DNET_FC_SHARED)
+        rec->need_bytes = 0; /* nothing of the shared ring is reserved */
     /* The record leaves the queue before the RESEND goes out, so that a new STOP finds it granted. */
     list_remove(r, &r->stopped, i);
     list_append(r, &r->granted, i);

@@ -75,6 +75,8 @@ typedef struct {
     uint16_t wid;
 } dnet_fc_peer_t;
 
+#define DNET_FC_SHARED UINT64_MAX
+
 /** What a receiver does through its NIC. */
 typedef struct {
     /**
@@ -87,6 +89,8 @@ typedef struct {
     dnet_status_t (*resend)(void *arg, dnet_fc_peer_t peer, unsigned credits, bool repeat);
     /** A grant has expired: the NIC takes back what it has reserved.  NULL: it reserves nothing. */
     void (*revoke)(void *arg, dnet_fc_peer_t peer);
+    /** Free bytes of the ring that only this sender uses; DNET_FC_SHARED: it uses the shared one.  NULL: all do. */
+    uint64_t (*own_bytes)(void *arg, dnet_fc_peer_t peer);
 } dnet_fc_receiver_ops_t;
 
 typedef struct {

@@ -176,6 +176,35 @@ static void x_6_hold(cluster_t *c)
     CHECK_EQUAL(dnet_emu_events(c->nic[1], DNET_EMU_HOLDS), 1);
 }
 
+/* [X.6] AMT Own Entry: one sender's data to this WID go to another ring; to the other WID, and from others, not. */
+static void x_6_amt_own_entry(cluster_t *c)
+{
+    dnet_device_t *d = c->dev[0][0], *other = c->dev[2][1];
+    const header_t to0 = { .type = DNET_PRIM_IPUSH, .lflag = true, .dlid = 2 };
+    const header_t to1 = { .type = DNET_PRIM_IPUSH, .lflag = true, .dlid = 2, .dwid = 1 };
+    header_t from_other = to0;
+    uint8_t data[100] = { 0 };
+
+    from_other.swid = 1;
+    for (unsigned w = 0; w < 2; w++) {
+        dnet_device_t *to = c->dev[1][w];
+        uint64_t second = DNET_PUT(4096, AMT_HEAD) | DNET_PUT(4096, AMT_TAIL);
+
+        user_store(to, DNET_UREG_IPUSH_AREA_SIZE, 1);
+        memset(to->llcm, 0, 8);
+        memcpy(to->llcm + 16 * 8, &second, 8);
+    }
+    user_store(c->dev[1][0], DNET_UREG_AMT_OWN, DNET_PUT(1, AMTI_LID) | DNET_PUT(16, AMTI_VALUE));
+    botf(d, 0, &to0, data, sizeof data);
+    botf(d, 0, &to1, data, sizeof data);
+    botf(other, 0, &from_other, data, sizeof data);
+    CHECK_EQUAL(DNET_GET(c->dev[1][0]->lh[0].where, LH_POINTER), 4096);
+    CHECK_EQUAL(DNET_GET(c->dev[1][1]->lh[0].where, LH_POINTER), 0);
+    CHECK_EQUAL(DNET_GET(c->dev[1][0]->lh[1].where, LH_POINTER), 0);
+    CHECK_EQUAL(dnet_emu_amt_word(c->nic[1], 0, 1, 0), 16);
+    CHECK_EQUAL(dnet_emu_amt_word(c->nic[1], 1, 1, 0), 0);
+}
+
 /* [X.6] RESEND entries; the flow ring's Valid flips every lap; a full ring drops and counts. */
 static void x_6_flow_ring_laps(cluster_t *c)
 {
@@ -326,6 +355,7 @@ static const board_test_t tests[] = {
     TEST(x_6_stop_in_the_middle, EXTENDED),
     TEST(x_6_paused, EXTENDED),
     TEST(x_6_hold, EXTENDED),
+    TEST(x_6_amt_own_entry, EXTENDED),
     TEST(x_6_flow_ring_laps, EXTENDED),
     TEST(x_6_unreachable, EXTENDED),
     TEST(x_5_apertures_all_ways, EXTENDED),

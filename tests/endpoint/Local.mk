@@ -24,6 +24,12 @@ DNET_UNIT_TESTS += tests/endpoint/test_endpoint_flow
 tests_endpoint_test_endpoint_flow_SOURCES = tests/endpoint/test_endpoint_flow.c
 tests_endpoint_test_endpoint_flow_LDADD = libdnet_test_job.la libdnet_all.la -lcmocka
 
+check_PROGRAMS += tests/endpoint/test_endpoint_rings
+DNET_UNIT_TESTS += tests/endpoint/test_endpoint_rings
+DNET_FLOWCTL_TESTS += tests/endpoint/test_endpoint_rings
+tests_endpoint_test_endpoint_rings_SOURCES = tests/endpoint/test_endpoint_rings.c
+tests_endpoint_test_endpoint_rings_LDADD = libdnet_test_job.la libdnet_all.la -lcmocka
+
 check_PROGRAMS += tests/endpoint/test_endpoint_strided
 DNET_UNIT_TESTS += tests/endpoint/test_endpoint_strided
 tests_endpoint_test_endpoint_strided_SOURCES = tests/endpoint/test_endpoint_strided.c

@@ -43,7 +43,15 @@ static void revoke(void *arg, dnet_fc_peer_t peer)
     nic.revoked[nic.revokes++] = peer;
 }
 
-static const dnet_fc_receiver_ops_t ops = {resend, revoke};
+static uint64_t own; /* free bytes of sender 0's ring */
+
+static uint64_t own_bytes(void *arg, dnet_fc_peer_t p)
+{
+    (void) arg;
+    return p.lid == 1 && p.wid == 0 ? own : DNET_FC_SHARED;
+}
+
+static const dnet_fc_receiver_ops_t ops = {resend, revoke, own_bytes};
 static dnet_fc_receiver_t r;
 
 static dnet_fc_peer_t peer(unsigned n)
@@ -59,6 +67,7 @@ static unsigned number(dnet_fc_peer_t p)
 static void start(dnet_fc_receiver_config_t config)
 {
     memset(&nic, 0, sizeof(nic));
+    own = DNET_FC_SHARED;
     assert_int_equal(dnet_fc_receiver_init(&r, &config, &ops, NULL), DNET_OK);
 }
 
@@ -215,6 +224,19 @@ static void test_fc_receiver_bytes_limit_the_grant(void **state)
     assert_int_equal(dnet_fc_receiver_room(&r, 6, 2500, 0), 2);
     assert_int_equal(nic.resend[0].credits, 2);
     assert_int_equal(nic.resend[1].credits, 3);
+}
+
+static void test_fc_receiver_own_ring_limits_its_owner_only(void **state)
+{
+    (void) state;
+    start(dnet_fc_receiver_defaults(64, 0));
+    own = 300;
+    stop(0);
+    stop(1);
+    assert_int_equal(dnet_fc_receiver_room(&r, 60, 200, 0), 2);
+    assert_int_equal(nic.resend[0].credits, 3); /* 100 bytes each, of its own */
+    assert_int_equal(nic.resend[1].credits, 2); /* of the shared ring, of which nothing was taken */
+    assert_int_equal(r.reserved_bytes, 200);
 }
 
 static void test_fc_receiver_everything_free_grants_any_size(void **state)
@@ -442,6 +464,7 @@ int main(void)
         TEST(test_fc_receiver_reserved_slots_not_granted_twice),
         TEST(test_fc_receiver_last_packet_frees_rest_of_grant),
         TEST(test_fc_receiver_bytes_limit_the_grant),
+        TEST(test_fc_receiver_own_ring_limits_its_owner_only),
         TEST(test_fc_receiver_everything_free_grants_any_size),
         TEST(test_fc_receiver_stopped_twice_queued_once),
         TEST(test_fc_receiver_robbed_grant_goes_first),
