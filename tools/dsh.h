@@ -17,6 +17,7 @@
 
 #include "cluster/cluster.h"
 #include "dimmnet/emulator.h"
+#include "tools/nics.h"
 
 /** Exit codes, also in the man page. */
 enum {
@@ -114,7 +115,6 @@ typedef bool dsh_command_fn(dsh_t *d, unsigned count, char **words);
 /** Dump `bytes` bytes of an area from `offset`, 16 a line, at the data sheet's addresses. */
 bool dsh_dump(dsh_t *d, uint64_t address, const void *area, uint64_t area_bytes, uint64_t offset,
               uint64_t bytes);
-uint64_t dsh_load(const void *at);
 void dsh_heading(void);
 
 /** Address of an area of a WID as dsh shows it. */

@@ -18,60 +18,6 @@
 
 /* ---- NICs of this user --------------------------------------------------------------- */
 
-typedef struct {
-    dnet_emu_locator_t at;
-    dnet_emu_description_t is;
-    uint8_t pgid;
-} found_t;
-
-typedef struct {
-    found_t *nic;
-    uint32_t count;
-} finds_t;
-
-/* Keep each NIC once, however many processes hold it. */
-static void note(void *arg, const dnet_emu_locator_t *at)
-{
-    finds_t *f = arg;
-    dnet_emu_nic_t *nic;
-    dnet_device_t *dev;
-    for (uint32_t i = 0; i < f->count; i++)
-        if (f->nic[i].at.id == at->id)
-            return;
-    found_t *grown = realloc(f->nic, (f->count + 1) * sizeof(*grown));
-    if (!grown || dnet_emu_watch(at, &nic) != DNET_OK) {
-        f->nic = grown ? grown : f->nic;
-        return;
-    }
-    f->nic = grown;
-    found_t *n = &f->nic[f->count];
-    n->at = *at;
-    dnet_emu_describe(nic, &n->is);
-    if (dnet_emu_open(nic, 0, true, &dev) == DNET_OK) {
-        n->pgid = (uint8_t) dsh_load(dev->sreg_store + DNET_SREG_PGID0);
-        dev->ops->close(dev);
-        f->count++;
-    }
-    dnet_emu_detach(nic);
-}
-
-static int by_lid(const void *a, const void *b)
-{
-    const found_t *x = a, *y = b;
-    if (x->at.lid != y->at.lid)
-        return x->at.lid < y->at.lid ? -1 : 1;
-    return x->is.maker < y->is.maker ? -1 : x->is.maker > y->is.maker;
-}
-
-static finds_t find_all(void)
-{
-    finds_t f = {NULL, 0};
-    dnet_emu_find(note, &f);
-    if (f.count)
-        qsort(f.nic, f.count, sizeof(*f.nic), by_lid);
-    return f;
-}
-
 static void name_of(int32_t pid, char name[20])
 {
     char path[32];
@@ -87,7 +33,7 @@ static void name_of(int32_t pid, char name[20])
 void dsh_list(void)
 {
     static const char *const profiles[] = {"prototype", "extended", "prototype-flow"};
-    finds_t f = find_all();
+    nics_t f = nics_all();
     printf("   LID  profile         PGID  made by                     WID 0     WID 1\n");
     for (uint32_t i = 0; i < f.count; i++) {
         const dnet_emu_description_t *is = &f.nic[i].is;
@@ -101,67 +47,15 @@ void dsh_list(void)
 
 /* ---- a job --------------------------------------------------------------------------- */
 
-static int32_t parent_of(int32_t pid)
-{
-    char path[32], text[512];
-    int parent = 0;
-    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-    FILE *in = fopen(path, "re");
-    size_t n = in ? fread(text, 1, sizeof(text) - 1, in) : 0;
-    if (in)
-        fclose(in);
-    text[n] = '\0';
-    /* The name before may hold anything, so look behind its last parenthesis: state, parent. */
-    const char *rest = strrchr(text, ')');
-    return rest && sscanf(rest + 1, " %*c %d", &parent) == 1 ? parent : 0;
-}
-
-static bool descends(int32_t pid, int32_t ancestor)
-{
-    for (unsigned depth = 0; pid > 0 && depth < 64; depth++, pid = parent_of(pid))
-        if (pid == ancestor)
-            return true;
-    return false;
-}
-
-static bool used_by(const found_t *n, int32_t pid)
-{
-    return n->is.maker == pid || n->is.process[0] == pid || n->is.process[1] == pid;
-}
-
-static bool below(const found_t *n, int32_t ancestor)
-{
-    return descends(n->is.maker, ancestor) || descends(n->is.process[0], ancestor) ||
-           descends(n->is.process[1], ancestor);
-}
-
-/* The NICs of a job: of the processes that `pid` has started; or, when `pid` is itself one of the
- * job's processes, those of its siblings in the same process group. */
-static void choose_job(dsh_t *d, const finds_t *f, int32_t pid, unsigned *wid_p)
-{
-    const found_t *own = NULL;
-    for (uint32_t i = 0; !own && i < f->count; i++)
-        own = used_by(&f->nic[i], pid) ? &f->nic[i] : NULL;
-    int32_t ancestor = own ? parent_of(pid) : pid;
-    for (uint32_t i = 0; i < f->count; i++) {
-        const found_t *n = &f->nic[i];
-        if (n != own && (!below(n, ancestor) || (own && n->pgid != own->pgid)))
-            continue;
-        if (n == own)
-            d->at = d->nodes;
-        d->node[d->nodes++] = n->at;
-    }
-    *wid_p = own && own->is.process[1] == pid;
-}
-
 bool dsh_attach_job(dsh_t *d, int32_t pid)
 {
-    finds_t f = find_all();
-    unsigned wid = 0;
+    nics_t f = nics_all();
+    unsigned wid;
+    nics_job(&f, pid, &d->at, &wid);
     d->look_only = true;
     d->node = calloc(f.count + 1, sizeof(*d->node));
-    if (d->node)
-        choose_job(d, &f, pid, &wid);
+    for (; d->node && d->nodes < f.count; d->nodes++)
+        d->node[d->nodes] = f.nic[d->nodes].at;
     free(f.nic);
     if (!d->node)
         return dsh_fail(d, "no memory for %u nodes", f.count);

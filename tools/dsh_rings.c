@@ -34,7 +34,7 @@ static bool dump_sodimm(dsh_t *d, uint64_t offset, uint64_t bytes)
             return false; /* logged */
         for (uint64_t i = 0; i < n; i += 16)
             printf("#%08" PRIx64 ": %016" PRIx64 " %016" PRIx64 "\n", offset + i,
-                   dsh_load(piece + i), dsh_load(piece + i + 8));
+                   nics_load(piece + i), nics_load(piece + i + 8));
         offset += n;
         bytes -= n;
     }
@@ -73,7 +73,7 @@ static bool choose_entries(dsh_t *d, unsigned count, char **words, const char *s
 /* A register the host stores to, as last stored; a board has no way to read it back. */
 static uint32_t stored(const dsh_t *d, uint32_t offset)
 {
-    return (uint32_t) dsh_load(d->dev->ureg_store + offset);
+    return (uint32_t) nics_load(d->dev->ureg_store + offset);
 }
 
 bool dsh_lh_ring(dsh_t *d, unsigned count, char **words)
@@ -90,8 +90,8 @@ bool dsh_lh_ring(dsh_t *d, unsigned count, char **words)
         printf("  entry  valid  complete  context   rank         tag        size     pointer\n");
     for (uint32_t i = 0; i < r.count; i++) {
         uint32_t at = (r.first + i) % r.entries;
-        uint64_t envelope = dsh_load(&d->dev->lh[at].envelope);
-        uint64_t where = dsh_load(&d->dev->lh[at].where);
+        uint64_t envelope = nics_load(&d->dev->lh[at].envelope);
+        uint64_t where = nics_load(&d->dev->lh[at].where);
         printf("  %5u  %5u  %8u   0x%04x  %5u  0x%08x  %10u  0x%08x\n", at,
                (unsigned) DNET_GET(envelope, LH_VALID), (unsigned) DNET_GET(envelope, LH_COMPLETE),
                (unsigned) DNET_GET(envelope, LH_CONTEXT), (unsigned) DNET_GET(envelope, LH_RANK),
@@ -133,7 +133,7 @@ bool dsh_status_ring(dsh_t *d, unsigned count, char **words)
     for (uint32_t i = 0; i < r.count; i++) {
         uint32_t at = (r.first + i) % r.entries;
         const uint8_t *entry = d->dev->llcm + base + at * DNET_STATUS_BYTES;
-        uint64_t lower = dsh_load(entry), upper = dsh_load(entry + 8);
+        uint64_t lower = nics_load(entry), upper = nics_load(entry + 8);
         printf("  %5u  %-5s      0x%03x  %3u  %10u  0x%08x\n", at,
                primitive_name(DNET_GET(lower, ST_TYPE)), (unsigned) DNET_GET(lower, ST_SCLID),
                (unsigned) DNET_GET(lower, ST_SWID), (unsigned) DNET_GET(lower, ST_SIZE),
@@ -169,7 +169,7 @@ bool dsh_ipush_ring(dsh_t *d, unsigned count, char **words)
     if (size == 0)
         return dsh_fail(d, "IPUSH Area Size is 0: this process has no ring");
     uint16_t word = dnet_emu_amt_word(d->nic, d->dev->wid, (uint16_t) lid, (unsigned) wid);
-    uint64_t entry = dsh_load(d->dev->llcm + word * 8ul);
+    uint64_t entry = nics_load(d->dev->llcm + word * 8ul);
     uint32_t tail = (uint32_t) DNET_GET(entry, AMT_TAIL), start = tail - tail % size;
     uint32_t head = (uint32_t) DNET_GET(entry, AMT_HEAD);
     printf("IPUSH ring: AMT word 0x%03x, SO-DIMM 0x%08x to 0x%08x, Head 0x%08x, Tail 0x%08x", word,
@@ -218,7 +218,7 @@ static void show_register(const dsh_t *d, const reg_t *r)
     const uint8_t *store = r->system ? d->dev->sreg_store : d->dev->ureg_store;
     printf("#%08" PRIx64 ": %016" PRIx64 " %c %-23s  %s\n",
            dsh_address(d, r->system ? DSH_AREA_SREG : DSH_AREA_UREG) + r->offset,
-           dsh_load((r->loads ? load : store) + r->offset), r->loads ? 'R' : 'W', r->name,
+           nics_load((r->loads ? load : store) + r->offset), r->loads ? 'R' : 'W', r->name,
            r->title);
 }
 

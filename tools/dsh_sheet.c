@@ -32,11 +32,6 @@ uint64_t dsh_address(const dsh_t *d, dsh_area_t area)
     return MAP_BASE + areas[area].offset + d->dev->wid * areas[area].stride;
 }
 
-uint64_t dsh_load(const void *at)
-{
-    return atomic_load_explicit((const _Atomic uint64_t *) at, memory_order_acquire);
-}
-
 void dsh_heading(void)
 {
     printf("# ADDR    7 6 5 4 3 2 1 0 F E D C B A 9 8\n");
@@ -54,9 +49,9 @@ bool dsh_dump(dsh_t *d, uint64_t address, const void *area, uint64_t area_bytes,
             bytes, offset, area_bytes);
     dsh_heading();
     for (uint64_t at = offset; at < offset + bytes; at += LINE_BYTES) {
-        printf("#%08" PRIx64 ": %016" PRIx64, address + at, dsh_load(from + at));
+        printf("#%08" PRIx64 ": %016" PRIx64, address + at, nics_load(from + at));
         if (at + 8 < area_bytes)
-            printf(" %016" PRIx64, dsh_load(from + at + 8));
+            printf(" %016" PRIx64, nics_load(from + at + 8));
         printf("\n");
     }
     return true;
@@ -321,7 +316,7 @@ bool dsh_sreg_read(dsh_t *d, unsigned count, char **words)
         return false;
     banner(o->banner);
     show_register(dsh_address(d, DSH_AREA_SREG) + o->offset,
-                  dsh_load(d->dev->sreg_load + o->offset));
+                  nics_load(d->dev->sreg_load + o->offset));
     return true;
 }
 

@@ -14,6 +14,13 @@ tools_dsh_SOURCES = \
 	tools/dsh_input.c \
 	tools/dsh_rings.c \
 	tools/dsh_sheet.c \
-	tools/dsh_words.c
+	tools/dsh_words.c \
+	tools/nics.c \
+	tools/nics.h
 tools_dsh_CPPFLAGS = $(AM_CPPFLAGS) $(EDIT_CFLAGS)
 tools_dsh_LDADD = libdnet_cluster.la libdnet_all.la $(EDIT_LIBS)
+
+bin_PROGRAMS += tools/dnet-stat
+dist_man_MANS += tools/dnet-stat.1
+tools_dnet_stat_SOURCES = tools/dnet-stat.c tools/nics.c tools/nics.h
+tools_dnet_stat_LDADD = libdnet_all.la

@@ -30,6 +30,7 @@ static dnet_status_t send_grant(void *arg, dnet_fc_peer_t peer, unsigned credits
         dnet_flow_stalled(ep);
         status = DNET_OK; /* the NIC will deliver it */
     }
+    dnet_nic_note_stopped(&ep->nic, dnet_nic_target(peer.lid, peer.wid), false);
     if (status == DNET_OK)
         ep->counters.granted_others++;
     DNET_TRACE(grants, dnet_place_rank(ep, peer.lid, peer.wid), credits, 0);
@@ -71,6 +72,7 @@ static bool read_ring(dnet_ep_t *ep)
             dnet_fc_peer_t peer = {entry.lid, entry.wid};
             if (dnet_fc_receiver_stopped(&ep->receiver, peer, entry.need_bytes) != DNET_OK)
                 break;
+            dnet_nic_note_stopped(&ep->nic, dnet_nic_target(peer.lid, peer.wid), true);
             ep->counters.stopped_others++;
             DNET_TRACE(stops, dnet_place_rank(ep, entry.lid, entry.wid), 0, entry.need_bytes);
         }

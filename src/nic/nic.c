@@ -100,6 +100,7 @@ dnet_status_t dnet_nic_start(dnet_nic_t *nic, dnet_device_t *dev, uint32_t area_
     }
     for (unsigned i = 0; i < DNET_NIC_WORDS; i++)
         dnet_nic_word_clear(nic, i);
+    memset(dev->llcm + DNET_NIC_STOP_TABLE, 0, DNET_HOLD_TABLE_BYTES);
     dnet_reg_store(dev, DNET_UREG_IPUSH_AREA_SIZE, ring_bytes / 4096);
     dnet_reg_store(dev, DNET_UREG_STATUS_AREA_SIZE, status_area_size(DNET_NIC_STATUS_RING_BYTES));
     dnet_reg_store(dev, DNET_UREG_STATUS_INITIAL_ADDRESS, DNET_NIC_STATUS_RING);
@@ -192,11 +193,18 @@ dnet_status_t dnet_nic_ask(dnet_nic_t *nic, dnet_nic_target_t target, uint32_t n
                       DNET_PUT(1, RS_MORE) | DNET_PUT(need_bytes, RS_NEED), NULL);
 }
 
-static uint8_t *hold_byte(const dnet_nic_t *nic, dnet_nic_target_t sender, uint8_t *bit_p)
+/* A sender's place in the hold table or the stop table. */
+static uint8_t *table_byte(const dnet_nic_t *nic, uint32_t table, dnet_nic_target_t sender, uint8_t *bit_p)
 {
     uint32_t index = dnet_hold_index(dnet_nic_target_lid(sender), dnet_nic_target_wid(sender));
     *bit_p = (uint8_t) (1u << index % 8);
-    return nic->dev->llcm + DNET_NIC_HOLD_TABLE + index / 8;
+    return nic->dev->llcm + table + index / 8;
+}
+
+void dnet_nic_note_stopped(dnet_nic_t *nic, dnet_nic_target_t sender, bool on)
+{
+    uint8_t bit, *byte = table_byte(nic, DNET_NIC_STOP_TABLE, sender, &bit);
+    *byte = (uint8_t) (on ? *byte | bit : *byte & ~bit);
 }
 
 /* The table first: a NIC that sees the mode sees the table. */
@@ -210,7 +218,7 @@ static void hold_mode(dnet_nic_t *nic, bool on)
 
 void dnet_nic_hold(dnet_nic_t *nic, dnet_nic_target_t sender, bool on)
 {
-    uint8_t bit, *byte = hold_byte(nic, sender, &bit);
+    uint8_t bit, *byte = table_byte(nic, DNET_NIC_HOLD_TABLE, sender, &bit);
     *byte = (uint8_t) (on ? *byte | bit : *byte & ~bit);
     if (on)
         hold_mode(nic, true);
@@ -225,7 +233,7 @@ void dnet_nic_hold_all(dnet_nic_t *nic, bool on)
 bool dnet_nic_holds(const dnet_nic_t *nic, dnet_nic_target_t sender)
 {
     uint8_t bit;
-    return *hold_byte(nic, sender, &bit) & bit;
+    return *table_byte(nic, DNET_NIC_HOLD_TABLE, sender, &bit) & bit;
 }
 
 static dnet_status_t rvs(dnet_nic_t *nic, dnet_nic_target_t target, uint32_t src, uint32_t dst,

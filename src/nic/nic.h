@@ -10,6 +10,7 @@
  *   0x1000  receive status ring, 4096 bytes (8)
  *   0x2000  words written by peers' BOTF (RVS with lflag): DNET_NIC_WORDS of 64 bytes each
  *   0x6000  hold table (docs/protocol.md 6.1)
+ *   0x6400  stop table, of the same form: who is stopped and not granted; for those who look (dnet-stat)
  * SO-DIMM area:
  *   0       IPUSH rings, all of one size; then the endpoint's
  *
@@ -35,6 +36,7 @@
 #define DNET_NIC_WORD_STRIDE 64u
 #define DNET_NIC_WORDS 256u
 #define DNET_NIC_HOLD_TABLE 0x6000u
+#define DNET_NIC_STOP_TABLE 0x6400u
 
 #define DNET_NIC_HEADER_BYTES 16u /* a two-line packet header */
 /** Longest data of one BOTF message: window less header and envelope. */
@@ -271,6 +273,9 @@ void dnet_nic_hold(dnet_nic_t *nic, dnet_nic_target_t sender, bool on);
 void dnet_nic_hold_all(dnet_nic_t *nic, bool on);
 
 bool dnet_nic_holds(const dnet_nic_t *nic, dnet_nic_target_t sender);
+
+/** Note in the stop table that a sender waits for a grant, or no longer. */
+void dnet_nic_note_stopped(dnet_nic_t *nic, dnet_nic_target_t sender, bool on);
 
 /** Grant a stopped sender `credits` packets; 0: its messages are held no longer.  `shared`: others wait as well, so
  * it comes back after them with dnet_nic_ask(). */

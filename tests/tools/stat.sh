@@ -1,0 +1,54 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# dnet-stat looks at a running job: who has a ring, how full it is, who is stopped; the job goes on.
+. "$DNET_SRC/tests/tools/lib.sh"
+mkfifo pipe
+DIMMNET_RINGS=4 DIMMNET_RING_BYTES=65536 "$DNET_BUILD/tests/tools/stopped" <pipe >job.out 2>&1 &
+job=$!
+exec 3>pipe
+until_true grep -q '^[0-9]* [0-9]* [0-9]*$' job.out
+read -r rank0 rank1 rank2 <job.out
+
+expect 0 dnet-stat $job
+shows "^NIC 0x0001 WID 0, process $rank0: [0-9]* of 1023 LH entries in use, flow mode stop"
+shows "^NIC 0x0001 WID 1, process $rank1"
+shows "^NIC 0x0002 WID 0, process $rank2"
+shows '^     0  all others      16384  '
+# Five messages fill rank 1's ring, whichever it is; the shared one of rank 0 is empty.
+[ "$(grep -c '^     [1-3]  0x0001 WID 1    16384     1[0-9]*$' out)" = 1 ] || fail 'a full ring of rank 1'
+shows '^  0x0001 WID 1     [1-3]  *[0-9]*  *[0-9]*  stopped$'
+# Any process of the job, and its NIC, mean the same.
+grep process out >own
+expect 0 dnet-stat "$rank2"
+grep process out | cmp - own || fail 'the same from another rank'
+expect 0 dnet-stat 0x0002
+! grep -q "process $rank0" out || fail 'another NIC'
+expect 0 dnet-stat --json $job
+python3 - "$rank0" <out <<'END' || fail 'the list of objects'
+import json, sys
+me = [p for p in json.load(sys.stdin) if p["process"] == int(sys.argv[1])][0]
+own = [r for r in me["rings"] if "owner" in r]
+peer = me["peers"][0]
+good = (len(own) == 1 and own[0]["owner"] == {"lid": 1, "wid": 1} and own[0]["used"] > 10000 and
+        peer["stopped"] and peer["stops"] > 0 and peer["ring"] == own[0]["ring"] and not peer["held"])
+sys.exit(not good)
+END
+
+expect 0 dnet-stat --help
+shows '^usage: dnet-stat'
+expect 0 dnet-stat --version
+shows '^dnet-stat [0-9]'
+expect 2 dnet-stat --rings
+says '--rings'
+expect 2 dnet-stat here
+says "'here' is neither"
+expect 1 dnet-stat 0xbfff
+grep -q 'no process of this user behind 0xbfff' err || fail 'what is missing'
+
+echo go >&3
+rc=0
+wait $job || rc=$?
+cat job.out
+[ $rc = 0 ] || fail "the job: exit status $rc"
+expect 1 dnet-stat "$rank0"
