@@ -129,9 +129,9 @@ static bool worth_showing(const look_t *l, const sender_t *s)
 
 static const char *mode_name(const look_t *l)
 {
-    static const char *const names[] = {"stall", "stop", "paused", "hold"};
+    static const char *const names[] = {"stall", "stop", "paused", "hold", "retry"};
     uint64_t mode = DNET_GET(l->mode, FM_MODE);
-    return mode < 4 ? names[mode] : "unknown";
+    return mode < 5 ? names[mode] : "unknown";
 }
 
 static void show_table(const look_t *l, uint16_t lid)
