@@ -25,9 +25,9 @@ grep process out | cmp - own || fail 'the same from another rank'
 expect 0 dnet-stat 0x0002
 ! grep -q "process $rank0" out || fail 'another NIC'
 expect 0 dnet-stat --json $job
-python3 - "$rank0" <out <<'END' || fail 'the list of objects'
+python3 - "$rank0" <<'END' || fail 'the list of objects'
 import json, sys
-me = [p for p in json.load(sys.stdin) if p["process"] == int(sys.argv[1])][0]
+me = [p for p in json.load(open("out")) if p["process"] == int(sys.argv[1])][0]
 own = [r for r in me["rings"] if "owner" in r]
 peer = me["peers"][0]
 good = (len(own) == 1 and own[0]["owner"] == {"lid": 1, "wid": 1} and own[0]["used"] > 10000 and
