@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""MPI libraries as the benchmarks name them: NAME=PREFIX[:SUFFIX]."""
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class Library:
+    """PREFIX/bin/mpiccSUFFIX compiles, PREFIX/bin/mpirunSUFFIX runs."""
+
+    def __init__(self, text, tool):
+        self.name, _, rest = text.partition("=")
+        prefix, _, suffix = rest.partition(":")
+        if not self.name or not prefix:
+            sys.exit(f"{tool}: {text}: wanted NAME=PREFIX[:SUFFIX]")
+        self.tool = tool
+        self.cc = f"{prefix}/bin/mpicc{suffix}"
+        self.run = f"{prefix}/bin/mpirun{suffix}"
+        self.options = ["--oversubscribe"] if "openmpi" in suffix else []
+        self.missing = next((p for p in (self.cc, self.run) if not os.access(p, os.X_OK)), None)
+
+    def build(self, source, folder):
+        """Compile a source of this folder; the path of the program."""
+        program = f"{folder}/{self.name}-{os.path.basename(source)[:-2]}"
+        result = subprocess.run([self.cc, "-O2", "-o", program, f"{HERE}/{source}"],
+                                capture_output=True, text=True)
+        if result.returncode:
+            sys.exit(f"{self.tool}: {self.name}: cannot compile {source}:\n{result.stderr}")
+        return program
+
+    def execute(self, ranks, program, arguments, timeout_s, environment=None):
+        """Standard output of a run; None: no end in time, and everything it started is gone."""
+        command = [self.run, *self.options, "-n", str(ranks), program, *arguments]
+        settings = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                        **(environment or {}))
+        with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                                       env=settings)
+            try:
+                status = process.wait(timeout_s)
+            except BaseException as stop:
+                process.terminate()  # mpirun ends its ranks
+                try:
+                    process.wait(10)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                if isinstance(stop, subprocess.TimeoutExpired):
+                    return None
+                raise
+            out.seek(0)
+            err.seek(0)
+            if status:
+                sys.exit(f"{self.tool}: {self.name}: {' '.join(command)} failed:\n"
+                         f"{out.read()}{err.read()[-2000:]}")
+            return out.read()
