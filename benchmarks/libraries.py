@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """MPI libraries as the benchmarks name them: NAME=PREFIX[:SUFFIX]."""
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def leave(number, frame):
+    """A benchmark that is told to end takes what it has started along."""
+    sys.exit(128 + number)
+
+
+signal.signal(signal.SIGTERM, leave)
 
 
 class Library:
@@ -38,7 +47,7 @@ class Library:
                         **(environment or {}))
         with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-                                       env=settings)
+                                       env=settings, start_new_session=True)
             try:
                 status = process.wait(timeout_s)
             except BaseException as stop:
@@ -46,7 +55,8 @@ class Library:
                 try:
                     process.wait(10)
                 except subprocess.TimeoutExpired:
-                    process.kill()
+                    os.killpg(process.pid, signal.SIGKILL)
+                    process.wait()
                 if isinstance(stop, subprocess.TimeoutExpired):
                     return None
                 raise
