@@ -86,6 +86,65 @@ static void x_6_stop_when_lh_ring_is_full(cluster_t *c)
     CHECK_EQUAL(dnet_emu_events(c->nic[1], DNET_EMU_STOPS), 1);
 }
 
+/* [X.6] Retry: the packet is refused, and the receiver is not told. */
+static void x_6_retry_leaves_no_note(cluster_t *c)
+{
+    dnet_device_t *d = c->dev[0][1], *to = c->dev[1][0];
+
+    user_store(to, DNET_UREG_FLOW_MODE, DNET_FLOW_MODE_RETRY);
+    for (unsigned i = 0; i < to->geometry.lh_entries; i++)
+        lhs(d, 2);
+    CHECK_EQUAL(outcome(d), DNET_REPORT_STOPPED);
+    CHECK_EQUAL(user_load(to, DNET_UREG_PACKET_COUNTER), to->geometry.lh_entries - 1);
+    CHECK_EQUAL(to->flow[0].word, 0);
+}
+
+/* [X.6] Stall: the report says so until there is room and the NIC has been let run. */
+static void x_6_stall_is_reported(cluster_t *c)
+{
+    dnet_device_t *d = c->dev[0][1], *to = c->dev[1][0];
+
+    user_store(to, DNET_UREG_FLOW_MODE, DNET_FLOW_MODE_STALL);
+    for (unsigned i = 0; i < to->geometry.lh_entries; i++)
+        lhs(d, 2);
+    CHECK_EQUAL(outcome(d), DNET_REPORT_STALLED);
+    d->ops->run(d);
+    CHECK_EQUAL(outcome(d), DNET_REPORT_STALLED);
+    dnet_reg_store_quiet(to, DNET_UREG_LH_NEXT_READ, 64);
+    d->ops->run(d);
+    CHECK_EQUAL(outcome(d), DNET_REPORT_DELIVERED);
+    CHECK_EQUAL(user_load(to, DNET_UREG_PACKET_COUNTER), to->geometry.lh_entries);
+}
+
+static unsigned limit_events(dnet_device_t *d)
+{
+    uint64_t when_ns;
+
+    d->ops->event_raise(d); /* so that there is one to be seen */
+    return d->ops->event_wait(d, 0, &when_ns);
+}
+
+/* [X.6] The limit event happens when a packet finds so many entries free or fewer, and once. */
+static void x_6_limit_event_happens_once(cluster_t *c)
+{
+    dnet_device_t *d = c->dev[0][1], *to = c->dev[1][0];
+    unsigned n = to->geometry.lh_entries;
+
+    user_store(to, DNET_UREG_FLOW_MODE, DNET_FLOW_MODE_RETRY);
+    user_store(to, DNET_UREG_LH_LIMIT, 5);
+    for (unsigned i = 0; i < n - 1 - 5; i++)
+        lhs(d, 2);
+    CHECK_EQUAL(limit_events(to), 1);
+    lhs(d, 2);
+    CHECK_EQUAL(limit_events(to), 3);
+    for (unsigned i = 0; i < 8; i++)
+        lhs(d, 2);
+    CHECK_EQUAL(limit_events(to), 4);
+    user_store(to, DNET_UREG_LH_LIMIT, 5);
+    lhs(d, 2); /* finds no room */
+    CHECK_EQUAL(limit_events(to), 6);
+}
+
 /* [X.6] A full status ring stops; nothing of the packet is visible. */
 static void x_6_stop_when_status_ring_is_full(cluster_t *c)
 {
@@ -352,6 +411,9 @@ static const board_test_t tests[] = {
     TEST(x_5_prototype_has_no_apertures, PROTOTYPE),
     TEST(x_6_stop_when_lh_ring_is_full, EXTENDED),
     TEST(x_6_stop_when_status_ring_is_full, EXTENDED),
+    TEST(x_6_retry_leaves_no_note, EXTENDED),
+    TEST(x_6_stall_is_reported, EXTENDED),
+    TEST(x_6_limit_event_happens_once, EXTENDED),
     TEST(x_6_stop_in_the_middle, EXTENDED),
     TEST(x_6_paused, EXTENDED),
     TEST(x_6_hold, EXTENDED),
