@@ -361,6 +361,7 @@ struct dnet_ep {
     /* The rest. */
     dnet_options_t options;
     dnet_cluster_t *cluster; /* DIMMNET_CLUSTER; else NULL */
+    uint32_t *placed;        /* DIMMNET_CLUSTER_NODES: index of each of the job's nodes; NULL: in order */
     uint16_t *node_of;       /* [clids] 1 + number of the NIC in the job; 0: none of the job's */
     uint32_t clids;
     dnet_emu_nic_t *emu;

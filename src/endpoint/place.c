@@ -46,11 +46,70 @@ dnet_profile_t dnet_place_profile(const dnet_ep_t *ep)
 
 /* ---- cluster ------------------------------------------------------------------------------ */
 
+static uint32_t nodes_needed(const dnet_ep_t *ep)
+{
+    return (ep->size + DNET_PROCESSES_PER_NIC - 1) / DNET_PROCESSES_PER_NIC;
+}
+
+/* One item of DIMMNET_CLUSTER_NODES, N or N-M: nodes of the cluster, numbered from 1. */
+static bool read_range(const char **text_p, uint32_t most, uint32_t *first_p, uint32_t *last_p)
+{
+    const char *at = *text_p;
+    char *end;
+    *first_p = *last_p = (uint32_t) strtoul(at, &end, 10);
+    bool good = *at >= '0' && *at <= '9';
+    if (good && *end == '-') {
+        at = end + 1;
+        good = *at >= '0' && *at <= '9';
+        *last_p = (uint32_t) strtoul(at, &end, 10);
+    }
+    *text_p = end + (*end == ',' && end[1]);
+    return good && (*end == '\0' || *text_p > end) && *first_p >= 1 && *first_p <= *last_p &&
+           *last_p <= most;
+}
+
+/* The job's nodes in the order they are listed; more than are needed stay free. */
+static dnet_status_t read_nodes(dnet_ep_t *ep)
+{
+    const char *list = ep->options.cluster_nodes, *at = list;
+    uint32_t n = 0, need = nodes_needed(ep), first, last;
+    if (!list)
+        return DNET_OK;
+    bool *taken = calloc(ep->cluster->nodes, sizeof(*taken));
+    ep->placed = calloc(need, sizeof(*ep->placed));
+    bool good = taken && ep->placed;
+    do {
+        good = good && read_range(&at, ep->cluster->nodes, &first, &last);
+        for (uint32_t i = first; good && i <= last; i++) {
+            good = !taken[i - 1];
+            taken[i - 1] = true;
+            if (n < need)
+                ep->placed[n] = i - 1;
+            n++;
+        }
+    } while (good && *at);
+    bool memory = taken && ep->placed;
+    free(taken);
+    if (memory && good && n >= need)
+        return DNET_OK;
+    if (memory)
+        dnet_error("DIMMNET_CLUSTER_NODES=%s: want %u different nodes from 1 to %u, for example 1,3-4", list,
+                   need, ep->cluster->nodes);
+    return memory ? DNET_ERR_FORMAT : DNET_ERR_NO_MEMORY;
+}
+
+/* The cluster's node that a rank is on. */
+static const dnet_emu_locator_t *node_of(const dnet_ep_t *ep, uint32_t rank)
+{
+    uint32_t i = rank / DNET_PROCESSES_PER_NIC;
+    return &ep->cluster->node[ep->placed ? ep->placed[i] : i];
+}
+
 /* Can this job live there? */
 static dnet_status_t check_cluster(const dnet_ep_t *ep)
 {
     const dnet_cluster_t *c = ep->cluster;
-    uint32_t nodes = (ep->size + DNET_PROCESSES_PER_NIC - 1) / DNET_PROCESSES_PER_NIC;
+    uint32_t nodes = nodes_needed(ep);
     if (c->profile == DNET_PROFILE_PROTOTYPE) {
         dnet_error("DIMMNET_CLUSTER: cluster %s has profile prototype, which has no flow ring; make one "
                    "with: dnet-cluster up --profile extended",
@@ -75,13 +134,16 @@ dnet_status_t dnet_place_open(dnet_ep_t *ep)
         dnet_error("DIMMNET_CLUSTER: no cluster %s of this user; make it with: dnet-cluster up "
                    "--profile extended %s",
                    name, name);
-    return status == DNET_OK ? check_cluster(ep) : status;
+    if (status == DNET_OK)
+        status = check_cluster(ep);
+    return status == DNET_OK ? read_nodes(ep) : status;
 }
 
 void dnet_place_close(dnet_ep_t *ep)
 {
     if (ep->cluster)
         dnet_cluster_close(ep->cluster);
+    free(ep->placed);
     free(ep->node_of);
 }
 
@@ -97,7 +159,7 @@ static dnet_status_t take_nic(dnet_ep_t *ep)
         .lid = dnet_node_to_lid((uint16_t) (node + 1)),
         .start_paused = true,
     };
-    dnet_status_t status = ep->cluster ? dnet_emu_attach(&ep->cluster->node[node], &ep->emu)
+    dnet_status_t status = ep->cluster ? dnet_emu_attach(node_of(ep, ep->rank), &ep->emu)
                                        : dnet_emu_create(&config, &ep->emu);
     if (status == DNET_OK)
         status = dnet_emu_open(ep->emu, 0, true, &ep->dev);
@@ -132,7 +194,7 @@ static dnet_status_t join_nic(dnet_ep_t *ep, const dnet_ep_address_t *owner)
 static uint16_t lid_of(const dnet_ep_t *ep, uint32_t rank)
 {
     uint32_t node = rank / DNET_PROCESSES_PER_NIC;
-    return ep->cluster ? ep->cluster->node[node].lid : dnet_node_to_lid((uint16_t) (node + 1));
+    return ep->cluster ? node_of(ep, rank)->lid : dnet_node_to_lid((uint16_t) (node + 1));
 }
 
 void dnet_ep_address(const dnet_ep_t *ep, dnet_ep_address_t *address_p)
@@ -156,7 +218,8 @@ void dnet_ep_address(const dnet_ep_t *ep, dnet_ep_address_t *address_p)
     }
 }
 
-static dnet_status_t check_address(const dnet_ep_address_t *own, const dnet_ep_address_t *a, uint32_t r)
+static dnet_status_t check_address(const dnet_ep_t *ep, const dnet_ep_address_t *own,
+                                   const dnet_ep_address_t *a, uint32_t r)
 {
     if (a->version != ADDRESS_VERSION || a->rank != r) {
         dnet_error("address of rank %u is malformed (version %u); all ranks must run the same library", r,
@@ -167,8 +230,10 @@ static dnet_status_t check_address(const dnet_ep_address_t *own, const dnet_ep_a
         dnet_error("rank %u is on another host; the emulated NIC reaches processes of one host", r);
         return DNET_ERR_LIMIT;
     }
-    if (a->keeper != own->keeper) {
-        dnet_error("rank %u is not on the same cluster; all ranks need the same DIMMNET_CLUSTER", r);
+    if (a->keeper != own->keeper || a->lid != lid_of(ep, r)) {
+        dnet_error("rank %u is not on the cluster's node meant for it; all ranks need the same "
+                   "DIMMNET_CLUSTER and DIMMNET_CLUSTER_NODES",
+                   r);
         return DNET_ERR_STATE;
     }
     return DNET_OK;
@@ -178,7 +243,7 @@ static dnet_status_t check_address(const dnet_ep_address_t *own, const dnet_ep_a
 static dnet_status_t learn_peers(dnet_ep_t *ep, const dnet_ep_address_t *addresses)
 {
     for (uint32_t r = 0; r < ep->size; r++) {
-        dnet_status_t status = check_address(&addresses[ep->rank], &addresses[r], r);
+        dnet_status_t status = check_address(ep, &addresses[ep->rank], &addresses[r], r);
         if (status != DNET_OK)
             return status;
         uint16_t lid = lid_of(ep, r);

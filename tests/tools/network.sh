@@ -111,3 +111,24 @@ joint=$(sed -n 's/^\(a-[a-z0-9]*\) port \([0-9]*\) -> b-.*/\1:\2/p' out)
 expect 0 dnet-cluster cut --name "$cluster" "$joint"
 expect 0 dnet-cluster path --name "$cluster" 1 32
 [ "$(sed -n 's/^\(a-[a-z0-9]*\) port \([0-9]*\) -> b-.*/\1:\2/p' out)" != "$joint" ] || fail "the way leads over a link that is cut"
+
+# A job on nodes it names, in its order.
+expect 0 dnet-cluster up --topology leaf-spine:3:1:2 --profile extended "$cluster-2"
+for list in 1 1,1 1-4 2-1 1,x 1, ''; do
+    expect 1 env DIMMNET_CLUSTER="$cluster-2" DIMMNET_CLUSTER_NODES="$list" "$DNET_BUILD/tests/tools/job"
+    grep -q 'want 2 different nodes from 1 to 3' err || fail "nodes '$list': no reason"
+done
+mkfifo pipe
+DIMMNET_CLUSTER=$cluster-2 DIMMNET_CLUSTER_NODES=3,1 "$DNET_BUILD/tests/tools/job" <pipe >job.out 2>&1 &
+job=$!
+exec 3>pipe
+until_true grep -q '^[0-9]' job.out
+expect 0 dnet-cluster status --json "$cluster-2"
+python3 - "$(head -n 1 job.out)" <<'P' || fail "the PID-LID/WID table"
+import json, sys
+table = [(p["pid"], p["lid"], p["wid"], p["process"]) for p in json.load(open("out"))["clusters"][0]["processes"]]
+processes = [int(p) for p in sys.argv[1].split()]
+assert table == [(r, [3, 1][r // 2], r % 2, processes[r]) for r in range(4)], table
+P
+echo go >&3
+wait $job || fail "the job: $(cat job.out)"
