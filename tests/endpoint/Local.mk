@@ -24,6 +24,10 @@ DNET_UNIT_TESTS += tests/endpoint/test_endpoint_flow
 tests_endpoint_test_endpoint_flow_SOURCES = tests/endpoint/test_endpoint_flow.c
 tests_endpoint_test_endpoint_flow_LDADD = libdnet_test_job.la libdnet_all.la -lcmocka
 
+check_PROGRAMS += benchmarks/rings
+benchmarks_rings_SOURCES = benchmarks/rings.c
+benchmarks_rings_LDADD = libdnet_test_job.la libdnet_all.la
+
 check_PROGRAMS += tests/endpoint/test_endpoint_rings
 DNET_UNIT_TESTS += tests/endpoint/test_endpoint_rings
 DNET_FLOWCTL_TESTS += tests/endpoint/test_endpoint_rings

@@ -14,6 +14,9 @@ check-spin-exhaustive:
 	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/spin/run exhaustive
 
 check-flowctl: $(DNET_FLOWCTL_TESTS)
+	@for t in `grep -o '\<test_[a-z_]*' '$(srcdir)/docs/flow-control.md' | sort -u`; do \
+		grep -qrw "$$t" --include='*.c' '$(srcdir)/tests' || \
+		{ echo "docs/flow-control.md names $$t, which is no test" >&2; exit 1; }; done
 	@$(DNET_TEST_ENV) DNET_UNIT_TESTS='$(DNET_FLOWCTL_TESTS)' $(SHELL) $(srcdir)/tests/run-tests unit
 
 .PHONY: check-spin check-spin-exhaustive check-flowctl
