@@ -400,7 +400,8 @@ static void queue_retry(dnet_ep_t *ep, dnet_queue_t *q)
 {
     if (q->retries < RETRIES_COUNTED)
         q->retries++;
-    q->limited = false;
+    q->limited = true; /* one packet: nobody has granted more */
+    q->credits = 1;
     ep->counters.retries++;
     dnet_fc_sender_resend(&q->sender);
     dnet_queue_flush(ep, q);
