@@ -400,7 +400,7 @@ static void queue_retry(dnet_ep_t *ep, dnet_queue_t *q)
 {
     if (q->retries < RETRIES_COUNTED)
         q->retries++;
-    q->limited = true; /* one packet: nobody has granted more */
+    q->limited = !dnet_flow_retries(ep); /* to one packet: nobody has granted more, and a timer asks for nothing */
     q->credits = 1;
     ep->counters.retries++;
     dnet_fc_sender_resend(&q->sender);

@@ -6,7 +6,7 @@
  * told by a performance variable, and the order of each tag is kept.  Arguments: messages of all senders
  * together (1000000), how the last ones are received: source, any, probe, mprobe, first (posted first).
  */
-#include "check.h"
+#include "counter.h"
 
 enum { BULK = 1, LAST = 5 };
 
@@ -21,26 +21,6 @@ static long resident_kb(void)
     if (f)
         fclose(f);
     return kb;
-}
-
-static unsigned long long unexpected_most(void)
-{
-    int count, provided;
-    unsigned long long value = 0;
-    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
-    int index;
-    CHECK(MPI_T_pvar_get_index("dimmnet_unexpected_bytes_max", MPI_T_PVAR_CLASS_COUNTER, &index) ==
-              MPI_SUCCESS,
-          "no such variable");
-    MPI_T_pvar_session session;
-    MPI_T_pvar_handle handle;
-    MPI_T_pvar_session_create(&session);
-    MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count);
-    MPI_T_pvar_read(session, handle, &value);
-    MPI_T_pvar_handle_free(session, &handle);
-    MPI_T_pvar_session_free(&session);
-    MPI_T_finalize();
-    return value;
 }
 
 static void send_all(int messages)
@@ -87,7 +67,7 @@ static void receive_all(const char *how, int messages)
             CHECK(number == i, "message %d of rank %d came as number %d", number, s, i);
         }
     /* A store of all would take more than 100 bytes a message. */
-    unsigned long long most = unexpected_most();
+    unsigned long long most = counter("unexpected_bytes_max");
     long grown = resident_kb() - before;
     CHECK(most < 2000000, "%llu bytes of unexpected messages were kept", most);
     CHECK(grown < 8192, "receiving took %ld KB", grown);
@@ -106,5 +86,6 @@ int main(int argc, char **argv)
         receive_all(how, messages);
     else
         send_all(messages);
+    counters_end();
     return check_end();
 }

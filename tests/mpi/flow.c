@@ -1,36 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * DIMMNET_FLOW, the argument says which: rank 0 does not look at its messages before a sender was refused.
- * Nothing is lost, order is kept, and the counters say which machinery did it.
+ * DIMMNET_FLOW, the first argument says which: rank 0 does not look at its messages before a sender was
+ * refused.  Nothing is lost, order is kept, and the counters say which machinery did it.
+ *
+ * The second argument is what that sender does first: spawn (which is refused, and changes nothing), or
+ * abort (which ends the job with status 3).
  */
-#include "check.h"
+#include "counter.h"
 
 enum { MESSAGES = 4000 };
 
-typedef enum { STOP, RESEND, GRANTED, STALLED, RETRIES, LIMIT_EVENTS, NAMES } name_t;
-static const char *const names[NAMES] = {"dimmnet_stop",    "dimmnet_resend",  "dimmnet_granted_others",
-                                         "dimmnet_stalled", "dimmnet_retries", "dimmnet_limit_events"};
-static MPI_T_pvar_session session;
-static MPI_T_pvar_handle handles[NAMES];
-
-static void open_counters(void)
-{
-    int provided, index, count;
-    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
-    MPI_T_pvar_session_create(&session);
-    for (int i = 0; i < NAMES; i++) {
-        CHECK(MPI_T_pvar_get_index(names[i], MPI_T_PVAR_CLASS_COUNTER, &index) == MPI_SUCCESS,
-              "no variable %s", names[i]);
-        MPI_T_pvar_handle_alloc(session, index, NULL, &handles[i], &count);
-    }
-}
-
-static unsigned long long counter(name_t name)
-{
-    unsigned long long value;
-    MPI_T_pvar_read(session, handles[name], &value);
-    return value;
-}
+enum { STOP, RESEND, GRANTED, STALLED, RETRIES, LIMIT_EVENTS, NAMES };
+static const char *const names[NAMES] = {"stop",    "resend",  "granted_others",
+                                         "stalled", "retries", "limit_events"};
 
 /* A word that all ranks see without messages. */
 static volatile int *shared_word(MPI_Win *win)
@@ -45,15 +27,29 @@ static volatile int *shared_word(MPI_Win *win)
     return word;
 }
 
-static void flood(volatile int *refused)
+static void meanwhile(const char *what)
+{
+    MPI_Comm inter;
+    if (strcmp(what, "abort") == 0)
+        MPI_Abort(MPI_COMM_WORLD, 3);
+    if (strcmp(what, "spawn") != 0)
+        return;
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    CHECK(MPI_Comm_spawn("true", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter,
+                         MPI_ERRCODES_IGNORE) != MPI_SUCCESS, "MPI_Comm_spawn succeeded");
+}
+
+static void flood(volatile int *refused, const char *what)
 {
     static MPI_Request requests[MESSAGES];
     static int numbers[MESSAGES];
     for (int i = 0; i < MESSAGES; i++) {
         numbers[i] = i;
         MPI_Isend(&numbers[i], 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &requests[i]);
-        if (counter(STOP) + counter(STALLED) > 0)
+        if (!*refused && counter("stop") + counter("stalled") > 0) {
+            meanwhile(what);
             *refused = 1;
+        }
     }
     CHECK(*refused, "%d messages, and nobody was refused", MESSAGES);
     MPI_Waitall(MESSAGES, requests, MPI_STATUSES_IGNORE);
@@ -88,18 +84,16 @@ int main(int argc, char **argv)
     unsigned long long mine[NAMES], all[NAMES];
     MPI_Win win;
     check_begin(&argc, &argv);
-    open_counters();
     volatile int *refused = shared_word(&win);
     if (rank == 0)
         drain(refused);
     else
-        flood(refused);
+        flood(refused, argc > 2 ? argv[2] : "");
     for (int i = 0; i < NAMES; i++)
-        mine[i] = counter((name_t) i);
+        mine[i] = counter(names[i]);
     MPI_Allreduce(mine, all, NAMES, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
     check_counters(argc > 1 ? argv[1] : "stop", all);
     MPI_Win_free(&win);
-    MPI_T_pvar_session_free(&session);
-    MPI_T_finalize();
+    counters_end();
     return check_end();
 }

@@ -4,7 +4,7 @@
  * arrives where the types say and nothing else changes.  Between two buffers of MPI_Alloc_mem the NIC
  * fetches the blocks itself; a counter tells.
  */
-#include "check.h"
+#include "counter.h"
 
 enum { ROWS = 512, ROW_BYTES = 1024, AREA = ROWS * ROW_BYTES + 4096, START = 1024, TYPES = 13 };
 
@@ -17,15 +17,6 @@ typedef struct {
 } shape_t;
 
 static shape_t shapes[TYPES];
-static MPI_T_pvar_session session;
-static MPI_T_pvar_handle handle;
-
-static unsigned long long strided_messages(void)
-{
-    unsigned long long value;
-    MPI_T_pvar_read(session, handle, &value);
-    return value;
-}
 
 /* What a type means, by MPICH's own packing of the displacements of all bytes. */
 static void explore(shape_t *s)
@@ -141,7 +132,7 @@ static void transfer(const shape_t *from, const shape_t *to, uint8_t *out, uint8
     }
     MPI_Request request;
     MPI_Status status;
-    unsigned long long before = strided_messages();
+    unsigned long long before = counter("strided");
     memset(in, 0xee, AREA);
     if (late)
         MPI_Probe(0, 0, comm, MPI_STATUS_IGNORE);
@@ -161,9 +152,9 @@ static void transfer(const shape_t *from, const shape_t *to, uint8_t *out, uint8
         bad += in[i] != 0xee;
     CHECK(bad == 0, "%s to %s: %d bytes beside the data changed", from->name, to->name, bad);
     if (fetched >= 0)
-        CHECK(strided_messages() - before == (unsigned long long) fetched,
+        CHECK(counter("strided") - before == (unsigned long long) fetched,
               "%s to %s: fetched by the NIC %llu times, expected %d", from->name, to->name,
-              strided_messages() - before, fetched);
+              counter("strided") - before, fetched);
 }
 
 /* May the NIC fetch it?  -1: depends on how the blocks meet. */
@@ -245,7 +236,7 @@ static void at_once(void)
             for (int i = 0; i < 4; i++)
                 MPI_Sendrecv(out, 1, type, other, 3, in, 1, type, other, 3, MPI_COMM_WORLD,
                              MPI_STATUS_IGNORE);
-            unsigned long long before = strided_messages();
+            unsigned long long before = counter("strided");
             MPI_Isend(out, 1, type, other, 3, MPI_COMM_WORLD, &request[0]);
             MPI_Irecv(in, 1, type, other, 3, MPI_COMM_WORLD, &request[1]);
             MPI_Type_free(&type);
@@ -254,7 +245,7 @@ static void at_once(void)
                 bad += in[i] != (i % ROW_BYTES < 256 ? pattern_byte(other, i) : 0xee);
             CHECK(bad == 0, "%d bytes from rank %d differ", bad, other);
             MPI_Barrier(MPI_COMM_WORLD);
-            CHECK(strided_messages() == before + 1, "not fetched by the NIC from rank %d", other);
+            CHECK(counter("strided") == before + 1, "not fetched by the NIC from rank %d", other);
             MPI_Barrier(MPI_COMM_WORLD);
         }
     buffer_free(1, out);
@@ -283,12 +274,7 @@ static void memory(void)
 
 int main(int argc, char **argv)
 {
-    int provided, index, count;
     check_begin(&argc, &argv);
-    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
-    MPI_T_pvar_session_create(&session);
-    MPI_T_pvar_get_index("dimmnet_strided", MPI_T_PVAR_CLASS_COUNTER, &index);
-    MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count);
     make_shapes();
     all_combinations();
     truncated();
@@ -298,7 +284,6 @@ int main(int argc, char **argv)
         MPI_Type_free(&shapes[i].type);
         free(shapes[i].order);
     }
-    MPI_T_pvar_session_free(&session);
-    MPI_T_finalize();
+    counters_end();
     return check_end();
 }
