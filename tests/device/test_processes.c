@@ -3,7 +3,6 @@
  * NICs of several processes: joining, refusing to join, copying between address spaces, sleeping and
  * waking, processes that are killed at any moment.
  */
-#define _GNU_SOURCE
 #include "tests/device/board.h"
 
 #include <fcntl.h>
