@@ -72,16 +72,9 @@ static void leave_network(network_t *n)
 /* Arguments of path, cut and restore: `want` words, a cluster by --name. */
 static int find_network(int argc, char **argv, int want, int lock, options_t *o, network_t *n)
 {
-    static const struct option known[] = {{"name", required_argument, NULL, 'N'},
-                                          {"force", no_argument, NULL, 'f'},
-                                          {NULL, 0, NULL, 0}};
     dnet_cluster_t *cluster;
-    if (!parse_options(argc, argv, known, o))
+    if (!parse_options(argc, argv, o))
         return EXIT_USAGE;
-    if (o->force && strcmp(argv[0], "cut") != 0) {
-        fprintf(stderr, "dnet-cluster %s: --force is for cut\n", argv[0]);
-        return EXIT_USAGE;
-    }
     if (argc - optind != want) {
         fprintf(stderr, "dnet-cluster %s: want %s\n", argv[0],
                 want == 2 ? "two nodes" : "SWITCH or SWITCH:PORT");

@@ -20,10 +20,8 @@ typedef struct {
 
 /* dnet-cluster.c */
 
-struct option;
-
-/** Options; optind is left at the first argument.  False: getopt, or a line, has said why. */
-bool parse_options(int argc, char **argv, const struct option *known, options_t *o);
+/** Options of the command in argv[0]; optind is left at the first argument.  False: a line has said why. */
+bool parse_options(int argc, char **argv, options_t *o);
 
 /** Open a cluster; a line says so when there is none. */
 dnet_status_t find(const char *name, dnet_cluster_t **cluster_p);

@@ -17,6 +17,7 @@
 
 #include "common/log.h"
 #include "tools/cluster_tool.h"
+#include "tools/command.h"
 
 static const char *const profile_names[] = {
     [DNET_PROFILE_PROTOTYPE] = "prototype",
@@ -24,32 +25,37 @@ static const char *const profile_names[] = {
     [DNET_PROFILE_PROTOTYPE_FLOW] = "prototype-flow",
 };
 
-static const char usage_text[] =
-    "usage: dnet-cluster up [OPTIONS] [NAME]\n"
-    "       dnet-cluster down [NAME]\n"
-    "       dnet-cluster status [--json] [--links] [NAME]\n"
-    "       dnet-cluster path [--name NAME] NODE NODE\n"
-    "       dnet-cluster cut [--name NAME] [--force] SWITCH[:PORT]\n"
-    "       dnet-cluster restore [--name NAME] SWITCH[:PORT]\n"
-    "Persistent clusters of emulated NICs; NAME is \"" DNET_CLUSTER_NAME_DEFAULT
-    "\" unless given.\n"
-    "  --nodes N        NICs, 1 to 3071 (2)\n"
-    "  --topology SPEC  a network between them, as for dnet-subnet; its servers are the nodes\n"
-    "  --engine E       routing engine of that network (turnadd)\n"
-    "  --profile P      prototype, extended or prototype-flow (prototype)\n"
-    "  --pgid N         process group of both WIDs of every node, 0 to 255 (1)\n"
-    "  --cold           leave the NICs as after power-on: no LID, no PGID, SO-DIMM not "
-    "initialised\n"
-    "  --owner PID      end the cluster when this process ends\n"
-    "  --json           status as JSON\n"
-    "  --links          what each link of the network has carried\n"
-    "  --force          cut although that separates nodes from each other\n";
+static int run_up(int argc, char **argv);
+static int run_down(int argc, char **argv);
+static int run_status(int argc, char **argv);
 
-static int usage(int code)
-{
-    fputs(usage_text, code == EXIT_GOOD ? stdout : stderr);
-    return code;
-}
+static const tool_option_t options[] = {
+    {"nodes", "N", 'n', "NICs, 1 to 3071 (2)"},
+    {"topology", "SPEC", 't', "a network between them, as for dnet-subnet; its servers are the nodes"},
+    {"engine", "E", 'e', "routing engine of that network (turnadd)"},
+    {"profile", "P", 'p', "prototype, extended or prototype-flow (prototype)"},
+    {"pgid", "N", 'g', "process group of both WIDs of every node, 0 to 255 (1)"},
+    {"cold", NULL, 'c', "leave the NICs as after power-on: no LID, no PGID, SO-DIMM not initialised"},
+    {"owner", "PID", 'o', "end the cluster when this process ends"},
+    {"json", NULL, 'j', "as JSON"},
+    {"links", NULL, 'l', "what each link of the network has carried"},
+    {"name", "NAME", 'N', "the cluster (" DNET_CLUSTER_NAME_DEFAULT ")"},
+    {"force", NULL, 'f', "cut although that separates nodes from each other"},
+    {NULL, NULL, 0, NULL},
+};
+
+static const tool_command_t commands[] = {
+    {"up", "[NAME]", "nodes topology engine profile pgid cold owner",
+     "make a cluster; NAME is \"" DNET_CLUSTER_NAME_DEFAULT "\" unless given", run_up},
+    {"down", "[NAME]", "", "end a cluster", run_down},
+    {"status", "[NAME]", "json links", "show a cluster, or all of this user", run_status},
+    {"path", "NODE NODE", "name", "explain the way between two nodes", run_path},
+    {"cut", "SWITCH[:PORT]", "name force", "take a switch or link out of service, route again", run_cut},
+    {"restore", "SWITCH[:PORT]", "name", "put it back into service, route again", run_restore},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static const tool_t tool = {"dnet-cluster", "", commands, options, NULL, EXIT_USAGE};
 
 /* ---- command line -------------------------------------------------------------------- */
 
@@ -108,22 +114,22 @@ static bool parse_option(int c, options_t *o)
     case 'e': o->engine = optarg; return true;
     case 'N': o->config.name = optarg; return true;
     }
-    return false; /* getopt has said why */
+    return false; /* a line has said why */
 }
 
-bool parse_options(int argc, char **argv, const struct option *known, options_t *o)
+bool parse_options(int argc, char **argv, options_t *o)
 {
     *o = (options_t){.config = {.nodes = 2, .pgid = 1, .fabric = -1, .switches = -1}};
-    for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;)
+    for (int c; (c = command_option(&tool, argc, argv)) != -1;)
         if (!parse_option(c, o))
             return false;
     return true;
 }
 
 /* Options and at most one name behind them.  The name stays NULL when none is given. */
-static bool parse(int argc, char **argv, const struct option *known, options_t *o)
+static bool parse(int argc, char **argv, options_t *o)
 {
-    if (!parse_options(argc, argv, known, o))
+    if (!parse_options(argc, argv, o))
         return false;
     if (optind < argc)
         o->config.name = argv[optind++];
@@ -195,14 +201,8 @@ static int start_keeper(const dnet_cluster_config_t *config)
 
 static int run_up(int argc, char **argv)
 {
-    static const struct option known[] = {
-        {"nodes", required_argument, NULL, 'n'},  {"topology", required_argument, NULL, 't'},
-        {"engine", required_argument, NULL, 'e'}, {"profile", required_argument, NULL, 'p'},
-        {"pgid", required_argument, NULL, 'g'},   {"cold", no_argument, NULL, 'c'},
-        {"owner", required_argument, NULL, 'o'},  {NULL, 0, NULL, 0},
-    };
     options_t o;
-    if (!parse(argc, argv, known, &o))
+    if (!parse(argc, argv, &o))
         return EXIT_USAGE;
     if (!o.config.name)
         o.config.name = DNET_CLUSTER_NAME_DEFAULT;
@@ -219,10 +219,9 @@ static int run_up(int argc, char **argv)
 
 static int run_down(int argc, char **argv)
 {
-    static const struct option known[] = {{NULL, 0, NULL, 0}};
     options_t o;
     dnet_cluster_t *cluster;
-    if (!parse(argc, argv, known, &o))
+    if (!parse(argc, argv, &o))
         return EXIT_USAGE;
     if (find(o.config.name ? o.config.name : DNET_CLUSTER_NAME_DEFAULT, &cluster) != DNET_OK)
         return EXIT_FAILED;
@@ -393,13 +392,10 @@ static void show_cluster(void *arg, const dnet_cluster_t *c)
 
 static int run_status(int argc, char **argv)
 {
-    static const struct option known[] = {{"json", no_argument, NULL, 'j'},
-                                          {"links", no_argument, NULL, 'l'},
-                                          {NULL, 0, NULL, 0}};
     dnet_json_t json;
     options_t o;
     dnet_cluster_t *cluster = NULL;
-    if (!parse(argc, argv, known, &o))
+    if (!parse(argc, argv, &o))
         return EXIT_USAGE;
     if (o.config.name && find(o.config.name, &cluster) != DNET_OK)
         return EXIT_FAILED;
@@ -425,26 +421,7 @@ static int run_status(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        int (*run)(int argc, char **argv);
-    } commands[] = {{"up", run_up},
-                    {"down", run_down},
-                    {"status", run_status},
-                    {"path", run_path},
-                    {"cut", run_cut},
-                    {"restore", run_restore}};
     dnet_log_init();
     dnet_log_identity("dnet-cluster");
-    if (argc > 1 && strcmp(argv[1], "--help") == 0)
-        return usage(EXIT_GOOD);
-    if (argc > 1 && strcmp(argv[1], "--version") == 0)
-        return printf("dnet-cluster (dimmnet) %s\n", PACKAGE_VERSION) < 0;
-    for (unsigned i = 0; argc > 1 && i < sizeof(commands) / sizeof(commands[0]); i++)
-        if (strcmp(argv[1], commands[i].name) == 0)
-            return commands[i].run(argc - 1, argv + 1);
-    if (argc > 1)
-        fprintf(stderr, "dnet-cluster: no command %s; there are up, down, status, path, cut and restore\n",
-                argv[1]);
-    return usage(EXIT_USAGE);
+    return command_run(&tool, argc, argv);
 }

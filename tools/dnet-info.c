@@ -148,6 +148,8 @@ int main(int argc, char **argv)
             p.json = true;
         else if (strcmp(argv[i], "--help") == 0)
             return usage(stdout);
+        else if (strcmp(argv[i], "--version") == 0)
+            return printf("dnet-info (dimmnet) %s\n", PACKAGE_VERSION) < 0;
         else {
             fprintf(stderr, "dnet-info: unknown argument %s\n", argv[i]);
             return usage(stderr);

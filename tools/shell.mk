@@ -4,6 +4,8 @@ dist_man_MANS += tools/dnet-cluster.1 tools/dsh.1
 tools_dnet_cluster_SOURCES = \
 	tools/cluster_network.c \
 	tools/cluster_tool.h \
+	tools/command.c \
+	tools/command.h \
 	tools/dnet-cluster.c
 tools_dnet_cluster_LDADD = libdnet_cluster.la libdnet_subnet.la libdnet_all.la
 tools_dsh_SOURCES = \

@@ -2,6 +2,8 @@
 bin_PROGRAMS += tools/dnet-subnet
 dist_man_MANS += tools/dnet-subnet.1
 tools_dnet_subnet_SOURCES = \
+	tools/command.c \
+	tools/command.h \
 	tools/dnet-subnet.c \
 	tools/subnet_health.c \
 	tools/subnet_rails.c \

@@ -87,7 +87,9 @@ int subnet_health(int argc, char **argv)
     dnet_link_health_t *list = NULL;
     dnet_json_t j;
     int n = 0, rc = subnet_parse(argc, argv, &o);
-    if (rc || !o.before || !o.after) {
+    if (rc)
+        return rc;
+    if (!o.before || !o.after) {
         dnet_error("health: needs --before FILE and --after FILE, two outputs of ibqueryerrors");
         return SUBNET_EXIT_USAGE;
     }

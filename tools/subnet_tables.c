@@ -20,7 +20,9 @@ int subnet_verify(int argc, char **argv)
     bool joined = false;
     uint8_t *lane = NULL;
     int lanes = 1, rc = subnet_parse(argc, argv, &o);
-    if (rc || !o.lfts) {
+    if (rc)
+        return rc;
+    if (!o.lfts) {
         dnet_error("verify: --lfts FILE is missing: the dump of forwarding tables to judge");
         return SUBNET_EXIT_USAGE;
     }
@@ -77,7 +79,9 @@ int subnet_diff(int argc, char **argv)
     dnet_fdb_diff_t diff;
     dnet_json_t j;
     int rc = subnet_parse(argc, argv, &o);
-    if (rc || !o.lfts || !o.against) {
+    if (rc)
+        return rc;
+    if (!o.lfts || !o.against) {
         dnet_error("diff: needs --lfts FILE and --against FILE, dumps before and after");
         return SUBNET_EXIT_USAGE;
     }

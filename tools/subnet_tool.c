@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Options and loading, common to the subcommands of dnet-subnet (subnet_tool.h).
+ * The commands of dnet-subnet, their options, and loading, common to them (subnet_tool.h).
  */
 #include "subnet_tool.h"
 
@@ -11,51 +11,90 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct option long_options[] = {
-    {"topology", required_argument, NULL, 't'},
-    {"engine", required_argument, NULL, 'e'},
-    {"json", required_argument, NULL, 'j'},
-    {"output", required_argument, NULL, 'o'},
-    {"format", required_argument, NULL, 'f'},
-    {"traffic", required_argument, NULL, 'T'},
-    {"matrix", required_argument, NULL, 'M'},
-    {"between", required_argument, NULL, 'b'},
-    {"hints", required_argument, NULL, 'H'},
-    {"cut", required_argument, NULL, 'c'},
-    {"root", required_argument, NULL, 'r'},
-    {"lfts", required_argument, NULL, 'L'},
-    {"sl", required_argument, NULL, 'S'},
-    {"seed", required_argument, NULL, 's'},
-    {"seeds", required_argument, NULL, 'n'},
-    {"lanes", required_argument, NULL, 'l'},
-    {"bundles", required_argument, NULL, 'B'},
-    {"ties", required_argument, NULL, 'i'},
-    {"seed-tree", required_argument, NULL, 'R'},
-    {"against", required_argument, NULL, 1},
-    {"scheme", required_argument, NULL, 2},
-    {"guid2lid", required_argument, NULL, 3},
-    {"write-lfts", required_argument, NULL, 4},
-    {"fail", required_argument, NULL, 5},
-    {"window", required_argument, NULL, 6},
-    {"mad-us", required_argument, NULL, 7},
-    {"trials", required_argument, NULL, 8},
-    {"sick", required_argument, NULL, 17},
-    {"nodes", required_argument, NULL, 9},
-    {"data", required_argument, NULL, 10},
-    {"before", required_argument, NULL, 11},
-    {"after", required_argument, NULL, 12},
-    {"interval", required_argument, NULL, 13},
-    {"nominal", required_argument, NULL, 14},
-    {"apply", no_argument, NULL, 15},
-    {"confirm", no_argument, NULL, 16},
-    {"verify", no_argument, NULL, 'v'},
-    {"pairs-only", no_argument, NULL, 'p'},
-    {"weightless", no_argument, NULL, 'w'},
-    {"static-weights", no_argument, NULL, 'W'},
-    {"quiet", no_argument, NULL, 'q'},
-    {"list", no_argument, NULL, 'a'},
-    {NULL, 0, NULL, 0},
+static const tool_option_t options[] = {
+    {"topology", "SPEC", 't', "generator (dnet-subnet --help lists them) or file:PATH"},
+    {"engine", "E", 'e', "routing engine (turnadd)"},
+    {"json", "FILE", 'j', "results as JSON; - is standard output"},
+    {"output", "FILE", 'o', "where to write (standard output)"},
+    {"format", "F", 'f', "ibsim, dot or svg (ibsim)"},
+    {"list", NULL, 'a', "show the generators"},
+    {"verify", NULL, 'v', "judge and evaluate the routes"},
+    {"traffic", "T", 'T', "uniform, inside, between or weighted (weighted)"},
+    {"matrix", "FILE", 'M', "traffic as lines \"source destination rate\""},
+    {"between", "RATE", 'b', "traffic across trees, 1 inside (0.01)"},
+    {"hints", "FILE", 'H', "lines \"switch port cost\": above 1 the link is avoided"},
+    {"cut", "SWITCH[:PORT]", 'c', "without this switch or link; repeatable"},
+    {"root", "SWITCH", 'r', "updn: the root (the one that forbids least traffic)"},
+    {"lanes", "N", 'l', "dfsssp: virtual lanes at most (8)"},
+    {"ties", "T", 'i', "turnadd: equal weights by auto, rounds, plain or random (auto)"},
+    {"seed-tree", "T", 'R', "turnadd: a spanning tree first: auto, off or on (auto)"},
+    {"weightless", NULL, 'w', "turnadd: decide turns without traffic too"},
+    {"static-weights", NULL, 'W', "turnprohib: do not recompute sums"},
+    {"pairs-only", NULL, 'p', "no forwarding tables"},
+    {"bundles", "N", 'B', "also one walk per bundle, N bundles per pair of switches"},
+    {"lfts", "FILE", 'L', "dump of forwarding tables"},
+    {"sl", "FILE", 'S', "service levels, from saquery -p"},
+    {"against", "FILE", 1, "the dump to compare with"},
+    {"scheme", "S", 2, "addresses: conventional, port-major, grouped or aligned"},
+    {"guid2lid", "FILE", 3, "write the addresses for OpenSM"},
+    {"write-lfts", "FILE", 4, "write the tables for OpenSM's file engine"},
+    {"fail", "N", 5, "count what the failure of spine N rewrites"},
+    {"window", "N", 6, "datagrams outstanding (4)"},
+    {"mad-us", "T", 7, "time of a datagram, microseconds (264)"},
+    {"nodes", "N", 9, "largest number of servers"},
+    {"trials", "N", 8, "random pairings for each number of nodes"},
+    {"sick", "N", 17, "sick links of each rail, 0 to 64"},
+    {"seeds", "N", 'n', "random networks per size (10)"},
+    {"data", "DIRECTORY", 10, "write the plots' data"},
+    {"before", "FILE", 11, "output of ibqueryerrors"},
+    {"after", "FILE", 12, "the same later, the network idle"},
+    {"interval", "SECONDS", 13, "between the two (10)"},
+    {"nominal", "GBPS", 14, "rate a link should have (the highest there is)"},
+    {"apply", NULL, 15, "isolate what may be isolated (else nothing is changed)"},
+    {"confirm", NULL, 16, "even more than a quarter of an edge switch's uplinks"},
+    {"seed", "N", 's', "of everything random (1)"},
+    {"quiet", NULL, 'q', "no progress on standard error"},
+    {NULL, NULL, 0, NULL},
 };
+
+#define OF_TOPOLOGY "topology seed hints cut quiet"
+#define OF_ENGINE "engine traffic matrix between root lanes ties seed-tree weightless static-weights"
+
+static const tool_command_t commands[] = {
+    {"gen", "", OF_TOPOLOGY " format output list",
+     "make a topology and write it as ibsim net, Graphviz or SVG", subnet_gen},
+    {"route", "", OF_TOPOLOGY " " OF_ENGINE " verify pairs-only bundles scheme guid2lid write-lfts json",
+     "route a topology; verify, evaluate, write forwarding tables", subnet_route},
+    {"verify", "", OF_TOPOLOGY " lfts sl json",
+     "judge forwarding tables dumped by a subnet manager", subnet_verify},
+    {"diff", "", OF_TOPOLOGY " lfts against json",
+     "count entries and blocks that differ between two dumps", subnet_diff},
+    {"lid", "", OF_TOPOLOGY " scheme guid2lid fail window mad-us json",
+     "assign addresses; cost of a spine's failure", subnet_lid},
+    {"rails", "", "topology nodes trials sick seed quiet json",
+     "simulate two rails with alike and with different engines", subnet_rails},
+    {"health", "", OF_TOPOLOGY " before after interval nominal apply confirm json",
+     "find sick links; isolate those that may go", subnet_health},
+    {"reproduce", "", "nodes seeds data quiet json", "the papers' figures: ours beside theirs",
+     subnet_reproduce},
+    {"path", "SERVER SERVER", OF_TOPOLOGY " " OF_ENGINE,
+     "explain the route between two servers turn by turn", subnet_path},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static void more(FILE *out)
+{
+    fprintf(out, "\nTopologies (--topology):\n");
+    for (int i = 0; dnet_topo_kinds(i); i++)
+        fprintf(out, "  %s\n", dnet_topo_kinds(i));
+    fprintf(out, "  file:PATH  ibsim net file or ibnetdiscover output\n\nEngines (--engine):\n");
+    for (int i = 0; dnet_engine_at(i); i++)
+        fprintf(out, "  %-10s %s\n", dnet_engine_at(i)->name, dnet_engine_at(i)->summary);
+    fprintf(out,
+            "\nExit status: 0 good, 1 bad verdict, 2 wrong command line or input, 3 system.\n");
+}
+
+const tool_t subnet_tool = {"dnet-subnet", "tejovq", commands, options, more, SUBNET_EXIT_USAGE};
 
 /* A number in a range; false and a line naming the option otherwise. */
 static bool parse_int(const char *option, const char *text, long low, long high, int *out)
@@ -158,7 +197,7 @@ static bool parse_one(int c, subnet_options_t *o)
         o->seed_tree = (dnet_seed_tree_t) word;
         return word >= 0;
     default:
-        return false; /* getopt has said what is wrong */
+        return false; /* a line has said what is wrong */
     }
 }
 
@@ -168,7 +207,7 @@ int subnet_parse(int argc, char **argv, subnet_options_t *o)
     o->between = o->between > 0 ? o->between : 0.01;
     o->lanes = o->lanes ? o->lanes : 8;
     o->seed = o->seed ? o->seed : 1;
-    while ((c = getopt_long(argc, argv, "t:e:j:o:vq", long_options, NULL)) != -1)
+    while ((c = command_option(&subnet_tool, argc, argv)) != -1)
         if (!parse_one(c, o))
             return SUBNET_EXIT_USAGE;
     dnet_progress_enable(!o->quiet);

@@ -9,6 +9,7 @@
 #include "subnet/lid.h"
 #include "subnet/routing.h"
 #include "subnet/verify.h"
+#include "tools/command.h"
 
 #include <getopt.h>
 
@@ -39,10 +40,7 @@ typedef struct subnet_options {
     dnet_seed_tree_t seed_tree;
 } subnet_options_t;
 
-typedef struct subnet_command {
-    const char *name, *summary;
-    int (*run)(int argc, char **argv);
-} subnet_command_t;
+extern const tool_t subnet_tool;
 
 int subnet_gen(int argc, char **argv);
 int subnet_route(int argc, char **argv);
