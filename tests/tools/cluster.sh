@@ -7,7 +7,7 @@
 
 # Command line.
 expect 0 dnet-cluster --help
-shows 'dnet-cluster up'
+shows 'dnet-cluster COMMAND'
 expect 0 dnet-cluster --version
 expect 2 dnet-cluster
 expect 2 dnet-cluster frobnicate
