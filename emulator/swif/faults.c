@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Switch interface that loses, doubles and delays the messages of the stop/resend protocol, for tests
- * (docs/flow-control.md section 5).  It stands before the one that is there.
+ * (docs/flow-control.md section 3).  It stands before the one that is there.
  *
  *   stop lost      the sender is told that it has been stopped, and the receiver learns nothing of it
+ *   stop late      the receiver learns of it behind up to LATE_MOST later packets of this process, when the
+ *                  sender may long have gone on: as if the sender asked for more
  *   stop doubled   the packet knocks twice: the receiver is told of two stops
- *   resend lost, doubled, or late: behind up to LATE_MOST later packets of this process
+ *   hold lost      the sender is told that its message is held back, and the receiver learns nothing of it
+ *   resend lost, doubled, or late
  *
- * What a sender is told about its packet is the answer of the request itself, and cannot get lost.
+ * What a sender is told about its packet is the answer of the request itself, and can be neither lost nor late.
  */
 #include "config.h"
 
@@ -73,23 +76,61 @@ static dnet_emu_result_t send_resend(dnet_emu_nic_t *via, struct dnet_emu_faults
     return f->below->send(via, dlid, packet);
 }
 
-static dnet_emu_result_t faults_send(dnet_emu_nic_t *via, uint16_t dlid, dnet_emu_packet_t *packet)
+/* The packet has been stopped for nothing: its receiver learns of it later.  A RESEND with MORE says the same as the
+ * note of a stop. */
+static void note_late(struct dnet_emu_faults *f, uint16_t dlid, const dnet_emu_packet_t *stopped)
 {
-    struct dnet_emu_faults *f = via->faults;
-    uint64_t type = DNET_GET(packet->header[0], PK_TYPE);
+    const uint64_t kept = DNET_MASK(PK_PGID) | DNET_MASK(PK_DWID) | DNET_MASK(PK_SWID) | DNET_MASK(PK_DLID);
+    dnet_emu_packet_t note = {
+        .header = { (stopped->header[0] & kept) | DNET_PUT(DNET_PRIM_RESEND, PK_TYPE),
+                    DNET_PUT(1, RS_MORE) | DNET_PUT(stopped->data_bytes, RS_NEED) },
+        .header_lines = 2,
+        .packets = 1,
+        .slid = stopped->slid,
+    };
+
+    (void) delay(f, dlid, &note);
+}
+
+/* Would a hold table keep this packet out? */
+static bool may_be_held(const dnet_emu_packet_t *packet)
+{
+    uint64_t envelope = 0;
+
+    return DNET_GET(packet->header[0], PK_LFLAG) && packet->data_bytes >= sizeof envelope &&
+           dnet_emu_payload_copy(packet, 0, (uint8_t *) &envelope, sizeof envelope) &&
+           !(envelope & DNET_ENVELOPE_PASS);
+}
+
+static dnet_emu_result_t send_message(dnet_emu_nic_t *via, struct dnet_emu_faults *f, uint16_t dlid,
+                                      dnet_emu_packet_t *packet)
+{
     dnet_emu_result_t result;
 
-    send_late(via, f);
-    if (type == DNET_PRIM_RESEND)
-        return send_resend(via, f, dlid, packet);
-    if ((type & 0x1c) != DNET_PRIM_IPUSH)
-        return f->below->send(via, dlid, packet);
-    if (strikes(f))
+    if (strikes(f)) {
+        if (next_random(f) % 2)
+            note_late(f, dlid, packet);
         return DNET_EMU_STOPPED;
+    }
+    if (may_be_held(packet) && strikes(f))
+        return DNET_EMU_HELD;
     result = f->below->send(via, dlid, packet);
     if (result == DNET_EMU_STOPPED && strikes(f))
         result = f->below->send(via, dlid, packet);
     return result;
+}
+
+static dnet_emu_result_t faults_send(dnet_emu_nic_t *via, uint16_t dlid, dnet_emu_packet_t *packet)
+{
+    struct dnet_emu_faults *f = via->faults;
+    uint64_t type = DNET_GET(packet->header[0], PK_TYPE);
+
+    send_late(via, f);
+    if (type == DNET_PRIM_RESEND)
+        return send_resend(via, f, dlid, packet);
+    if ((type & 0x1c) == DNET_PRIM_IPUSH)
+        return send_message(via, f, dlid, packet);
+    return f->below->send(via, dlid, packet);
 }
 
 static const dnet_emu_swif_ops_t faults_ops = { .name = "faults", .send = faults_send };

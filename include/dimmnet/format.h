@@ -95,7 +95,7 @@ _Static_assert(sizeof(dnet_status_entry_t) == DNET_STATUS_BYTES, "status entry s
 /** Kinds of flow-ring entries (docs/protocol.md section 6). */
 typedef enum {
     DNET_FLOW_STOPPED = 1, /* receiver side: this NIC stopped that sender; it waits for RESEND */
-    DNET_FLOW_RESEND = 2,  /* sender side: that receiver grants `credits` packets; 0: holds no longer */
+    DNET_FLOW_RESEND = 2,  /* sender side: that receiver grants `credits` packets */
     DNET_FLOW_HELD = 3,    /* receiver side: this NIC holds that sender's messages back */
 } dnet_flow_kind_t;
 

@@ -83,8 +83,6 @@ static bool read_ring(dnet_ep_t *ep)
             continue;
         if (entry.kind == DNET_FLOW_HELD)
             dnet_hold_noted(ep, rank);
-        else if (entry.kind == DNET_FLOW_RESEND && entry.credits == 0)
-            dnet_offer_opened(ep, rank);
         else if (entry.kind == DNET_FLOW_RESEND && !dnet_flow_retries(ep) && !ep->stalled)
             dnet_queue_resume(ep, rank, entry.shared ? entry.credits : 0);
     }

@@ -268,6 +268,28 @@ void dnet_hold_unwant(dnet_ep_t *ep, dnet_ep_request_t *req)
     req->match.arrival.next->prev = req->match.arrival.prev;
 }
 
+/* ------------------------------------------------------------------ letting go */
+
+/* Tell a sender; what was asked of it does not matter any more, for all it has will come. */
+static void hold_open(dnet_ep_t *ep, dnet_hold_t *h)
+{
+    dnet_nic_hold(&ep->nic, ep->peers[h->rank].target, false);
+    probes_forget(ep, h->rank, NULL);
+    h->openings++;
+    h->declined = h->waiting = false;
+    h->asked = h->at = NULL;
+    dnet_ep_head_t head = {.type = DNET_HEAD_LET_GO, .rank = ep->rank};
+    dnet_send_control(ep, h->rank, &head, NULL, 0);
+}
+
+void dnet_hold_noted(dnet_ep_t *ep, uint32_t rank)
+{
+    if (in_table(ep, rank))
+        hold_get(ep, rank);
+    else if (!hold_find(ep, rank))
+        hold_open(ep, hold_get(ep, rank)); /* let go before its note was read, or its OFFER came */
+}
+
 /* ------------------------------------------------------------------ answers */
 
 /* Receives from this number on have not been answered for. */
@@ -316,8 +338,9 @@ static void answered(dnet_ep_t *ep, dnet_hold_t *h)
 
 void dnet_hold_offered(dnet_ep_t *ep, const dnet_ep_head_t *head, const dnet_ep_offer_t *offers)
 {
+    dnet_hold_noted(ep, head->rank); /* the NIC's note may be lost */
     /* A sender that has not yet heard that it is held no longer gets nothing taken: it will send. */
-    dnet_hold_t *h = in_table(ep, head->rank) ? hold_get(ep, head->rank) : NULL;
+    dnet_hold_t *h = in_table(ep, head->rank) ? hold_find(ep, head->rank) : NULL;
     bool asked = head->id != 0;
     bool valid = h && h->openings == 0 && (!asked || (h->waiting && h->want_id == head->id));
     dnet_ep_request_t *taken[DNET_OFFERS_MAX] = {NULL};
@@ -341,19 +364,7 @@ void dnet_hold_offered(dnet_ep_t *ep, const dnet_ep_head_t *head, const dnet_ep_
     }
 }
 
-/* ------------------------------------------------------------------ letting go */
-
-/* Tell a sender; what was asked of it does not matter any more, for all it has will come. */
-static void hold_open(dnet_ep_t *ep, dnet_hold_t *h)
-{
-    dnet_nic_hold(&ep->nic, ep->peers[h->rank].target, false);
-    probes_forget(ep, h->rank, NULL);
-    h->openings++;
-    h->declined = h->waiting = false;
-    h->asked = h->at = NULL;
-    if (dnet_nic_resend(&ep->nic, ep->peers[h->rank].target, 0, false) != DNET_OK)
-        hold_free(ep, h); /* it is gone */
-}
+/* ------------------------------------------------------------------ grants */
 
 static void grant(dnet_ep_t *ep, dnet_hold_t *h, uint64_t bytes)
 {
@@ -388,14 +399,6 @@ void dnet_hold_answered(dnet_ep_t *ep, const dnet_ep_head_t *head)
     if (head->type == DNET_HEAD_OPENED && h->openings && --h->openings == 0 &&
         !in_table(ep, h->rank))
         hold_free(ep, h);
-}
-
-void dnet_hold_noted(dnet_ep_t *ep, uint32_t rank)
-{
-    if (in_table(ep, rank))
-        hold_get(ep, rank);
-    else if (!hold_find(ep, rank))
-        hold_open(ep, hold_get(ep, rank)); /* let go before this note of it was read */
 }
 
 /* From holding everybody to holding those that have something. */

@@ -315,6 +315,9 @@ static void receive_headed(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
         case DNET_HEAD_GRANT:
             dnet_offer_answered(ep, &head);
             return;
+        case DNET_HEAD_LET_GO:
+            dnet_offer_opened(ep, head.rank);
+            return;
         case DNET_HEAD_NONE:
         case DNET_HEAD_OPENED:
         case DNET_HEAD_DONE:

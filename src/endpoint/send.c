@@ -189,6 +189,7 @@ static dnet_status_t emit_op(dnet_ep_t *ep, dnet_op_t *op, bool pass)
         case DNET_HEAD_OPENED:
         case DNET_HEAD_GRANT:
         case DNET_HEAD_DONE:
+        case DNET_HEAD_LET_GO:
             return emit(ep, op, envelope, &op->head, NULL, 0);
     }
     return DNET_ERR_STATE;

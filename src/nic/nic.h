@@ -277,8 +277,8 @@ bool dnet_nic_holds(const dnet_nic_t *nic, dnet_nic_target_t sender);
 /** Note in the stop table that a sender waits for a grant, or no longer. */
 void dnet_nic_note_stopped(dnet_nic_t *nic, dnet_nic_target_t sender, bool on);
 
-/** Grant a stopped sender `credits` packets; 0: its messages are held no longer.  `shared`: others wait as well, so
- * it comes back after them with dnet_nic_ask(). */
+/** Grant a stopped sender `credits` packets, 1..255.  `shared`: others wait as well, so it comes back after them with
+ * dnet_nic_ask(). */
 dnet_status_t dnet_nic_resend(dnet_nic_t *nic, dnet_nic_target_t target, uint8_t credits, bool shared);
 
 /** As a sender whose credits are used up: ask for more, for a packet that needs so many ring bytes. */

@@ -409,6 +409,29 @@ static void test_budget_random_receives_keep_the_order(void **state)
     }
 }
 
+/* Held, offered, granted and let go, over and over, while stops and resends get lost, doubled and late. */
+static int flood_again_and_again(dnet_job_rank_t *job, void *arg)
+{
+    int bad = 0;
+    for (unsigned round = 0; round < 12 && !bad; round++)
+        bad = flood(job, arg);
+    return bad;
+}
+
+static void test_budget_lost_doubled_and_late_words_are_survived(void **state)
+{
+    (void) state;
+    flood_t f = {60, DNET_MATCH_BITS, true, false, false};
+    bool nameless = false;
+    setenv("DIMMNET_UNEXPECTED_BYTES", "4096", 1);
+    setenv("DIMMNET_PROFILE", "extended", 1);
+    setenv("DIMMNET_FAULTS", "100", 1);
+    assert_int_equal(dnet_job_run(4, 60, flood_again_and_again, &f), 0);
+    setenv("DIMMNET_FAULTS", "20", 1);
+    assert_int_equal(dnet_job_run(4, 60, random_traffic, &nameless), 0);
+    unsetenv("DIMMNET_FAULTS");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -417,6 +440,7 @@ int main(void)
         cmocka_unit_test(test_budget_probe_finds_the_last),
         cmocka_unit_test(test_budget_many_senders_any_source),
         cmocka_unit_test(test_budget_random_receives_keep_the_order),
+        cmocka_unit_test(test_budget_lost_doubled_and_late_words_are_survived),
     };
     setenv("DIMMNET_UNEXPECTED_BYTES", "65536", 1);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,6 +55,7 @@ lists.heads = {
   [14] = "OPENED",
   [15] = "GRANT",
   [16] = "DONE",
+  [17] = "LET_GO",
 }
 lists.head_fields = {
   { "type", 0, 1, "type" },
@@ -177,7 +178,7 @@ lists.words = {
     { "FLOW_VALID", 63, 1, "turns when the entry is filled" },
   },
   RS = { title = "Extension: second word of a RESEND packet, and of its entry of the flow ring",
-    { "RS_CREDITS", 0, 8, "packets granted; 0: held no longer, or MORE" },
+    { "RS_CREDITS", 0, 8, "packets granted; 0: MORE" },
     { "RS_SHARED", 8, 1, "1: others wait as well; ask for more after these packets" },
     { "RS_MORE", 9, 1, "1: of a sender, which has used its credits and has more to send" },
     { "RS_NEED", 32, 32, "MORE: ring bytes of its next packet" },
