@@ -10,18 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
-#include "cluster/switches.h"
+#include "cluster/network.h"
 #include "tools/cluster_tool.h"
-
-/* A network in hand, locked. */
-typedef struct {
-    dnet_fabric_t *fabric;
-    dnet_switches_t switches;
-    int fd;
-} network_t;
 
 static void show_network(dnet_json_t *json, const dnet_fabric_t *f)
 {
@@ -45,44 +37,22 @@ static void show_network(dnet_json_t *json, const dnet_fabric_t *f)
     dnet_json_end_array(json);
 }
 
-static dnet_status_t take_network(const dnet_cluster_t *c, int lock, network_t *n)
-{
-    dnet_status_t status = dnet_fabric_open(c, &n->fd);
-    if (status != DNET_OK)
-        return status;
-    flock(n->fd, lock);
-    status = dnet_fabric_load(n->fd, &n->fabric);
-    if (status == DNET_OK) {
-        status = dnet_switches_open(c, n->fabric->topo, &n->switches);
-        if (status != DNET_OK)
-            dnet_fabric_free(n->fabric);
-    }
-    if (status != DNET_OK)
-        close(n->fd);
-    return status;
-}
-
-static void leave_network(network_t *n)
-{
-    dnet_switches_close(&n->switches);
-    dnet_fabric_free(n->fabric);
-    close(n->fd);
-}
-
-/* Arguments of path, cut and restore: `want` words, a cluster by --name. */
-static int find_network(int argc, char **argv, int want, int lock, options_t *o, network_t *n)
+/* Arguments of path, cut, restore and degrade: `want` words, a cluster by --name. */
+static int find_network(int argc, char **argv, int want, bool change, options_t *o, dnet_network_t *n)
 {
     dnet_cluster_t *cluster;
     if (!parse_options(argc, argv, o))
         return EXIT_USAGE;
     if (argc - optind != want) {
         fprintf(stderr, "dnet-cluster %s: want %s\n", argv[0],
-                want == 2 ? "two nodes" : "SWITCH or SWITCH:PORT");
+                want == 2                          ? "two nodes"
+                : strcmp(argv[0], "degrade") == 0 ? "SWITCH:PORT"
+                                                  : "SWITCH or SWITCH:PORT");
         return EXIT_USAGE;
     }
     if (find(o->config.name ? o->config.name : DNET_CLUSTER_NAME_DEFAULT, &cluster) != DNET_OK)
         return EXIT_FAILED;
-    dnet_status_t status = take_network(cluster, lock, n);
+    dnet_status_t status = dnet_network_take(cluster, change, n);
     if (status == DNET_NOT_FOUND)
         fprintf(stderr, "dnet-cluster %s: cluster %s has no network; make it with --topology\n",
                 argv[0], cluster->name);
@@ -108,9 +78,9 @@ static int find_node(const dnet_topo_t *t, const char *text)
 
 int run_path(int argc, char **argv)
 {
-    network_t n;
+    dnet_network_t n;
     options_t o;
-    int code = find_network(argc, argv, 2, LOCK_SH, &o, &n);
+    int code = find_network(argc, argv, 2, false, &o, &n);
     if (code != EXIT_GOOD)
         return code;
     int from = find_node(n.fabric->topo, argv[optind]);
@@ -118,21 +88,17 @@ int run_path(int argc, char **argv)
     code = EXIT_USAGE;
     if (to != DNET_TOPO_NONE)
         code = dnet_tables_explain(n.fabric->tables, from, to, stdout) ? EXIT_GOOD : EXIT_FAILED;
-    leave_network(&n);
+    dnet_network_leave(&n);
     return code;
 }
 
 /* ---- cut and restore ----------------------------------------------------------------- */
 
-/* The links are as they are from now on, whatever becomes of the tables: packets that meet a cut wait. */
-static int sweep(network_t *n)
+static int sweep(dnet_network_t *n)
 {
     dnet_fdb_diff_t diff;
-    dnet_switches_set_links(&n->switches, n->fabric->topo);
-    if (dnet_fabric_reroute(n->fabric, &diff) != DNET_OK ||
-        dnet_fabric_store(n->fabric, n->fd) != DNET_OK)
+    if (dnet_network_sweep(n, &diff) != DNET_OK)
         return EXIT_FAILED;
-    dnet_switches_set_tables(&n->switches, n->fabric);
     show_network(NULL, n->fabric);
     printf("  %ld table entries changed, in %ld blocks\n", diff.entries, diff.blocks);
     if (!dnet_verdict_good(&n->fabric->verdict))
@@ -143,9 +109,9 @@ static int sweep(network_t *n)
 
 int run_cut(int argc, char **argv)
 {
-    network_t n;
+    dnet_network_t n;
     options_t o;
-    int code = find_network(argc, argv, 1, LOCK_EX, &o, &n);
+    int code = find_network(argc, argv, 1, true, &o, &n);
     if (code != EXIT_GOOD)
         return code;
     const char *what = argv[optind];
@@ -155,19 +121,44 @@ int run_cut(int argc, char **argv)
         if (code != EXIT_GOOD && dnet_fabric_restore(n.fabric, what) == DNET_OK)
             dnet_switches_set_links(&n.switches, n.fabric->topo);
     }
-    leave_network(&n);
+    dnet_network_leave(&n);
     return code;
 }
 
 int run_restore(int argc, char **argv)
 {
-    network_t n;
+    dnet_network_t n;
     options_t o;
-    int code = find_network(argc, argv, 1, LOCK_EX, &o, &n);
+    int code = find_network(argc, argv, 1, true, &o, &n);
     if (code != EXIT_GOOD)
         return code;
     code = dnet_fabric_restore(n.fabric, argv[optind]) == DNET_OK ? sweep(&n) : EXIT_FAILED;
-    leave_network(&n);
+    dnet_network_leave(&n);
+    return code;
+}
+
+/* ---- degrade ------------------------------------------------------------------------- */
+
+int run_degrade(int argc, char **argv)
+{
+    dnet_network_t n;
+    options_t o;
+    int sw, link, code = find_network(argc, argv, 1, true, &o, &n);
+    if (code != EXIT_GOOD)
+        return code;
+    const dnet_topo_t *t = n.fabric->topo;
+    const char *what = argv[optind];
+    code = EXIT_USAGE;
+    if (!o.fault_given) {
+        fprintf(stderr, "dnet-cluster degrade: want --width, --speed, --symbol-errors, "
+                        "--receive-errors or --heal\n");
+    } else if (!dnet_topo_find_part(t, what, &sw, &link) || link == DNET_TOPO_NONE) {
+        fprintf(stderr, "dnet-cluster degrade: %s is no link between switches\n", what);
+    } else {
+        dnet_switches_degrade(&n.switches, 2 * link + (dnet_topo_tail(t, 2 * link) != sw), &o.fault);
+        code = EXIT_GOOD;
+    }
+    dnet_network_leave(&n);
     return code;
 }
 
@@ -220,37 +211,57 @@ int up_network(options_t *o, int (*start)(const dnet_cluster_config_t *config))
 
 /* ---- status -------------------------------------------------------------------------- */
 
-/* Both directions of a link: first from the end that is named first. */
-static void show_link(dnet_json_t *json, const network_t *n, int l)
+static void show_end(dnet_json_t *json, const char *back, const dnet_switches_reading_t *r)
 {
-    const dnet_topo_t *t = n->fabric->topo;
-    const dnet_topo_link_t *link = &t->link[l];
-    bool down = atomic_load_explicit(&n->switches.down[l], memory_order_relaxed);
-    uint64_t packets[2], bytes[2];
-    for (int d = 0; d < 2; d++) {
-        const dnet_switches_count_t *c = &n->switches.count[2 * l + d];
-        packets[d] = atomic_load_explicit(&c->packets, memory_order_relaxed);
-        bytes[d] = atomic_load_explicit(&c->bytes, memory_order_relaxed);
+    static const char *const names[] = {"packets", "bytes", "symbol_errors", "receive_errors"};
+    const uint64_t values[] = {r->packets, r->bytes, r->symbol, r->receive};
+    for (unsigned i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+        char key[32];
+        snprintf(key, sizeof(key), "%s%s", names[i], back);
+        dnet_json_int(json, key, (long long) values[i]);
     }
-    if (!json) {
-        printf("  %16s %4d  %16s %4d  %-4s %12" PRIu64 " %12" PRIu64 " %14" PRIu64 " %14" PRIu64
-               "\n",
-               t->sw[link->sw[0]].name, link->port[0], t->sw[link->sw[1]].name, link->port[1],
-               down ? "cut" : "", packets[0], packets[1], bytes[0], bytes[1]);
-        return;
-    }
+}
+
+static void show_link_json(dnet_json_t *json, const dnet_topo_t *t, int l, bool down,
+                           const dnet_switches_reading_t r[2])
+{
     dnet_json_object(json, NULL);
     for (int d = 0; d < 2; d++) {
-        dnet_json_string(json, d ? "to" : "from", t->sw[link->sw[d]].name);
-        dnet_json_int(json, d ? "to_port" : "from_port", link->port[d]);
-        dnet_json_int(json, d ? "packets_back" : "packets", (long long) packets[d]);
-        dnet_json_int(json, d ? "bytes_back" : "bytes", (long long) bytes[d]);
+        dnet_json_string(json, d ? "to" : "from", t->sw[t->link[l].sw[d]].name);
+        dnet_json_int(json, d ? "to_port" : "from_port", t->link[l].port[d]);
+        show_end(json, d ? "_back" : "", &r[d]);
     }
+    dnet_json_int(json, "width", r[0].lanes);
+    dnet_json_string(json, "speed", dnet_switches_speed_name(r[0].lane_mbps));
+    dnet_json_int(json, "downed", r[0].downed);
     dnet_json_bool(json, "cut", down);
     dnet_json_end_object(json);
 }
 
-static void show_links(dnet_json_t *json, const network_t *n)
+/* Both directions of a link: first from the end that is named first. */
+static void show_link(dnet_json_t *json, const dnet_network_t *n, int l)
+{
+    const dnet_topo_t *t = n->fabric->topo;
+    const dnet_topo_link_t *link = &t->link[l];
+    bool down = atomic_load_explicit(&n->switches.down[l], memory_order_relaxed);
+    const dnet_switches_reading_t r[2] = {dnet_switches_read(&n->switches, 2 * l),
+                                          dnet_switches_read(&n->switches, 2 * l + 1)};
+    if (json) {
+        show_link_json(json, t, l, down, r);
+        return;
+    }
+    printf("  %16s %4d  %16s %4d  %-4s %12" PRIu64 " %12" PRIu64 " %14" PRIu64 " %14" PRIu64 "\n",
+           t->sw[link->sw[0]].name, link->port[0], t->sw[link->sw[1]].name, link->port[1],
+           down ? "cut" : "", r[0].packets, r[1].packets, r[0].bytes, r[1].bytes);
+    if (r[0].lanes != DNET_SWITCHES_LANES || r[0].lane_mbps != DNET_SWITCHES_LANE_MBPS ||
+        r[0].symbol + r[1].symbol + r[0].receive + r[1].receive > 0)
+        printf("      degraded: %" PRIu32 "x %s, symbol errors %" PRIu32 " and back %" PRIu32
+               ", receive errors %" PRIu32 " and back %" PRIu32 "\n",
+               r[0].lanes, dnet_switches_speed_name(r[0].lane_mbps), r[0].symbol, r[1].symbol,
+               r[0].receive, r[1].receive);
+}
+
+static void show_links(dnet_json_t *json, const dnet_network_t *n)
 {
     if (json)
         dnet_json_array(json, "link");
@@ -265,8 +276,8 @@ static void show_links(dnet_json_t *json, const network_t *n)
 
 bool show_cluster_network(dnet_json_t *json, const dnet_cluster_t *c, bool links)
 {
-    network_t n;
-    dnet_status_t status = take_network(c, LOCK_SH, &n);
+    dnet_network_t n;
+    dnet_status_t status = dnet_network_take(c, false, &n);
     if (status != DNET_OK)
         return status == DNET_NOT_FOUND;
     if (json)
@@ -277,6 +288,6 @@ bool show_cluster_network(dnet_json_t *json, const dnet_cluster_t *c, bool links
     if (json)
         dnet_json_end_object(json);
     bool good = dnet_verdict_good(&n.fabric->verdict);
-    leave_network(&n);
+    dnet_network_leave(&n);
     return good;
 }

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "cluster/cluster.h"
+#include "cluster/switches.h"
 #include "subnet/json_out.h"
 
 enum { EXIT_GOOD = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
@@ -16,6 +16,8 @@ typedef struct {
     dnet_cluster_config_t config;
     const char *topology, *engine;
     bool json, nodes_given, links, force;
+    dnet_switches_fault_t fault;
+    bool fault_given;
 } options_t;
 
 /* dnet-cluster.c */
@@ -30,6 +32,7 @@ dnet_status_t find(const char *name, dnet_cluster_t **cluster_p);
 int run_path(int argc, char **argv);
 int run_cut(int argc, char **argv);
 int run_restore(int argc, char **argv);
+int run_degrade(int argc, char **argv);
 
 /** Start a cluster whose nodes are the servers of the network that o->topology asks for. */
 int up_network(options_t *o, int (*start)(const dnet_cluster_config_t *config));

@@ -41,6 +41,11 @@ static const tool_option_t options[] = {
     {"links", NULL, 'l', "what each link of the network has carried"},
     {"name", "NAME", 'N', "the cluster (" DNET_CLUSTER_NAME_DEFAULT ")"},
     {"force", NULL, 'f', "cut although that separates nodes from each other"},
+    {"width", "1x|4x", 'W', "lanes in use (4x)"},
+    {"speed", "S", 'S', "of a lane: SDR, DDR or QDR (QDR)"},
+    {"symbol-errors", "N", 'y', "symbol errors a second that the port counts from now on"},
+    {"receive-errors", "N", 'r', "receive errors a second, likewise"},
+    {"heal", NULL, 'H', "full width and speed, no further errors; what is counted stays"},
     {NULL, NULL, 0, NULL},
 };
 
@@ -52,6 +57,8 @@ static const tool_command_t commands[] = {
     {"path", "NODE NODE", "name", "explain the way between two nodes", run_path},
     {"cut", "SWITCH[:PORT]", "name force", "take a switch or link out of service, route again", run_cut},
     {"restore", "SWITCH[:PORT]", "name", "put it back into service, route again", run_restore},
+    {"degrade", "SWITCH:PORT", "name width speed symbol-errors receive-errors heal",
+     "make a link sick; dnet-subnet health finds it", run_degrade},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -87,6 +94,43 @@ static bool parse_profile(const char *text, dnet_profile_t *profile_p)
     return false;
 }
 
+static bool parse_rate(const char *option, const char *text, double *rate_p)
+{
+    char *end;
+    double rate = strtod(text, &end);
+    if (*text >= '0' && *text <= '9' && !*end && rate <= 1e6) {
+        *rate_p = rate;
+        return true;
+    }
+    fprintf(stderr, "dnet-cluster: --%s %s: want a number from 0 to 1e6\n", option, text);
+    return false;
+}
+
+static bool parse_fault(int c, options_t *o)
+{
+    dnet_switches_fault_t *f = &o->fault;
+    o->fault_given = true;
+    switch (c) {
+    case 'W':
+        f->lanes = strcmp(optarg, "1x") == 0 ? 1 : strcmp(optarg, "4x") == 0 ? 4 : 0;
+        if (!f->lanes)
+            fprintf(stderr, "dnet-cluster: --width %s: want 1x or 4x\n", optarg);
+        return f->lanes != 0;
+    case 'S':
+        f->lane_mbps = dnet_switches_speed(optarg);
+        if (!f->lane_mbps)
+            fprintf(stderr, "dnet-cluster: --speed %s: want SDR, DDR or QDR\n", optarg);
+        return f->lane_mbps != 0;
+    case 'y': return parse_rate("symbol-errors", optarg, &f->symbol_rate);
+    case 'r': return parse_rate("receive-errors", optarg, &f->receive_rate);
+    case 'H':
+        *f = (dnet_switches_fault_t){.lanes = DNET_SWITCHES_LANES,
+                                     .lane_mbps = DNET_SWITCHES_LANE_MBPS};
+        return true;
+    }
+    return false; /* a line has said why */
+}
+
 static bool parse_option(int c, options_t *o)
 {
     unsigned long value = 0;
@@ -114,12 +158,13 @@ static bool parse_option(int c, options_t *o)
     case 'e': o->engine = optarg; return true;
     case 'N': o->config.name = optarg; return true;
     }
-    return false; /* a line has said why */
+    return parse_fault(c, o);
 }
 
 bool parse_options(int argc, char **argv, options_t *o)
 {
-    *o = (options_t){.config = {.nodes = 2, .pgid = 1, .fabric = -1, .switches = -1}};
+    *o = (options_t){.config = {.nodes = 2, .pgid = 1, .fabric = -1, .switches = -1},
+                     .fault = {.symbol_rate = -1, .receive_rate = -1}};
     for (int c; (c = command_option(&tool, argc, argv)) != -1;)
         if (!parse_option(c, o))
             return false;

@@ -13,4 +13,4 @@ tools_dnet_subnet_SOURCES = \
 	tools/subnet_tables.c \
 	tools/subnet_tool.c \
 	tools/subnet_tool.h
-tools_dnet_subnet_LDADD = libdnet_subnet.la
+tools_dnet_subnet_LDADD = libdnet_cluster.la libdnet_subnet.la libdnet_all.la

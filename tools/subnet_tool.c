@@ -46,9 +46,10 @@ static const tool_option_t options[] = {
     {"sick", "N", 17, "sick links of each rail, 0 to 64"},
     {"seeds", "N", 'n', "random networks per size (10)"},
     {"data", "DIRECTORY", 10, "write the plots' data"},
-    {"before", "FILE", 11, "output of ibqueryerrors"},
+    {"cluster", "NAME", 18, "the links of this emulated cluster"},
+    {"before", "FILE", 11, "of a fabric: output of ibqueryerrors"},
     {"after", "FILE", 12, "the same later, the network idle"},
-    {"interval", "SECONDS", 13, "between the two (10)"},
+    {"interval", "SECONDS", 13, "between two readings (10)"},
     {"nominal", "GBPS", 14, "rate a link should have (the highest there is)"},
     {"apply", NULL, 15, "isolate what may be isolated (else nothing is changed)"},
     {"confirm", NULL, 16, "even more than a quarter of an edge switch's uplinks"},
@@ -73,7 +74,7 @@ static const tool_command_t commands[] = {
      "assign addresses; cost of a spine's failure", subnet_lid},
     {"rails", "", "topology nodes trials sick seed quiet json",
      "simulate two rails with alike and with different engines", subnet_rails},
-    {"health", "", OF_TOPOLOGY " before after interval nominal apply confirm json",
+    {"health", "", OF_TOPOLOGY " cluster before after interval nominal apply confirm json",
      "find sick links; isolate those that may go", subnet_health},
     {"reproduce", "", "nodes seeds data quiet json", "the papers' figures: ours beside theirs",
      subnet_reproduce},
@@ -171,6 +172,7 @@ static bool parse_one(int c, subnet_options_t *o)
     case 10: o->data = optarg; return true;
     case 11: o->before = optarg; return true;
     case 12: o->after = optarg; return true;
+    case 18: o->cluster = optarg; return true;
     case 13: return parse_rate("interval", optarg, &o->interval);
     case 14: return parse_rate("nominal", optarg, &o->nominal);
     case 15: o->apply = true; return true;

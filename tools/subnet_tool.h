@@ -30,7 +30,7 @@ typedef struct subnet_options {
     const char *against, *guid2lid, *write_lfts, *data;
     const char *cut[16];
     int cuts, scheme, fail, window, trials, nodes, sick;
-    const char *before, *after;
+    const char *before, *after, *cluster;
     double mad_us, interval, nominal;
     uint64_t seed;
     double between;

@@ -5,6 +5,7 @@
  *
  *   header       dnet_switches_header_t
  *   names        of the switches, DNET_SWITCHES_NAME_BYTES each, ended by 0
+ *   port         [channels] condition of the port at the channel's start; senders do not look at it
  *   first_wire   [switches + 1] a switch's port p is wire first_wire[switch] + p
  *   wire         [wires] where the port leads: a channel, DNET_WIRE_NODE | CLID, or DNET_WIRE_FREE
  *   head         [channels] switch at the end of a channel; channels 2n and 2n + 1 are link n
@@ -24,7 +25,7 @@
 #include <stdint.h>
 
 #define DNET_SWITCHES_MAGIC 0x3153574344494e44ull
-#define DNET_SWITCHES_VERSION 1u
+#define DNET_SWITCHES_VERSION 2u
 #define DNET_SWITCHES_NAME_BYTES 32u
 #define DNET_SWITCHES_HOPS_MAX 64u
 #define DNET_SWITCHES_PAGE 4096u
@@ -43,6 +44,24 @@ typedef struct {
 } dnet_switches_header_t;
 _Static_assert(sizeof(dnet_switches_header_t) == 32, "switches header size");
 
+/** Errors of a kind at a port: so many until an instant, and at a steady rate since, whether packets pass or not. */
+typedef struct {
+    double counted;    /* +0x00 */
+    double per_second; /* +0x08 */
+    uint64_t since_ns; /* +0x10 CLOCK_MONOTONIC */
+} dnet_switches_errors_t;
+
+/** The condition of a port; changed by dnet-cluster(1) alone, which holds the network's lock. */
+typedef struct {
+    dnet_switches_errors_t symbol;  /* +0x00 */
+    dnet_switches_errors_t receive; /* +0x18 */
+    uint32_t downed;                /* +0x30 times its link has been taken out of service */
+    uint32_t lanes;                 /* +0x34 in use */
+    uint32_t lane_mbps;             /* +0x38 signalling rate of a lane */
+    uint32_t pad;                   /* +0x3c */
+} dnet_switches_port_t;
+_Static_assert(sizeof(dnet_switches_port_t) == 64, "switches port size");
+
 /** What a channel has carried. */
 typedef struct {
     _Atomic uint64_t packets;
@@ -53,6 +72,7 @@ typedef struct {
 typedef struct {
     dnet_switches_header_t *header;
     char *name;
+    dnet_switches_port_t *port;
     uint32_t *first_wire;
     uint32_t *wire;
     uint32_t *head;
@@ -71,6 +91,8 @@ static inline dnet_switches_t dnet_switches_parts(void *base, const dnet_switche
     size_t at = sizeof(*header), s = header->switches;
     dnet_switches_t n = {.header = base, .name = (char *) b + at};
     at += s * DNET_SWITCHES_NAME_BYTES;
+    n.port = (dnet_switches_port_t *) (void *) (b + at);
+    at += header->channels * sizeof(*n.port);
     n.first_wire = (uint32_t *) (void *) (b + at);
     at += (s + 1) * sizeof(uint32_t);
     n.wire = (uint32_t *) (void *) (b + at);

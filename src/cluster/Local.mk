@@ -12,6 +12,8 @@ libdnet_cluster_la_SOURCES = \
 	src/cluster/fabric.c \
 	src/cluster/fabric.h \
 	src/cluster/keeper.c \
+	src/cluster/network.c \
+	src/cluster/network.h \
 	src/cluster/switches.c \
 	src/cluster/switches.h
 EXTRA_DIST += src/cluster/README.md

@@ -7,8 +7,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/log.h"
@@ -49,6 +51,8 @@ static void write_wires(const dnet_switches_t *n, const dnet_topo_t *t)
         n->wire[n->first_wire[dnet_topo_tail(t, c)] + (uint32_t) dnet_topo_out_port(t, c)] =
             (uint32_t) c;
         n->head[c] = (uint32_t) dnet_topo_head(t, c);
+        n->port[c].lanes = DNET_SWITCHES_LANES;
+        n->port[c].lane_mbps = DNET_SWITCHES_LANE_MBPS;
     }
     for (int i = 0; i < t->n_hosts; i++) {
         const dnet_topo_host_t *h = &t->host[i];
@@ -78,7 +82,9 @@ void dnet_switches_set_links(const dnet_switches_t *n, const dnet_topo_t *t)
     for (int l = 0; l < t->n_links; l++) {
         const dnet_topo_link_t *link = &t->link[l];
         bool down = link->down || t->sw[link->sw[0]].down || t->sw[link->sw[1]].down;
-        atomic_store_explicit(&n->down[l], down, memory_order_relaxed);
+        bool was = atomic_exchange_explicit(&n->down[l], down, memory_order_relaxed);
+        for (int c = 2 * l; c <= 2 * l + 1 && down && !was; c++)
+            n->port[c].downed++;
     }
 }
 
@@ -88,6 +94,81 @@ void dnet_switches_set_tables(const dnet_switches_t *n, const dnet_fabric_t *f)
     write_table(n, next, f);
     /* Release: pairs with the acquire load of who walks the table. */
     atomic_store_explicit(&n->header->generation, next, memory_order_release);
+}
+
+/* ---- the condition of links ---------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    uint32_t lane_mbps;
+} speeds[] = {{"SDR", 2500}, {"DDR", 5000}, {"QDR", 10000}};
+
+const char *dnet_switches_speed_name(uint32_t lane_mbps)
+{
+    for (unsigned i = 0; i < sizeof(speeds) / sizeof(speeds[0]); i++)
+        if (speeds[i].lane_mbps == lane_mbps)
+            return speeds[i].name;
+    return "?";
+}
+
+uint32_t dnet_switches_speed(const char *name)
+{
+    for (unsigned i = 0; i < sizeof(speeds) / sizeof(speeds[0]); i++)
+        if (strcasecmp(speeds[i].name, name) == 0)
+            return speeds[i].lane_mbps;
+    return 0;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
+}
+
+static double errors_at(const dnet_switches_errors_t *e, uint64_t now)
+{
+    return e->counted + e->per_second * (double) (now - e->since_ns) * 1e-9;
+}
+
+static void set_rate(dnet_switches_errors_t *e, double per_second, uint64_t now)
+{
+    if (per_second >= 0)
+        *e = (dnet_switches_errors_t){errors_at(e, now), per_second, now};
+}
+
+void dnet_switches_degrade(const dnet_switches_t *n, int channel,
+                           const dnet_switches_fault_t *fault)
+{
+    uint64_t now = now_ns();
+    set_rate(&n->port[channel].symbol, fault->symbol_rate, now);
+    set_rate(&n->port[channel].receive, fault->receive_rate, now);
+    for (int end = 0; end < 2; end++) {
+        dnet_switches_port_t *p = &n->port[channel ^ end];
+        p->lanes = fault->lanes ? fault->lanes : p->lanes;
+        p->lane_mbps = fault->lane_mbps ? fault->lane_mbps : p->lane_mbps;
+    }
+}
+
+static uint32_t as_counter(double errors, uint32_t most)
+{
+    return errors < most ? (uint32_t) errors : most;
+}
+
+dnet_switches_reading_t dnet_switches_read(const dnet_switches_t *n, int channel)
+{
+    const dnet_switches_port_t *p = &n->port[channel];
+    const dnet_switches_count_t *c = &n->count[channel];
+    uint64_t now = now_ns();
+    return (dnet_switches_reading_t){
+        .symbol = as_counter(errors_at(&p->symbol, now), UINT16_MAX),
+        .receive = as_counter(errors_at(&p->receive, now), UINT16_MAX),
+        .downed = p->downed < UINT8_MAX ? p->downed : UINT8_MAX,
+        .lanes = p->lanes,
+        .lane_mbps = p->lane_mbps,
+        .packets = atomic_load_explicit(&c->packets, memory_order_relaxed),
+        .bytes = atomic_load_explicit(&c->bytes, memory_order_relaxed),
+    };
 }
 
 /* ---- the segment -------------------------------------------------------------------------- */

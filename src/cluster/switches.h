@@ -34,4 +34,34 @@ void dnet_switches_set_links(const dnet_switches_t *parts, const dnet_topo_t *to
 /** Put the fabric's tables in force; waiting packets that have a way by them go on. */
 void dnet_switches_set_tables(const dnet_switches_t *parts, const dnet_fabric_t *fabric);
 
+/* A link as made: 4x QDR [MR §1]. */
+#define DNET_SWITCHES_LANES 4u
+#define DNET_SWITCHES_LANE_MBPS 10000u
+
+/** What is to be wrong with a link from now on. */
+typedef struct {
+    uint32_t lanes, lane_mbps; /* 0: as before */
+    double symbol_rate;        /* errors a second at the named end; below 0: as before */
+    double receive_rate;
+} dnet_switches_fault_t;
+
+/** Degrade a link, or make it well again.  @param channel  starts at the end whose port counts the errors */
+void dnet_switches_degrade(const dnet_switches_t *parts, int channel,
+                           const dnet_switches_fault_t *fault);
+
+/** A port as PortInfo, PortCounters and PortCountersExtended show it. */
+typedef struct {
+    uint32_t symbol, receive; /* 16 bits wide: they stop at 65535 */
+    uint32_t downed;          /* 8 bits: stops at 255 */
+    uint32_t lanes, lane_mbps;
+    uint64_t packets, bytes; /* sent */
+} dnet_switches_reading_t;
+
+/** Read the port at the start of a channel. */
+dnet_switches_reading_t dnet_switches_read(const dnet_switches_t *parts, int channel);
+
+/** Name of a lane's signalling rate, "QDR"; its rate by name, 0: unknown. */
+const char *dnet_switches_speed_name(uint32_t lane_mbps);
+uint32_t dnet_switches_speed(const char *name);
+
 #endif

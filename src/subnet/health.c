@@ -38,6 +38,7 @@ static dnet_status_t read_port(const dnet_topo_t *t, const char *path, int numbe
         return DNET_OK; /* an adapter's port, or a link outside the topology */
     counters[c].symbol = counter_in(line, "SymbolErrorCounter");
     counters[c].rcv = counter_in(line, "PortRcvErrors");
+    counters[c].downed = counter_in(line, "LinkDownedCounter");
     return DNET_OK;
 }
 
@@ -79,12 +80,13 @@ static void measure(const dnet_topo_t *t, const dnet_counters_t *before,
         h->symbol_rate = symbol > h->symbol_rate ? symbol : h->symbol_rate;
         h->rcv_rate = rcv > h->rcv_rate ? rcv : h->rcv_rate;
         h->saturated |= after[c].symbol >= DNET_HEALTH_SATURATED;
+        h->downed |= rate(before[c].downed, after[c].downed, seconds) > 0;
     }
     h->slow = l->gbps > 0 && l->gbps < nominal;
     if (h->slow || h->saturated || h->symbol_rate > DNET_HEALTH_SYMBOL_SICK ||
         h->rcv_rate > DNET_HEALTH_RCV_SICK)
         h->state = DNET_LINK_SICK;
-    else if (h->symbol_rate > DNET_HEALTH_SYMBOL_WATCH || h->rcv_rate > 0)
+    else if (h->symbol_rate > DNET_HEALTH_SYMBOL_WATCH || h->rcv_rate > 0 || h->downed)
         h->state = DNET_LINK_WATCH;
 }
 

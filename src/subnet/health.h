@@ -17,7 +17,7 @@
 
 /* Error counters of one port; the port at the tail of a channel. */
 typedef struct dnet_counters {
-    uint32_t symbol, rcv;
+    uint32_t symbol, rcv, downed;
 } dnet_counters_t;
 
 /**
@@ -42,7 +42,7 @@ typedef enum {
 typedef struct dnet_link_health {
     int link;
     dnet_link_state_t state;
-    bool slow, saturated;
+    bool slow, saturated, downed; /* downed: it has gone down and come back in between */
     double symbol_rate, rcv_rate; /* of the worse end, 1/s */
     dnet_isolate_t isolate;
 } dnet_link_health_t;

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 static void quoted(FILE *out, const char *s)
 {
@@ -51,12 +52,22 @@ static void unnest(dnet_json_t *j, char bracket)
     fprintf(j->out, "\n%*s%c", 2 * j->depth, "", bracket);
 }
 
+/* Standard output becomes the writer's alone: a program that reads it wants nothing else there. */
+static FILE *take_stdout(void)
+{
+    int fd = fflush(stdout) == 0 ? dup(STDOUT_FILENO) : -1;
+    if (fd < 0)
+        return NULL;
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    return fdopen(fd, "w");
+}
+
 dnet_status_t dnet_json_open(dnet_json_t *j, const char *path)
 {
     *j = (dnet_json_t) {.path = path, .depth = 1, .first = {[1] = true}};
     if (!path)
         return DNET_OK;
-    j->out = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
+    j->out = strcmp(path, "-") == 0 ? take_stdout() : fopen(path, "w");
     if (!j->out) {
         dnet_error("subnet: cannot write %s: %s", path, strerror(errno));
         return DNET_ERR_SYSTEM;
@@ -71,7 +82,7 @@ dnet_status_t dnet_json_close(dnet_json_t *j)
         return DNET_OK;
     fputs("\n}\n", j->out);
     bool bad = ferror(j->out) != 0;
-    bad |= (j->out == stdout ? fflush(j->out) : fclose(j->out)) != 0;
+    bad |= fclose(j->out) != 0;
     j->out = NULL;
     if (bad) {
         dnet_error("subnet: writing %s failed: %s", j->path, strerror(errno));

@@ -17,7 +17,12 @@ typedef struct dnet_json {
     bool first[32];
 } dnet_json_t;
 
-/** Open a file ("-" = stdout) and its outer object; path NULL: a writer that writes nothing. */
+/**
+ * Open a file and its outer object.
+ *
+ * @param path  "-": standard output, and what is printed from now on goes to standard error; NULL: a writer
+ *              that writes nothing
+ */
 dnet_status_t dnet_json_open(dnet_json_t *j, const char *path);
 
 /** Close the outer object and the file.  @return ERR_SYSTEM if anything could not be written. */

@@ -425,6 +425,7 @@ bool dnet_topo_find_part(const dnet_topo_t *t, const char *what, int *switch_p, 
     for (int c = 0; s != DNET_TOPO_NONE && c < dnet_topo_channels(t); c++)
         if (dnet_topo_tail(t, c) == s && dnet_topo_out_port(t, c) == port)
             *link_p = c >> 1;
+    *switch_p = s;
     return *link_p != DNET_TOPO_NONE;
 }
 

@@ -159,7 +159,8 @@ dnet_status_t dnet_topo_set_switch(dnet_topo_t *t, int s, bool down);
 /**
  * A switch ("NAME") or a link ("SWITCH:PORT"), in service or not.
  *
- * @param link_p  NONE: it is the switch in switch_p
+ * @param switch_p  the switch named
+ * @param link_p    NONE: it is that switch
  * @return false: there is none such
  */
 bool dnet_topo_find_part(const dnet_topo_t *t, const char *what, int *switch_p, int *link_p);

@@ -62,15 +62,19 @@ static void test_health_idle_errors_are_graded(void **state)
     f.after[2 * 9].symbol = 2;
     f.after[2 * 12].rcv = 5;
     f.t->link[20].gbps = 10;
+    f.after[2 * 30 + 1].downed = 1;
     f.before[2 * 25].symbol = 500;
     f.after[2 * 25].symbol = 40; /* cleared in between: 4/s */
     judge(&f, false);
-    assert_int_equal(f.n, 5);
+    assert_int_equal(f.n, 6);
     assert_int_equal(f.list[0].link, 5);
     assert_int_equal(f.list[0].isolate, DNET_ISOLATE_YES);
     assert_int_equal(f.list[4].link, 9);
     assert_int_equal(f.list[4].state, DNET_LINK_WATCH);
     assert_int_equal(f.list[4].isolate, DNET_ISOLATE_NO);
+    assert_int_equal(f.list[5].link, 30);
+    assert_int_equal(f.list[5].state, DNET_LINK_WATCH);
+    assert_true(f.list[5].downed);
     for (int i = 0; i < 4; i++)
         assert_int_equal(f.list[i].state, DNET_LINK_SICK);
     assert_true(f.list[3].slow);

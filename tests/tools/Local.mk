@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Tests of dsh and dnet-cluster: scripts, and the programs they need.
-DNET_TOOLS_SHELL_TESTS = attach stat cluster dsh help network random terminal
+DNET_TOOLS_SHELL_TESTS = attach stat cluster dsh health help network random terminal
 EXTRA_DIST += tests/tools/lib.sh tests/tools/session.txt $(DNET_TOOLS_SHELL_TESTS:%=tests/tools/%.sh)
 
 if HAVE_CMOCKA
@@ -8,7 +8,9 @@ check_PROGRAMS += tests/tools/job tests/tools/test_watch
 DNET_UNIT_TESTS += tests/tools/test_watch
 tests_tools_job_SOURCES = tests/tools/job.c
 tests_tools_job_LDADD = libdnet_test_job.la libdnet_all.la
-check_PROGRAMS += tests/tools/stopped
+check_PROGRAMS += tests/tools/stopped tests/tools/traffic
+tests_tools_traffic_SOURCES = tests/tools/traffic.c
+tests_tools_traffic_LDADD = libdnet_test_job.la libdnet_all.la
 tests_tools_stopped_SOURCES = tests/tools/stopped.c
 tests_tools_stopped_LDADD = libdnet_test_job.la libdnet_all.la
 tests_tools_test_watch_SOURCES = tests/tools/test_watch.c

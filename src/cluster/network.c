@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "cluster/network.h"
+
+#include <stdio.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+dnet_status_t dnet_network_take(const dnet_cluster_t *cluster, bool change, dnet_network_t *n)
+{
+    dnet_status_t status = dnet_fabric_open(cluster, &n->fd);
+    if (status != DNET_OK)
+        return status;
+    flock(n->fd, change ? LOCK_EX : LOCK_SH);
+    status = dnet_fabric_load(n->fd, &n->fabric);
+    if (status == DNET_OK) {
+        status = dnet_switches_open(cluster, n->fabric->topo, &n->switches);
+        if (status != DNET_OK)
+            dnet_fabric_free(n->fabric);
+    }
+    if (status != DNET_OK)
+        close(n->fd);
+    return status;
+}
+
+void dnet_network_leave(dnet_network_t *n)
+{
+    dnet_switches_close(&n->switches);
+    dnet_fabric_free(n->fabric);
+    close(n->fd);
+}
+
+static dnet_status_t new_tables(dnet_network_t *n, dnet_fdb_diff_t *diff)
+{
+    dnet_status_t status = dnet_fabric_reroute(n->fabric, diff);
+    if (status == DNET_OK)
+        status = dnet_fabric_store(n->fabric, n->fd);
+    if (status == DNET_OK)
+        dnet_switches_set_tables(&n->switches, n->fabric);
+    return status;
+}
+
+dnet_status_t dnet_network_sweep(dnet_network_t *n, dnet_fdb_diff_t *diff)
+{
+    dnet_switches_set_links(&n->switches, n->fabric->topo);
+    return new_tables(n, diff);
+}
+
+dnet_status_t dnet_network_isolate(dnet_network_t *n, int link, dnet_fdb_diff_t *diff)
+{
+    const dnet_topo_link_t *l = &n->fabric->topo->link[link];
+    char what[DNET_FABRIC_TEXT];
+    snprintf(what, sizeof(what), "%.48s:%d", n->fabric->topo->sw[l->sw[0]].name, l->port[0]);
+    dnet_status_t status = dnet_fabric_cut(n->fabric, what, false);
+    if (status != DNET_OK)
+        return status;
+    status = new_tables(n, diff);
+    if (status == DNET_OK)
+        dnet_switches_set_links(&n->switches, n->fabric->topo);
+    else
+        dnet_fabric_restore(n->fabric, what);
+    return status;
+}
+
+uint64_t dnet_network_counters(const dnet_network_t *n, dnet_counters_t *counters)
+{
+    dnet_topo_t *t = n->fabric->topo;
+    uint64_t packets = 0;
+    for (int c = 0; c < dnet_topo_channels(t); c++) {
+        dnet_switches_reading_t r = dnet_switches_read(&n->switches, c);
+        counters[c] = (dnet_counters_t){r.symbol, r.receive, r.downed};
+        t->link[c >> 1].gbps = r.lanes * r.lane_mbps / 1000.0;
+        packets += r.packets;
+    }
+    return packets;
+}
