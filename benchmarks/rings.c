@@ -15,11 +15,6 @@
 
 enum { REPEATS = 5, ROUNDS = 5000, UNDER_WAY = 64, BURSTS = 200, LONGEST = 8192, TIMEOUT_S = 50 };
 
-typedef struct {
-    dnet_ep_request_t req;
-    bool done;
-} op_t;
-
 static char out[LONGEST], in[LONGEST];
 
 static double now_us(void)
@@ -27,11 +22,6 @@ static double now_us(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double) t.tv_sec * 1e6 + (double) t.tv_nsec / 1e3;
-}
-
-static void on_complete(dnet_ep_request_t *req, dnet_status_t status)
-{
-    ((op_t *) req)->done = status == DNET_OK;
 }
 
 static int send(dnet_job_rank_t *job, size_t len)
@@ -55,21 +45,17 @@ static double one_way_us(dnet_job_rank_t *job, size_t len)
 
 static double rate_mbs(dnet_job_rank_t *job, size_t len)
 {
-    static op_t op[UNDER_WAY];
+    static dnet_job_request_t op[UNDER_WAY];
     double start = now_us();
-    bool did;
     for (unsigned b = 0; b < BURSTS; b++) {
-        for (unsigned i = 0; i < UNDER_WAY; i++) {
-            op[i] = (op_t){.req.complete = on_complete};
-            op[i].done = DNET_OK ==
-                         (job->rank == 0 ? dnet_ep_send(job->ep, 1, dnet_ep_envelope(1, 0, 2), out, len,
-                                                        false, &op[i].req)
-                                         : dnet_ep_recv(job->ep, dnet_ep_envelope(1, 0, 2),
-                                                        DNET_MATCH_BITS, in, len, &op[i].req));
-        }
         for (unsigned i = 0; i < UNDER_WAY; i++)
-            while (!op[i].done)
-                dnet_ep_progress(job->ep, &did);
+            if (job->rank == 0)
+                dnet_job_isend(job, &op[i], 1, dnet_ep_envelope(1, 0, 2), out, len, false);
+            else
+                dnet_job_irecv(job, &op[i], dnet_ep_envelope(1, 0, 2), DNET_MATCH_BITS, in, len);
+        for (unsigned i = 0; i < UNDER_WAY; i++)
+            if (dnet_job_wait(job, &op[i]) != DNET_OK)
+                return -1;
         if (job->rank == 0 ? receive(job, 0) : send(job, 0))
             return -1;
     }

@@ -41,45 +41,56 @@ void dnet_job_barrier(dnet_job_rank_t *job)
     barrier(job->size, job->ep);
 }
 
-typedef struct {
-    dnet_ep_request_t req;
-    bool done;
-    dnet_status_t status;
-} waiter_t;
-
-static void on_complete(dnet_ep_request_t *req, dnet_status_t status)
+void dnet_job_complete(dnet_ep_request_t *req, dnet_status_t status)
 {
-    waiter_t *w = (waiter_t *) req;
-    w->done = true;
-    w->status = status;
+    dnet_job_request_t *r = (dnet_job_request_t *) req;
+    r->done = true;
+    r->status = status;
 }
 
-static dnet_status_t wait_for(dnet_job_rank_t *job, waiter_t *w, dnet_status_t started)
+dnet_status_t dnet_job_started(dnet_job_request_t *r, dnet_status_t status)
 {
-    if (started != DNET_IN_PROGRESS)
-        return started;
-    bool did = false;
-    while (!w->done)
+    if (status != DNET_IN_PROGRESS)
+        dnet_job_complete(&r->req, status);
+    return status;
+}
+
+dnet_status_t dnet_job_isend(dnet_job_rank_t *job, dnet_job_request_t *r, uint32_t to, uint64_t envelope,
+                             const void *buf, size_t len, bool sync)
+{
+    *r = (dnet_job_request_t){.req.complete = dnet_job_complete};
+    return dnet_job_started(r, dnet_ep_send(job->ep, to, envelope, buf, len, sync, &r->req));
+}
+
+dnet_status_t dnet_job_irecv(dnet_job_rank_t *job, dnet_job_request_t *r, uint64_t envelope, uint64_t mask,
+                             void *buf, size_t len)
+{
+    *r = (dnet_job_request_t){.req.complete = dnet_job_complete};
+    return dnet_job_started(r, dnet_ep_recv(job->ep, envelope, mask, buf, len, &r->req));
+}
+
+dnet_status_t dnet_job_wait(dnet_job_rank_t *job, const dnet_job_request_t *r)
+{
+    bool did;
+    while (!r->done)
         if (dnet_ep_progress(job->ep, &did) != DNET_OK)
             return DNET_ERR_PEER_DEAD;
-    return w->status;
+    return r->status;
 }
 
 long dnet_job_recv(dnet_job_rank_t *job, uint64_t envelope, uint64_t mask, void *buf, size_t len)
 {
-    waiter_t w = {.req.complete = on_complete};
-    if (wait_for(job, &w, dnet_ep_recv(job->ep, envelope, mask, buf, len, &w.req)) != DNET_OK)
-        return -1;
-    return (long) w.req.len_bytes;
+    dnet_job_request_t r;
+    dnet_job_irecv(job, &r, envelope, mask, buf, len);
+    return dnet_job_wait(job, &r) == DNET_OK ? (long) r.req.len_bytes : -1;
 }
 
 int dnet_job_send(dnet_job_rank_t *job, uint32_t to, uint64_t envelope, const void *buf, size_t len,
                   bool sync)
 {
-    waiter_t w = {.req.complete = on_complete};
-    return wait_for(job, &w, dnet_ep_send(job->ep, to, envelope, buf, len, sync, &w.req)) == DNET_OK
-               ? 0
-               : -1;
+    dnet_job_request_t r;
+    dnet_job_isend(job, &r, to, envelope, buf, len, sync);
+    return dnet_job_wait(job, &r) == DNET_OK ? 0 : -1;
 }
 
 /* Envelopes of these tests hold ranks of the job. */

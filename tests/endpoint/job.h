@@ -28,6 +28,28 @@ int dnet_job_run_mourning(uint32_t size, unsigned timeout_s, uint32_t victim,
 /** Wait until all processes have called it; makes progress meanwhile. */
 void dnet_job_barrier(dnet_job_rank_t *job);
 
+/** A send or receive under way. */
+typedef struct {
+    dnet_ep_request_t req; /* first member */
+    bool done;
+    dnet_status_t status;
+} dnet_job_request_t;
+
+/** The complete function of such a request. */
+void dnet_job_complete(dnet_ep_request_t *req, dnet_status_t status);
+
+/** A call has returned this for the request, which is over unless it is DNET_IN_PROGRESS.  @return the same */
+dnet_status_t dnet_job_started(dnet_job_request_t *r, dnet_status_t status);
+
+/** As dnet_ep_send() and dnet_ep_recv(), with a fresh request. */
+dnet_status_t dnet_job_isend(dnet_job_rank_t *job, dnet_job_request_t *r, uint32_t to, uint64_t envelope,
+                             const void *buf, size_t len, bool sync);
+dnet_status_t dnet_job_irecv(dnet_job_rank_t *job, dnet_job_request_t *r, uint64_t envelope, uint64_t mask,
+                             void *buf, size_t len);
+
+/** Make progress until the request is over.  @return how it ended; DNET_ERR_PEER_DEAD: it may never be */
+dnet_status_t dnet_job_wait(dnet_job_rank_t *job, const dnet_job_request_t *r);
+
 /** Receive and wait.  @return bytes, or -1: truncated or peer gone */
 long dnet_job_recv(dnet_job_rank_t *job, uint64_t envelope, uint64_t mask, void *buf, size_t len);
 

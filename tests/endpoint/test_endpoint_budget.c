@@ -23,31 +23,25 @@
 enum { CONTEXT = 1, BULK = 1, LAST = 5, OTHER = 6 };
 
 typedef struct {
-    dnet_ep_request_t req;
+    dnet_job_request_t r;
     uint32_t number, rank;
-    bool done;
 } send_t;
-
-static void on_sent(dnet_ep_request_t *req, dnet_status_t status)
-{
-    ((send_t *) req)->done = status == DNET_OK;
-}
 
 static int send_numbered(dnet_job_rank_t *job, send_t *s, uint32_t to, uint32_t tag, uint32_t number)
 {
-    *s = (send_t){.req.complete = on_sent, .number = number, .rank = job->rank};
-    dnet_status_t status = dnet_ep_send(job->ep, to, dnet_ep_envelope(CONTEXT, job->rank, tag),
-                                        &s->number, 8, false, &s->req);
-    s->done = status == DNET_OK;
+    s->number = number;
+    s->rank = job->rank;
+    dnet_status_t status = dnet_job_isend(job, &s->r, to, dnet_ep_envelope(CONTEXT, job->rank, tag), &s->number,
+                                          8, false);
     return status == DNET_OK || status == DNET_IN_PROGRESS ? 0 : 1;
 }
 
-static void wait_all(dnet_job_rank_t *job, const send_t *sends, size_t count)
+static int wait_all(dnet_job_rank_t *job, const send_t *sends, size_t count)
 {
-    bool did;
-    for (size_t i = 0; i < count; i++)
-        while (!sends[i].done)
-            dnet_ep_progress(job->ep, &did);
+    int bad = 0;
+    for (size_t i = 0; i < count && !bad; i++)
+        bad = dnet_job_wait(job, &sends[i].r) != DNET_OK;
+    return bad;
 }
 
 static int expect(dnet_job_rank_t *job, uint64_t mask, uint32_t from, uint32_t tag, uint32_t number)
@@ -87,7 +81,7 @@ static int flood_sender(dnet_job_rank_t *job, const flood_t *f)
     if (!bad)
         bad = send_numbered(job, &sends[f->messages], 0, LAST, f->messages);
     if (!bad)
-        wait_all(job, sends, f->messages + 1);
+        bad = wait_all(job, sends, f->messages + 1);
     free(sends);
     return bad;
 }
@@ -97,7 +91,7 @@ static int probe_last(dnet_job_rank_t *job, const flood_t *f, uint32_t rank)
     uint64_t envelope = dnet_ep_envelope(CONTEXT, rank, LAST);
     dnet_ep_message_t *message;
     dnet_ep_probe_t found;
-    send_t s = {.req.complete = on_sent};
+    dnet_job_request_t r = {.req.complete = dnet_job_complete};
     bool did;
     while ((f->matched ? dnet_ep_mprobe(job->ep, envelope, f->mask, &found, &message)
                        : dnet_ep_probe(job->ep, envelope, f->mask, &found)) != DNET_OK)
@@ -108,10 +102,8 @@ static int probe_last(dnet_job_rank_t *job, const flood_t *f, uint32_t rank)
     if (!f->matched)
         return expect(job, DNET_MATCH_BITS, from, LAST, f->messages);
     uint32_t got[2];
-    dnet_status_t status = dnet_ep_mrecv(job->ep, message, got, sizeof(got), &s.req);
-    while (status == DNET_IN_PROGRESS && !s.done)
-        dnet_ep_progress(job->ep, &did);
-    return got[0] != f->messages || got[1] != from;
+    dnet_job_started(&r, dnet_ep_mrecv(job->ep, message, got, sizeof(got), &r.req));
+    return dnet_job_wait(job, &r) != DNET_OK || got[0] != f->messages || got[1] != from;
 }
 
 static int flood_receiver(dnet_job_rank_t *job, const flood_t *f)
@@ -192,11 +184,10 @@ typedef struct {
 } stamp_t;
 
 typedef struct {
-    dnet_ep_request_t req;
+    dnet_job_request_t r;
     uint8_t *buf;
     uint64_t envelope, mask;
     uint32_t order; /* of posting; 0: not in use */
-    bool done;
 } open_t;
 
 typedef struct {
@@ -268,13 +259,6 @@ static void check_received(random_t *t, const dnet_ep_request_t *req, const uint
     t->received++;
 }
 
-static void on_received(dnet_ep_request_t *req, dnet_status_t status)
-{
-    ((open_t *) req)->done = true;
-    if (status != DNET_OK)
-        fprintf(stderr, "a receive ended with %s\n", dnet_status_name(status));
-}
-
 static void wanted(random_t *t, uint64_t *envelope_p, uint64_t *mask_p)
 {
     uint32_t x = next_random(&t->random);
@@ -290,8 +274,9 @@ static void collect(random_t *t)
 {
     for (unsigned i = 0; i <= OPEN; i++) {
         open_t *o = &t->open[i];
-        if (o->order && o->done) {
-            check_received(t, &o->req, o->buf, o->envelope, o->mask, o->order);
+        if (o->order && o->r.done) {
+            t->bad |= o->r.status != DNET_OK;
+            check_received(t, &o->r.req, o->buf, o->envelope, o->mask, o->order);
             o->order = 0;
         }
     }
@@ -307,29 +292,26 @@ static void start_receive(random_t *t, unsigned i)
     wanted(t, &o->envelope, &o->mask);
     if (i == OPEN)
         o->mask = DNET_MATCH_ANY_SOURCE & DNET_MATCH_ANY_TAG;
-    o->req = (dnet_ep_request_t){.complete = on_received};
     o->order = ++t->posted;
-    o->done = dnet_ep_recv(t->job->ep, o->envelope, o->mask, o->buf, LONGEST, &o->req) == DNET_OK;
+    dnet_job_irecv(t->job, &o->r, o->envelope, o->mask, o->buf, LONGEST);
 }
 
 /* Probe, and receive what is found; a claimed message is as good as received when it is claimed. */
 static void probe_some(random_t *t)
 {
-    open_t o = {.buf = malloc(LONGEST), .req.complete = on_received};
+    open_t o = {.buf = malloc(LONGEST), .r.req.complete = dnet_job_complete};
     dnet_ep_message_t *message;
     dnet_ep_probe_t found;
-    bool did;
     wanted(t, &o.envelope, &o.mask);
     if (t->random & 64) {
         (void) dnet_ep_probe(t->job->ep, o.envelope, o.mask, &found);
     } else if (dnet_ep_mprobe(t->job->ep, o.envelope, o.mask, &found, &message) == DNET_OK) {
         o.order = ++t->posted;
-        dnet_status_t status = dnet_ep_mrecv(t->job->ep, message, o.buf, LONGEST, &o.req);
-        while (status == DNET_IN_PROGRESS && !o.done)
-            dnet_ep_progress(t->job->ep, &did);
-        if (o.req.len_bytes != found.len_bytes || o.req.envelope != found.envelope)
+        dnet_job_started(&o.r, dnet_ep_mrecv(t->job->ep, message, o.buf, LONGEST, &o.r.req));
+        if (dnet_job_wait(t->job, &o.r) != DNET_OK || o.r.req.len_bytes != found.len_bytes ||
+            o.r.req.envelope != found.envelope)
             t->bad = 1;
-        check_received(t, &o.req, o.buf, o.envelope, o.mask, o.order);
+        check_received(t, &o.r.req, o.buf, o.envelope, o.mask, o.order);
     }
     free(o.buf);
 }
@@ -337,7 +319,7 @@ static void probe_some(random_t *t)
 static void cancel(random_t *t, unsigned i)
 {
     open_t *o = &t->open[i];
-    if (o->order && !o->done && dnet_ep_cancel_recv(t->job->ep, &o->req))
+    if (o->order && !o->r.done && dnet_ep_cancel_recv(t->job->ep, &o->r.req))
         o->order = 0;
 }
 
@@ -381,14 +363,12 @@ static int random_traffic(dnet_job_rank_t *job, void *arg)
             const plan_t *m = &mine[to][i];
             stamp_t stamp = {i, job->rank};
             memcpy(data + (size_t) k * LONGEST, &stamp, sizeof(stamp));
-            sends[k].req.complete = on_sent;
-            sends[k].done = dnet_ep_send(job->ep, to, dnet_ep_envelope(CONTEXT, job->rank, m->tag),
-                                         data + (size_t) k * LONGEST, m->len, m->sync,
-                                         &sends[k].req) == DNET_OK;
+            dnet_job_isend(job, &sends[k].r, to, dnet_ep_envelope(CONTEXT, job->rank, m->tag),
+                           data + (size_t) k * LONGEST, m->len, m->sync);
         }
     int bad = random_receives(&t);
     if (!bad)
-        wait_all(job, sends, (size_t) COUNT * job->size);
+        bad = wait_all(job, sends, (size_t) COUNT * job->size);
     dnet_job_barrier(job);
     for (unsigned i = 0; i <= OPEN; i++)
         free(t.open[i].buf);

@@ -30,22 +30,13 @@ typedef struct {
 } plan_t;
 
 typedef struct {
-    dnet_ep_request_t req;
+    dnet_job_request_t r;
     uint32_t number;
-    bool done;
 } send_t;
-
-static void on_sent(dnet_ep_request_t *req, dnet_status_t status)
-{
-    ((send_t *) req)->done = status == DNET_OK;
-}
 
 static void begin(dnet_job_rank_t *job, send_t *s, uint32_t to, uint32_t tag, const void *buf, size_t len)
 {
-    s->req.complete = on_sent;
-    dnet_status_t status = dnet_ep_send(job->ep, to, dnet_ep_envelope(CONTEXT, job->rank, tag), buf, len,
-                                        false, &s->req);
-    s->done = status == DNET_OK;
+    dnet_job_isend(job, &s->r, to, dnet_ep_envelope(CONTEXT, job->rank, tag), buf, len, false);
 }
 
 static bool refused(dnet_job_rank_t *job)
@@ -57,7 +48,8 @@ static bool refused(dnet_job_rank_t *job)
 static int flood(dnet_job_rank_t *job, plan_t *plan)
 {
     static send_t sends[MESSAGES], aside;
-    bool told = false, did;
+    bool told = false;
+    int bad = 0;
     for (uint32_t i = 0; i < MESSAGES; i++) {
         sends[i].number = i;
         begin(job, &sends[i], RECEIVER, FLOOD, &sends[i].number, 4);
@@ -71,12 +63,9 @@ static int flood(dnet_job_rank_t *job, plan_t *plan)
         fprintf(stderr, "%d messages and nobody was refused\n", MESSAGES);
         return 1;
     }
-    for (uint32_t i = 0; i < MESSAGES; i++)
-        while (!sends[i].done)
-            dnet_ep_progress(job->ep, &did);
-    while (told && !aside.done)
-        dnet_ep_progress(job->ep, &did);
-    return 0;
+    for (uint32_t i = 0; i < MESSAGES && !bad; i++)
+        bad = dnet_job_wait(job, &sends[i].r) != DNET_OK;
+    return bad || (told && dnet_job_wait(job, &aside.r) != DNET_OK);
 }
 
 static int drain(dnet_job_rank_t *job, plan_t *plan)
@@ -129,7 +118,6 @@ static int mixed(dnet_job_rank_t *job)
     enum { COUNT = sizeof(lengths) / sizeof(lengths[0]), ROUNDS = 10 };
     static uint8_t buf[COUNT][LONGEST];
     static send_t sends[COUNT];
-    bool did;
     for (int round = 0; round < ROUNDS; round++) {
         for (uint32_t m = 0; m < COUNT && job->rank != RECEIVER; m++) {
             for (size_t i = 0; i < lengths[m]; i++)
@@ -137,8 +125,8 @@ static int mixed(dnet_job_rank_t *job)
             begin(job, &sends[m], RECEIVER, MIXED, buf[m], lengths[m]);
         }
         for (uint32_t m = 0; m < COUNT && job->rank != RECEIVER; m++)
-            while (!sends[m].done)
-                dnet_ep_progress(job->ep, &did);
+            if (dnet_job_wait(job, &sends[m].r) != DNET_OK)
+                return 1;
         for (uint32_t k = 0; k < COUNT * (RANKS - 1) && job->rank == RECEIVER; k++) {
             uint32_t from = k % (RANKS - 1) + 1, m = k / (RANKS - 1);
             long got = dnet_job_recv(job, dnet_ep_envelope(CONTEXT, from, MIXED), DNET_MATCH_BITS, buf[0],

@@ -79,33 +79,19 @@ static void test_rings_change_hands_under_way_in_order(void **state)
 }
 
 /* Rank 1 earns a ring, and fills it while rank 0 does nothing.  Is rank 2 stopped? */
-typedef struct {
-    dnet_ep_request_t req;
-    bool done;
-} send_t;
-
-static void on_sent(dnet_ep_request_t *req, dnet_status_t status)
-{
-    ((send_t *) req)->done = status == DNET_OK;
-}
-
 static int flooder(dnet_job_rank_t *job)
 {
-    static send_t sends[200];
+    static dnet_job_request_t sends[200];
     static uint32_t data[LEN / 4];
     uint64_t stops = dnet_ep_counters(job->ep)->stop;
     unsigned n = 0;
-    bool did;
-    for (; n < 200 && dnet_ep_counters(job->ep)->stop == stops; n++) {
-        sends[n].req.complete = on_sent;
-        sends[n].done = dnet_ep_send(job->ep, 0, dnet_ep_envelope(CONTEXT, 1, TAG + 1), data, LEN, false,
-                                     &sends[n].req) == DNET_OK;
-    }
+    int bad = 0;
+    for (; n < 200 && dnet_ep_counters(job->ep)->stop == stops; n++)
+        dnet_job_isend(job, &sends[n], 0, dnet_ep_envelope(CONTEXT, 1, TAG + 1), data, LEN, false);
     atomic_store(&stage[0], n);
-    for (unsigned i = 0; i < n; i++)
-        while (!sends[i].done)
-            dnet_ep_progress(job->ep, &did);
-    return n == 200;
+    for (unsigned i = 0; i < n && !bad; i++)
+        bad = dnet_job_wait(job, &sends[i]) != DNET_OK;
+    return bad || n == 200;
 }
 
 static int isolation(dnet_job_rank_t *job, void *arg)
@@ -121,18 +107,15 @@ static int isolation(dnet_job_rank_t *job, void *arg)
         bad |= flooder(job);
     } else if (job->rank == 2) {
         static uint32_t data[LEN / 4];
-        send_t one = {.req.complete = on_sent};
-        bool did;
+        dnet_job_request_t one;
         while (atomic_load(&stage[0]) == 0)
             usleep(100); /* the condition is the word */
-        one.done = dnet_ep_send(job->ep, 0, dnet_ep_envelope(CONTEXT, 2, TAG), data, LEN, false,
-                                &one.req) == DNET_OK;
+        dnet_job_isend(job, &one, 0, dnet_ep_envelope(CONTEXT, 2, TAG), data, LEN, false);
         bad = one.done == *stopped_too;
         if (bad)
             fprintf(stderr, "rank 2 was %sstopped\n", one.done ? "not " : "");
         atomic_store(&stage[1], 1);
-        while (!one.done)
-            dnet_ep_progress(job->ep, &did);
+        bad |= dnet_job_wait(job, &one) != DNET_OK;
     } else {
         static uint32_t data[LEN / 4];
         while (atomic_load(&stage[1]) == 0)

@@ -29,15 +29,9 @@ typedef struct {
 static stage_t *stage;
 
 typedef struct {
-    dnet_ep_request_t req;
-    bool done;
+    dnet_job_request_t r;
     uint32_t data[LONGEST / 4];
 } send_t;
-
-static void on_sent(dnet_ep_request_t *req, dnet_status_t status)
-{
-    ((send_t *) req)->done = status == DNET_OK;
-}
 
 /* Mixed: in the entry, one window, one packet, several packets, rendezvous. */
 static size_t mixed_len(uint32_t number)
@@ -50,15 +44,11 @@ static size_t mixed_len(uint32_t number)
 static dnet_status_t send_one(dnet_job_rank_t *job, send_t *s, uint32_t to, uint32_t tag, uint32_t number,
                               size_t len, bool sync)
 {
-    s->req.complete = on_sent;
     s->data[0] = number;
     s->data[1] = job->rank;
     for (size_t i = 2; i < len / 4; i++)
         s->data[i] = number * 31 + (uint32_t) i;
-    dnet_status_t status = dnet_ep_send(job->ep, to, dnet_ep_envelope(CONTEXT, job->rank, tag), s->data,
-                                        len, sync, &s->req);
-    s->done = status == DNET_OK;
-    return status;
+    return dnet_job_isend(job, &s->r, to, dnet_ep_envelope(CONTEXT, job->rank, tag), s->data, len, sync);
 }
 
 /* Send until the receiver stops it.  @return messages started */
@@ -75,12 +65,10 @@ static uint32_t send_until_stopped(dnet_job_rank_t *job, send_t *sends, uint32_t
 
 static int wait_all(dnet_job_rank_t *job, const send_t *sends, uint32_t count)
 {
-    bool did;
-    for (uint32_t i = 0; i < count; i++)
-        while (!sends[i].done)
-            if (dnet_ep_progress(job->ep, &did) != DNET_OK)
-                return 1;
-    return 0;
+    int bad = 0;
+    for (uint32_t i = 0; i < count && !bad; i++)
+        bad = dnet_job_wait(job, &sends[i].r) != DNET_OK;
+    return bad;
 }
 
 /* Number `number` of rank `from` with that tag is what comes, and is whole. */
@@ -214,7 +202,7 @@ enum { SHARE = 200, SHARE_LEN = 4000 };
 static int send_counting(dnet_job_rank_t *job, const send_t *sends)
 {
     bool did;
-    while (!sends[SHARE - 1].done) {
+    while (!sends[SHARE - 1].r.done) {
         if (dnet_ep_progress(job->ep, &did) != DNET_OK)
             return 1;
         atomic_fetch_add(&stage->looks[job->rank], 1);
@@ -367,17 +355,16 @@ static int probe_and_cancel(dnet_job_rank_t *job, void *arg)
     dnet_ep_message_t *message;
     dnet_ep_probe_t found;
     bool did;
-    never.req.complete = on_sent;
     sit_until(&stage->arrived, 1);
-    bad = dnet_ep_recv(job->ep, dnet_ep_envelope(CONTEXT, 1, NEVER), DNET_MATCH_BITS, never.data, 8,
-                       &never.req) != DNET_IN_PROGRESS;
-    bad |= !dnet_ep_cancel_recv(job->ep, &never.req) || dnet_ep_cancel_recv(job->ep, &never.req);
+    bad = dnet_job_irecv(job, &never.r, dnet_ep_envelope(CONTEXT, 1, NEVER), DNET_MATCH_BITS, never.data, 8) !=
+          DNET_IN_PROGRESS;
+    bad |= !dnet_ep_cancel_recv(job->ep, &never.r.req) || dnet_ep_cancel_recv(job->ep, &never.r.req);
     while (dnet_ep_probe(job->ep, dnet_ep_envelope(CONTEXT, 1, LAST), DNET_MATCH_BITS, &found) != DNET_OK)
         dnet_ep_progress(job->ep, &did);
     bad |= found.len_bytes != 400 || expect(job, 1, LAST, COUNT, 400);
     bad |= dnet_ep_mprobe(job->ep, dnet_ep_envelope(CONTEXT, 1, BULK), DNET_MATCH_BITS, &found,
                           &message) != DNET_OK ||
-           dnet_ep_mrecv(job->ep, message, never.data, 8, &never.req) != DNET_OK || never.data[0] != 0;
+           dnet_ep_mrecv(job->ep, message, never.data, 8, &never.r.req) != DNET_OK || never.data[0] != 0;
     for (uint32_t i = 1; i < COUNT && !bad; i++)
         bad = expect(job, 1, BULK, i, 8);
     dnet_job_barrier(job);
@@ -401,12 +388,12 @@ static int finish(dnet_job_rank_t *job, void *arg)
     if (job->rank == 1) {
         for (uint32_t i = 0; i < COUNT; i++)
             send_one(job, &sends[i], 0, BULK, i, 400, false);
-        bad = sends[COUNT - 1].done;
+        bad = sends[COUNT - 1].r.done;
         atomic_store(&stage->arrived, 1);
         dnet_ep_finish(job->ep);
         for (bool did; dnet_ep_busy(job->ep);)
             dnet_ep_progress(job->ep, &did);
-        return bad || !sends[COUNT - 1].done;
+        return bad || !sends[COUNT - 1].r.done;
     }
     sit_until(&stage->arrived, 1);
     for (uint32_t i = 0; i < COUNT && !bad; i++)
@@ -435,24 +422,13 @@ static void until_dead(dnet_job_rank_t *job)
         ;
 }
 
-typedef struct {
-    dnet_ep_request_t req;
-    bool done;
-} receive_t;
-
-static void on_received(dnet_ep_request_t *req, dnet_status_t status)
-{
-    ((receive_t *) req)->done = status == DNET_OK;
-}
-
 /* As expect(), and a dead peer is no reason to give up. */
 static int expect_among_dead(dnet_job_rank_t *job, uint32_t from, uint32_t number)
 {
     static uint32_t got[1000];
-    receive_t r = {.req.complete = on_received};
+    dnet_job_request_t r;
     bool did;
-    r.done = dnet_ep_recv(job->ep, dnet_ep_envelope(CONTEXT, from, BULK), DNET_MATCH_BITS, got, sizeof(got),
-                          &r.req) == DNET_OK;
+    dnet_job_irecv(job, &r, dnet_ep_envelope(CONTEXT, from, BULK), DNET_MATCH_BITS, got, sizeof(got));
     while (!r.done)
         (void) dnet_ep_progress(job->ep, &did);
     return got[0] != number || got[1] != from;
@@ -482,7 +458,7 @@ static int sender_dies(dnet_job_rank_t *job, void *arg)
     if (job->rank == 1)
         die();
     bool did;
-    while (!sends[MANY - 1].done)
+    while (!sends[MANY - 1].r.done)
         (void) dnet_ep_progress(job->ep, &did);
     sit_until(&stage->go, 1);
     _exit(bad);

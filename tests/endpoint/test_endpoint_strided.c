@@ -92,51 +92,22 @@ static uint8_t pattern(size_t at, unsigned seed)
     return (uint8_t) (at * 13 + at / 253 + seed);
 }
 
-typedef struct {
-    dnet_ep_request_t req;
-    bool done;
-    dnet_status_t status;
-} waiter_t;
-
-static void on_complete(dnet_ep_request_t *req, dnet_status_t status)
-{
-    waiter_t *w = (waiter_t *) req;
-    w->done = true;
-    w->status = status;
-}
-
-static void start(dnet_status_t started, waiter_t *w)
-{
-    if (started != DNET_IN_PROGRESS)
-        on_complete(&w->req, started);
-}
-
-static dnet_status_t finish(dnet_job_rank_t *job, waiter_t *w)
-{
-    bool did;
-    while (!w->done)
-        if (dnet_ep_progress(job->ep, &did) != DNET_OK)
-            return DNET_ERR_PEER_DEAD;
-    return w->status;
-}
-
 static void send_shape(dnet_job_rank_t *job, uint32_t to, const memory_t *m, const shape_t *s,
-                       size_t len, unsigned seed, waiter_t *w)
+                       size_t len, unsigned seed, dnet_job_request_t *w)
 {
     dnet_ep_layout_t l = layout_of(m, s, len);
     for (size_t i = 0; i < len; i++)
         *place(m, s, &l, i) = pattern(i, seed);
     uint64_t envelope = dnet_ep_envelope(3, job->rank, seed);
-    *w = (waiter_t){.req.complete = on_complete};
+    *w = (dnet_job_request_t){.req.complete = dnet_job_complete};
     bool spread = l.kind != DNET_LAYOUT_NONE && !dnet_layout_is_contiguous(&l);
-    start(spread ? dnet_ep_send_layout(job->ep, to, envelope, &l, &w->req)
-                 : dnet_ep_send(job->ep, to, envelope, place(m, s, &l, 0), len, false, &w->req),
-          w);
+    dnet_job_started(w, spread ? dnet_ep_send_layout(job->ep, to, envelope, &l, &w->req)
+                               : dnet_ep_send(job->ep, to, envelope, place(m, s, &l, 0), len, false, &w->req));
 }
 
 /* A receive of a shape, its memory before, and what it holds in the end. */
 typedef struct {
-    waiter_t w;
+    dnet_job_request_t w;
     dnet_ep_layout_t layout;
     uint8_t *packed;
     uint8_t *expected;
@@ -145,7 +116,7 @@ typedef struct {
 static void receive_shape(dnet_job_rank_t *job, const memory_t *m, const shape_t *s, size_t len,
                           unsigned seed, receive_t *r)
 {
-    *r = (receive_t){.w.req.complete = on_complete, .layout = layout_of(m, s, len)};
+    *r = (receive_t){.w.req.complete = dnet_job_complete, .layout = layout_of(m, s, len)};
     bool spread = r->layout.kind != DNET_LAYOUT_NONE && !dnet_layout_is_contiguous(&r->layout);
     memset(m->ordinary, 0xee, AREA);
     memset(m->area, 0xee, AREA);
@@ -153,9 +124,8 @@ static void receive_shape(dnet_job_rank_t *job, const memory_t *m, const shape_t
     r->expected = malloc(AREA);
     if (spread)
         r->w.req.layout = r->layout;
-    start(dnet_ep_recv(job->ep, dnet_ep_envelope(3, 0, seed), DNET_MATCH_ANY_SOURCE,
-                       spread ? r->packed : place(m, s, &r->layout, 0), len, &r->w.req),
-          &r->w);
+    dnet_job_started(&r->w, dnet_ep_recv(job->ep, dnet_ep_envelope(3, 0, seed), DNET_MATCH_ANY_SOURCE,
+                                         spread ? r->packed : place(m, s, &r->layout, 0), len, &r->w.req));
 }
 
 /* What was not placed is unpacked, as the netmod would; then every byte of the memory is compared. */
@@ -198,7 +168,7 @@ static int all_pairs(dnet_job_rank_t *job, void *arg)
     int bad = memory_get(job, &m);
     for (unsigned k = 0; k < SHAPES * SHAPES && !bad; k++) {
         const shape_t *from = &shapes[k / SHAPES], *to = &shapes[k % SHAPES];
-        waiter_t w;
+        dnet_job_request_t w;
         receive_t r;
         if (job->rank == 1 && !way->late)
             receive_shape(job, &m, to, LEN, k, &r);
@@ -211,9 +181,9 @@ static int all_pairs(dnet_job_rank_t *job, void *arg)
             receive_shape(job, &m, to, LEN, k, &r);
         fetched += way->fetch && pairs(&m, from, to, LEN);
         if (job->rank == 0) {
-            bad = finish(job, &w) != DNET_OK;
+            bad = dnet_job_wait(job, &w) != DNET_OK;
         } else {
-            bad = finish(job, &r.w) != DNET_OK || r.w.req.len_bytes != LEN ||
+            bad = dnet_job_wait(job, &r.w) != DNET_OK || r.w.req.len_bytes != LEN ||
                   check_shape(&m, to, LEN, k, &r) ||
                   dnet_ep_counters(job->ep)->strided != fetched;
         }
@@ -257,13 +227,13 @@ static int to_oneself(dnet_job_rank_t *job, void *arg)
 {
     (void) arg;
     memory_t from, to;
-    waiter_t w;
+    dnet_job_request_t w;
     receive_t r;
     int bad = memory_get(job, &from) || memory_get(job, &to);
     for (unsigned k = 0; k < SHAPES * SHAPES && !bad; k++) {
         receive_shape(job, &to, &shapes[k % SHAPES], LEN, k, &r);
         send_shape(job, job->rank, &from, &shapes[k / SHAPES], LEN, k, &w);
-        bad = finish(job, &w) != DNET_OK || finish(job, &r.w) != DNET_OK ||
+        bad = dnet_job_wait(job, &w) != DNET_OK || dnet_job_wait(job, &r.w) != DNET_OK ||
               check_shape(&to, &shapes[k % SHAPES], LEN, k, &r);
     }
     if (dnet_ep_counters(job->ep)->strided < 70)
@@ -288,14 +258,14 @@ static int other_lengths(dnet_job_rank_t *job, void *arg)
         const shape_t *s = &shapes[k / 2 % SHAPES];
         size_t sent = k % 2 ? LEN / 2 : LEN, room = k % 2 ? LEN : LEN / 2;
         size_t len = sent < room ? sent : room;
-        waiter_t w;
+        dnet_job_request_t w;
         receive_t r;
         if (job->rank == 0) {
             send_shape(job, 1, &m, s, sent, k, &w);
-            bad = finish(job, &w) != DNET_OK;
+            bad = dnet_job_wait(job, &w) != DNET_OK;
         } else {
             receive_shape(job, &m, s, room, k, &r);
-            dnet_status_t status = finish(job, &r.w);
+            dnet_status_t status = dnet_job_wait(job, &r.w);
             bad = status != (k % 2 ? DNET_OK : DNET_ERR_TRUNCATED) || r.w.req.len_bytes != len ||
                   r.w.req.sent_bytes != sent || check_shape(&m, s, len, k, &r);
         }

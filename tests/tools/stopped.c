@@ -18,28 +18,17 @@ typedef struct {
 } shared_t;
 static shared_t *shared;
 
-static unsigned done;
-
-static void on_sent(dnet_ep_request_t *req, dnet_status_t status)
-{
-    (void) req;
-    done += status == DNET_OK;
-}
-
 static int flood(dnet_job_rank_t *job)
 {
-    static dnet_ep_request_t req[BULK];
+    static dnet_job_request_t r[BULK];
     static char data[LEN];
-    bool did;
-    for (unsigned i = 0; i < BULK; i++) {
-        req[i].complete = on_sent;
-        done += dnet_ep_send(job->ep, 0, dnet_ep_envelope(CONTEXT, 1, 1), data, LEN, false, &req[i]) ==
-                DNET_OK;
-    }
+    int bad = 0;
+    for (unsigned i = 0; i < BULK; i++)
+        dnet_job_isend(job, &r[i], 0, dnet_ep_envelope(CONTEXT, 1, 1), data, LEN, false);
     atomic_store(&shared->stopped, true);
-    while (done < BULK)
-        dnet_ep_progress(job->ep, &did);
-    return 0;
+    for (unsigned i = 0; i < BULK && !bad; i++)
+        bad = dnet_job_wait(job, &r[i]) != DNET_OK;
+    return bad;
 }
 
 static int receive(dnet_job_rank_t *job, unsigned count)
