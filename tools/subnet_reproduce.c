@@ -130,7 +130,7 @@ static dnet_status_t pair_run(const char *topology, uint64_t seed, const char *e
     *out = (pair_result_t) {0};
     dnet_status_t st = dnet_topo_make(topology, seed, &t);
     if (!st)
-        st = dnet_traffic_init(&tr, t, DNET_TRAFFIC_WEIGHTED, 0.01);
+        st = dnet_traffic_init(&tr, t, DNET_TRAFFIC_WEIGHTED, DNET_TRAFFIC_ACROSS);
     if (!st) {
         dnet_route_options_t opt = {.seed = seed, .traffic = &tr, .lanes = 8, .no_tables = true};
         st = dnet_route(t, dnet_engine_find(engine), &opt, NULL, &r);

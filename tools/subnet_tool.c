@@ -206,7 +206,7 @@ static bool parse_one(int c, subnet_options_t *o)
 int subnet_parse(int argc, char **argv, subnet_options_t *o)
 {
     int c;
-    o->between = o->between > 0 ? o->between : 0.01;
+    o->between = o->between > 0 ? o->between : DNET_TRAFFIC_ACROSS;
     o->lanes = o->lanes ? o->lanes : 8;
     o->seed = o->seed ? o->seed : 1;
     while ((c = command_option(&subnet_tool, argc, argv)) != -1)

@@ -79,7 +79,7 @@ static dnet_status_t route(const char *name, const dnet_topo_t *t, dnet_tables_t
     dnet_routing_t routing = {0};
     if (!engine)
         return DNET_ERR_ARGUMENT;
-    dnet_status_t status = dnet_traffic_init(&traffic, t, DNET_TRAFFIC_UNIFORM, 0);
+    dnet_status_t status = dnet_traffic_init(&traffic, t, DNET_TRAFFIC_WEIGHTED, DNET_TRAFFIC_ACROSS);
     dnet_route_options_t options = {.traffic = &traffic, .lanes = 1};
     if (status == DNET_OK)
         status = dnet_route(t, engine, &options, NULL, &routing);

@@ -36,6 +36,8 @@ libdnet_subnet_la_SOURCES = \
 	src/subnet/topo_gen.c \
 	src/subnet/topo_gen.h \
 	src/subnet/topo_read.c \
+	src/subnet/topo_stages.c \
+	src/subnet/topo_stages.h \
 	src/subnet/topo_svg.c \
 	src/subnet/topo_write.c \
 	src/subnet/turns.c \

@@ -136,7 +136,7 @@ static dnet_status_t route_fabric(const fabric_t *f, const dnet_engine_t *engine
     dnet_traffic_t tr = {0};
     dnet_routing_t r = {0};
     dnet_verdict_t v;
-    dnet_status_t st = dnet_traffic_init(&tr, f->topo, DNET_TRAFFIC_UNIFORM, 0);
+    dnet_status_t st = dnet_traffic_init(&tr, f->topo, DNET_TRAFFIC_WEIGHTED, DNET_TRAFFIC_ACROSS);
     if (!st) {
         dnet_route_options_t opt = {.seed = 1, .traffic = &tr, .lanes = 1};
         st = dnet_route(f->topo, engine, &opt, NULL, &r);

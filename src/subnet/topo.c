@@ -4,6 +4,7 @@
  * (network model of the turn-addition paper; topo.h).
  */
 #include "subnet/topo.h"
+#include "subnet/topo_stages.h"
 
 #include "common/log.h"
 
@@ -261,43 +262,6 @@ static void index_hosts(dnet_topo_t *t)
     t->host_start[t->n_switches] = n;
 }
 
-/* Breadth-first from all switches with servers; fills only levels the generator left open. */
-static dnet_status_t guess_levels(dnet_topo_t *t)
-{
-    int *queue = dnet_subnet_alloc((size_t) t->n_switches, sizeof(int));
-    int *dist = dnet_subnet_alloc((size_t) t->n_switches, sizeof(int));
-    if (!queue || !dist) {
-        free(queue);
-        free(dist);
-        return DNET_ERR_NO_MEMORY;
-    }
-    int tail = 0;
-    for (int s = 0; s < t->n_switches; s++) {
-        dist[s] = t->sw[s].hosts ? 0 : DNET_TOPO_NONE;
-        if (t->sw[s].hosts)
-            queue[tail++] = s;
-    }
-    for (int head = 0; head < tail; head++) {
-        int s = queue[head];
-        for (int i = 0; i < dnet_topo_degree(t, s); i++) {
-            int u = dnet_topo_head(t, dnet_topo_channel(t, s, i));
-            if (dist[u] == DNET_TOPO_NONE) {
-                dist[u] = dist[s] + 1;
-                queue[tail++] = u;
-            }
-        }
-    }
-    for (int s = 0; s < t->n_switches; s++) {
-        if (t->sw[s].level != DNET_TOPO_NONE)
-            continue;
-        t->sw[s].level = dist[s] == DNET_TOPO_NONE ? 0 : dist[s];
-        t->symmetric |= t->sw[s].level > 0; /* stages without servers: built as a tree */
-    }
-    free(queue);
-    free(dist);
-    return DNET_OK;
-}
-
 dnet_status_t dnet_topo_finish(dnet_topo_t *t)
 {
     if (t->failed)
@@ -322,7 +286,7 @@ dnet_status_t dnet_topo_finish(dnet_topo_t *t)
         return st;
     index_hosts(t);
     index_links(t);
-    return guess_levels(t);
+    return dnet_topo_guess_stages(t);
 }
 
 dnet_status_t dnet_topo_set_link(dnet_topo_t *t, int link, bool down)

@@ -45,6 +45,8 @@ typedef enum {
     DNET_TRAFFIC_MATRIX,    /* from a file */
 } dnet_traffic_kind_t;
 
+#define DNET_TRAFFIC_ACROSS 0.01 /* WEIGHTED in the source's evaluation */
+
 typedef struct dnet_traffic {
     dnet_traffic_kind_t kind;
     double between;    /* WEIGHTED: rate of a pair in different trees */

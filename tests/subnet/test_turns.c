@@ -247,6 +247,49 @@ static void test_engines_on_all_kinds_verify(void **state)
         }
 }
 
+/* A generated topology as a file says it, without levels and trees. */
+static dnet_topo_t *written_and_read(const dnet_topo_t *t)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    dnet_topo_t *read = NULL;
+    FILE *out = open_memstream(&text, &bytes);
+    assert_int_equal(dnet_topo_write_ibsim(t, out), DNET_OK);
+    fclose(out);
+    FILE *in = fmemopen(text, bytes, "r");
+    assert_int_equal(dnet_topo_read(in, "text", &read), DNET_OK);
+    fclose(in);
+    free(text);
+    return read;
+}
+
+static void test_stages_and_trees_of_a_file_are_found(void **state)
+{
+    (void) state;
+    static const char *const specs[] = {"two-fat-trees:54:middle", "two-fat-trees:16:top",
+                                        "two-fat-trees:16:bottom", "two-fat-trees:54:middle:all",
+                                        "fat-tree:3:6"};
+    for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
+        dnet_topo_t *t = make(specs[i], 1), *f = written_and_read(t);
+        assert_true(f->symmetric);
+        for (int s = 0; s < t->n_switches; s++) {
+            const dnet_topo_switch_t *is = &f->sw[dnet_topo_find_switch(f, t->sw[s].name)];
+            assert_int_equal(is->level, t->sw[s].level);
+            assert_int_equal(is->tree, t->sw[s].tree);
+            assert_int_equal(is->group, t->sw[s].group);
+            assert_int_equal(is->index, t->sw[s].index);
+        }
+        dnet_topo_free(t);
+        dnet_topo_free(f);
+    }
+    dnet_topo_t *t = make("torus:4x4:2", 1), *f = written_and_read(t);
+    assert_false(f->symmetric);
+    for (int s = 0; s < f->n_switches; s++)
+        assert_int_equal(f->sw[s].tree, 0);
+    dnet_topo_free(t);
+    dnet_topo_free(f);
+}
+
 static void test_ftree_on_a_ring_is_refused(void **state)
 {
     (void) state;
@@ -333,6 +376,7 @@ int main(void)
         cmocka_unit_test(test_turnadd_joined_trees_prohibit_as_in_table_2),
         cmocka_unit_test(test_joined_trees_inside_throughput_is_full),
         cmocka_unit_test(test_engines_on_all_kinds_verify),
+        cmocka_unit_test(test_stages_and_trees_of_a_file_are_found),
         cmocka_unit_test(test_ftree_on_a_ring_is_refused),
         cmocka_unit_test(test_verify_spoiled_tables_are_bad),
         cmocka_unit_test(test_verify_dfsssp_without_its_lanes_is_bad),
