@@ -74,7 +74,8 @@ dnet_status_t dnet_nic_start(dnet_nic_t *nic, dnet_device_t *dev, uint32_t area_
 {
     if (!dev->flow || !power_of_two(area_bytes) || !power_of_two(rings) ||
         rings > DNET_NIC_RINGS_MAX || area_bytes / rings < 4096 ||
-        area_bytes > dev->geometry.sodimm_bytes)
+        area_bytes > dev->geometry.sodimm_bytes || (refill && refill < DNET_NIC_REFILL_LEAST) ||
+        refill > dev->geometry.lh_entries / 2)
         return DNET_ERR_ARGUMENT;
     dnet_status_t status = dnet_emu_reserve(dev, 0, area_bytes);
     uint32_t ring_bytes = area_bytes / rings;

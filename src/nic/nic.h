@@ -91,6 +91,8 @@ typedef struct {
     uint64_t botf, vs, vl, rvs, rvl, ipush;
 } dnet_nic_counters_t;
 
+#define DNET_NIC_REFILL_LEAST 4u /* the limit event comes when a quarter is left */
+
 /**
  * LH entries that a thread of its own offers to the NIC, as with an InfiniBand SRQ.  Counts run from the
  * start, as lh_read does.
@@ -147,7 +149,8 @@ typedef struct {
  * @param rings       how many, a power of two up to DNET_NIC_RINGS_MAX; each has 4096 bytes or more
  * @param mode        STALL, STOP or RETRY: what becomes of a packet that finds no room
  * @param refill      0: an LH entry is the NIC's again when it is given back.  Else entries are only the NIC's
- *                    when dnet_nic_refill() offers them, so many at a time
+ *                    when dnet_nic_refill() offers them, so many at a time: DNET_NIC_REFILL_LEAST to half of
+ *                    the LH Buffer
  * @return DNET_OK; DNET_ERR_ARGUMENT; DNET_ERR_NO_MEMORY (logged)
  */
 dnet_status_t dnet_nic_start(dnet_nic_t *nic, dnet_device_t *dev, uint32_t area_bytes, uint32_t rings,
