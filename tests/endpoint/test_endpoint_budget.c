@@ -171,6 +171,40 @@ static void test_budget_many_senders_any_source(void **state)
     run_flood(9, (flood_t){5000, DNET_MATCH_ANY_SOURCE, true, true, false});
 }
 
+/* Rank 1 floods rank 0 and is held back; what rank 2 has to say is let in. */
+static int only_the_flooder(dnet_job_rank_t *job, void *arg)
+{
+    enum { MANY = 3000 };
+    static send_t sends[MANY];
+    const dnet_ep_counters_t *c = dnet_ep_counters(job->ep);
+    int bad = 0;
+    (void) arg;
+    dnet_job_barrier(job);
+    for (uint32_t i = 0; job->rank == 1 && i < MANY; i++)
+        bad |= send_numbered(job, &sends[i], 0, BULK, i);
+    for (bool did; job->rank == 1 && c->held == 0;)
+        dnet_ep_progress(job->ep, &did);
+    dnet_job_barrier(job);
+    for (uint32_t i = 0; job->rank == 2 && i < 8; i++)
+        bad |= send_numbered(job, &sends[i], 0, OTHER, i) || wait_all(job, &sends[i], 1);
+    bad |= (job->rank == 1) != (c->held > 0);
+    if (bad)
+        fprintf(stderr, "rank %u was held back %" PRIu64 " times\n", job->rank, c->held);
+    for (uint32_t i = 0; job->rank == 0 && i < 8; i++)
+        bad |= expect(job, DNET_MATCH_BITS, 2, OTHER, i);
+    for (uint32_t i = 0; job->rank == 0 && i < MANY; i++)
+        bad |= expect(job, DNET_MATCH_BITS, 1, BULK, i);
+    bad |= job->rank == 1 && wait_all(job, sends, MANY);
+    dnet_job_barrier(job);
+    return bad;
+}
+
+static void test_budget_only_the_flooder_is_held(void **state)
+{
+    (void) state;
+    assert_int_equal(dnet_job_run(3, 100, only_the_flooder, NULL), 0);
+}
+
 /* ------------------------------------------------------------------ any receives in any order */
 
 /* Every process sends COUNT messages of random tag, length and mode to every process, and receives all that come
@@ -419,6 +453,7 @@ int main(void)
         cmocka_unit_test(test_budget_receive_of_the_last_is_posted_first),
         cmocka_unit_test(test_budget_probe_finds_the_last),
         cmocka_unit_test(test_budget_many_senders_any_source),
+        cmocka_unit_test(test_budget_only_the_flooder_is_held),
         cmocka_unit_test(test_budget_random_receives_keep_the_order),
         cmocka_unit_test(test_budget_lost_doubled_and_late_words_are_survived),
     };
