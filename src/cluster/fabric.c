@@ -94,6 +94,85 @@ static dnet_status_t route(const char *name, const dnet_topo_t *t, dnet_tables_t
     return status;
 }
 
+/* ---- a network in pieces -------------------------------------------------------------------- */
+
+/* Mark what hangs together with switch `first`. */
+static void mark_piece(const dnet_topo_t *t, int first, bool *in, int *queue)
+{
+    int n = 0;
+    memset(in, 0, (size_t) t->n_switches * sizeof(*in));
+    in[first] = true;
+    queue[n++] = first;
+    for (int at = 0; at < n; at++)
+        for (int i = 0; i < dnet_topo_degree(t, queue[at]); i++) {
+            int u = dnet_topo_head(t, dnet_topo_channel(t, queue[at], i));
+            if (in[u])
+                continue;
+            in[u] = true;
+            queue[n++] = u;
+        }
+}
+
+/* Put the ways inside a piece into the tables. */
+static void copy_piece(const bool *in, const dnet_tables_t *from, dnet_tables_t *to)
+{
+    const dnet_topo_t *t = from->topo;
+    for (int s = 0; s < t->n_switches; s++)
+        for (int d = 0; in[s] && d < from->dests; d++)
+            if (in[dnet_topo_dest_switch(t, d)])
+                dnet_tables_row(to, s)[d] = dnet_tables_row(from, s)[d];
+}
+
+/* Route a piece alone, all other switches out of service. */
+static dnet_status_t route_piece(const char *engine, dnet_topo_t *t, const bool *in, bool *down,
+                                 dnet_tables_t *all)
+{
+    dnet_tables_t *tables = NULL;
+    dnet_verdict_t verdict;
+    dnet_status_t status = DNET_OK;
+    for (int s = 0; s < t->n_switches; s++) {
+        down[s] = t->sw[s].down;
+        if (!in[s] && !down[s] && status == DNET_OK)
+            status = dnet_topo_set_switch(t, s, true);
+    }
+    if (status == DNET_OK)
+        status = route(engine, t, &tables, &verdict);
+    for (int s = 0; s < t->n_switches; s++)
+        if (t->sw[s].down != down[s])
+            dnet_topo_set_switch(t, s, down[s]);
+    if (status == DNET_OK)
+        copy_piece(in, tables, all);
+    if (tables)
+        dnet_tables_free(tables);
+    return status;
+}
+
+/*
+ * Each piece is routed by itself.  Entries for other pieces stay: a packet for there waits, and its sender
+ * names the link at which the way ends.
+ */
+static dnet_status_t route_pieces(const char *engine, dnet_topo_t *t, dnet_tables_t *all)
+{
+    size_t n = (size_t) t->n_switches;
+    bool *in = calloc(n, 3 * sizeof(*in));
+    int *queue = calloc(n, sizeof(*queue));
+    dnet_status_t status = in && queue ? DNET_OK : DNET_ERR_NO_MEMORY;
+    for (int s = 0; status == DNET_OK && s < t->n_switches; s++) {
+        bool *done = in + n;
+        if (done[s] || t->sw[s].down || !t->sw[s].hosts)
+            continue;
+        mark_piece(t, s, in, queue);
+        for (size_t i = 0; i < n; i++)
+            done[i] |= in[i];
+        status = route_piece(engine, t, in, in + 2 * n, all);
+    }
+    if (status == DNET_ERR_NO_MEMORY)
+        dnet_error("no memory for the pieces of a network of %d switches", t->n_switches);
+    free(in);
+    free(queue);
+    return status;
+}
+
 /* What a writer of the subnet tools writes, as text in memory; the caller frees it. */
 static char *text_of(const dnet_fabric_t *f, bool tables, size_t *bytes_p)
 {
@@ -190,15 +269,31 @@ dnet_status_t dnet_fabric_restore(dnet_fabric_t *f, const char *what)
     return DNET_ERR_ARGUMENT;
 }
 
-dnet_status_t dnet_fabric_reroute(dnet_fabric_t *f, dnet_fdb_diff_t *diff)
+/* Tables that begin as the old ones, for a network in pieces. */
+static dnet_status_t reroute_pieces(const dnet_fabric_t *f, dnet_tables_t **tables_p,
+                                    dnet_verdict_t *verdict)
 {
-    dnet_tables_t *tables;
-    *diff = (dnet_fdb_diff_t){0};
-    if (separates(f->topo))
-        return dnet_verify_tables(f->tables, NULL, 1, NULL, NULL, &f->verdict);
-    dnet_status_t status = route(f->engine, f->topo, &tables, &f->verdict);
+    dnet_status_t status = dnet_tables_new(f->topo, tables_p);
     if (status != DNET_OK)
         return status;
+    memcpy((*tables_p)->port, f->tables->port,
+           (size_t) f->topo->n_switches * (size_t) f->tables->dests * sizeof(*f->tables->port));
+    status = route_pieces(f->engine, f->topo, *tables_p);
+    return status == DNET_OK ? dnet_verify_tables(*tables_p, NULL, 1, NULL, NULL, verdict) : status;
+}
+
+dnet_status_t dnet_fabric_reroute(dnet_fabric_t *f, dnet_fdb_diff_t *diff)
+{
+    dnet_tables_t *tables = NULL;
+    *diff = (dnet_fdb_diff_t){0};
+    dnet_status_t status = separates(f->topo)
+                               ? reroute_pieces(f, &tables, &f->verdict)
+                               : route(f->engine, f->topo, &tables, &f->verdict);
+    if (status != DNET_OK) {
+        if (tables)
+            dnet_tables_free(tables);
+        return status;
+    }
     status = dnet_fdb_compare(f->topo, f->tables, tables, diff);
     dnet_tables_free(f->tables);
     f->tables = tables;

@@ -53,8 +53,8 @@ dnet_status_t dnet_fabric_cut(dnet_fabric_t *fabric, const char *what, bool forc
 dnet_status_t dnet_fabric_restore(dnet_fabric_t *fabric, const char *what);
 
 /**
- * Route what is in service again and verify.  Where servers are separated no engine has tables: those
- * in force stay, and the verdict says what they lack.
+ * Route what is in service again and verify.  Where servers are separated each piece is routed by itself,
+ * and the verdict says how many ways are missing between them.
  *
  * @param diff  set on success: table entries and blocks that have changed
  * @return DNET_OK; DNET_ERR_LIMIT (the engine has no tables that the verifier accepts, logged)

@@ -86,7 +86,7 @@ expect 1 dnet-cluster restore --name "$cluster" "S00003:$other"
 says 'has not been cut'
 expect 2 dnet-cluster restore --name "$cluster" --force "S00003:$other"
 expect 0 dnet-cluster restore --name "$cluster" "S00001:$port"
-shows 'tables of sweep 4: good'
+shows 'tables of sweep 5: good'
 expect 0 dnet-cluster path --name "$cluster" 1 2
 shows ': 1 link between switches'
 kill -KILL "$(keeper "$cluster")"
@@ -101,6 +101,58 @@ expect 1 dnet-cluster cut --name "$cluster" S00001:1
 says 'has no network'
 expect 1 dnet-cluster path --name "$cluster" 1 2
 says 'has no network'
+expect 0 dnet-cluster down "$cluster"
+
+# In pieces: the ways inside a piece that led over the cut are made anew, here 1 to 3 of a square S1 S2 S3 S4
+# with the tail S5 cut off.
+cat >square.net <<'N'
+Switch 4 "S1"
+[1] "H1"[1]
+[2] "S2"[2]
+[3] "S4"[3]
+Switch 4 "S2"
+[1] "H2"[1]
+[2] "S1"[2]
+[3] "S3"[3]
+[4] "S5"[2]
+Switch 4 "S3"
+[1] "H3"[1]
+[2] "S4"[2]
+[3] "S2"[3]
+Switch 4 "S4"
+[1] "H4"[1]
+[2] "S3"[2]
+[3] "S1"[3]
+Switch 4 "S5"
+[1] "H5"[1]
+[2] "S2"[4]
+Hca 1 "H1"
+[1] "S1"[1]
+Hca 1 "H2"
+[1] "S2"[1]
+Hca 1 "H3"
+[1] "S3"[1]
+Hca 1 "H4"
+[1] "S4"[1]
+Hca 1 "H5"
+[1] "S5"[1]
+N
+expect 0 dnet-cluster up --topology file:square.net "$cluster"
+expect 0 dnet-cluster cut --name "$cluster" --force S5:2
+shows ' 8 ways are missing'
+expect 0 dnet-cluster cut --name "$cluster" --force S2:3
+shows ' 8 ways are missing'
+expect 0 dnet-cluster path --name "$cluster" 2 3
+shows ': 3 links between switches'
+expect 0 dsh --cluster "$cluster" --node 2 -c 'rllcm_write 3 0 1'
+expect 1 dnet-cluster path --name "$cluster" 2 5
+expect 0 dnet-cluster cut --name "$cluster" --force S4
+expect 0 dnet-cluster path --name "$cluster" 1 2
+shows ': 1 link between switches'
+expect 0 dnet-cluster restore --name "$cluster" S4
+expect 0 dnet-cluster restore --name "$cluster" S2:3
+expect 0 dnet-cluster restore --name "$cluster" S5:2
+shows 'good'
 expect 0 dnet-cluster down "$cluster"
 
 # Two joined trees: every cut of the joining links but the last is rerouted.
