@@ -101,7 +101,41 @@ further 5
 ok dnet-cluster restore --name $name "leaf0001:$used"
 grep -q 'good' out || fail "not as before"
 further 5
+
+# A sick link is found and isolated in the job's midst; the other, which is the last one, is not.
+used=$(port)
+ok dnet-cluster degrade --name $name "leaf0001:$used" --symbol-errors 300
+ok dnet-cluster degrade --name $name "leaf0001:$((3 - used))" --width 1x
+if dnet-subnet health --cluster $name --interval 0.2 --apply --confirm >out 2>err; then fail "sick links are not found"; fi
+grep -q "sick: leaf0001 port $used .*; isolate$" out || fail "the link with errors stays"
+grep -q "sick: leaf0001 port $((3 - used)) .*nothing else connects" out || fail "the last link goes"
+on_cut=$(packets leaf0001 "$used")
+further 10
+[ $(($(packets leaf0001 "$used") - on_cut)) -le "$RANKS" ] || fail "packets over an isolated link"
 finish
+
+# On nodes that the job names, in its order.
+ok dnet-cluster down $name
+ok dnet-cluster up --topology leaf-spine:$((nodes + 2)):1:2 --profile "${PROFILE:-extended}" $name
+DIMMNET_CLUSTER_NODES=1
+export DIMMNET_CLUSTER_NODES
+refused "want $nodes different nodes" env DIMMNET_CLUSTER=$name mpirun -n "$RANKS" ./job enough rounds
+DIMMNET_CLUSTER_NODES=$((nodes + 2)),2-$nodes
+start
+further 2
+ok dnet-cluster status --json $name
+python3 - "$RANKS" $((nodes + 2)) <<'P' || fail "not on the nodes named"
+import json, sys
+c = json.load(open("out"))["clusters"][0]
+node = {n["lid"]: n["node"] for n in c["nodes"]}
+want = [[int(sys.argv[2]), *range(2, 99)][r // 2] for r in range(int(sys.argv[1]))]
+assert [node[p["lid"]] for p in c["processes"]] == want, c["processes"]
+P
+[ "$(packets leaf0001 1)$(packets leaf0001 2)" = 00 ] || fail "packets at a node that the job does not use"
+finish
+unset DIMMNET_CLUSTER_NODES
+ok dnet-cluster down $name
+ok dnet-cluster up --topology leaf-spine:$nodes:1:2 --profile "${PROFILE:-extended}" $name
 
 # Too long: the job ends.
 DIMMNET_LINK_WAIT_S=2
