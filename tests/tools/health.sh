@@ -112,6 +112,11 @@ shows ', idle'
 found "sick == {('leaf0003', 1)} and 15 < links[0][1]['receive_error_rate'] < 150"
 
 # A quarter of the uplinks is gone: not without --confirm, and then never the last.
+expect 0 dnet-cluster restore --name "$cluster" "leaf0001:$errs"
+expect 0 dnet-cluster restore --name "$cluster" "leaf0002:$slow"
+for link in "leaf0001:$errs" "leaf0002:$slow" leaf0003:1; do
+    expect 0 dnet-cluster degrade --name "$cluster" --heal "$link"
+done
 for port in 1 2 3 4; do
     expect 0 dnet-cluster degrade --name "$cluster" leaf0001:$port --speed SDR
 done
