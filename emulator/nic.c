@@ -188,9 +188,6 @@ DNET_EMU_COLD static void user_store(dnet_emu_device_t *d, uint32_t offset)
     case DNET_UREG_AMT_OWN:
         dnet_emu_amt_set_own(nic, d->dev.wid);
         break;
-    case DNET_UREG_APERTURE_LENGTH:
-        dnet_emu_aperture_set(nic, wid);
-        break;
     case DNET_UREG_LH_LIMIT:
         dnet_emu_limit_arm(nic, wid);
         break;
@@ -231,6 +228,8 @@ void dnet_emu_kick(dnet_device_t *dev, uint32_t offset, bool system_page)
         trace_kick(dev, offset, system_page);
     if (DNET_EMU_LIKELY(!system_page && offset == DNET_UREG_COMMAND0_LOWER))
         dnet_emu_wc_request(d, dnet_emu_observe(dev->ureg_store + offset), false);
+    else if (!system_page && offset == DNET_UREG_APERTURE_LENGTH)
+        dnet_emu_aperture_set(d->nic, dev->wid); /* before each message of more than a window */
     else if (!system_page && offset == DNET_UREG_COMMAND1_LOWER)
         dnet_emu_wc_request(d, dnet_emu_observe(dev->ureg_store + offset), true);
     else if (!is_register(offset, system_page))

@@ -152,6 +152,46 @@ bool dnet_emu_stream_send(const dnet_emu_context_t *c, dnet_emu_stream_t *s)
     return true;
 }
 
+/* [nic 6.5, 10.4] The packet of an LHSv2 that needs only one, of data in an aperture of this process: what
+ * dnet_emu_stream_send() and dnet_emu_stream_packet() make of it.  False: it is not of that kind. */
+bool dnet_emu_message_packet(const dnet_emu_nic_t *nic, unsigned wid, const uint8_t *windows, uint64_t lower,
+                             uint64_t upper, dnet_emu_packet_t *p)
+{
+    uint32_t total = (uint32_t) DNET_GET(lower, RQ_SIZE), from = (uint32_t) DNET_GET(upper, RQ_SRC);
+    uint32_t at = (uint32_t) DNET_GET(upper, RQ_LHS_WW_OFFSET) & (4 * DNET_WINDOW_BYTES - 1);
+    uint32_t first = (uint32_t) DNET_GET(upper, RQ_LHS_WW_SIZE);
+    uint64_t base, length, low = DNET_GET(from, AP_OFFSET_LOW);
+    int32_t pid;
+
+    if (!dnet_emu_is_aperture(nic, from) || total > packet_limit(nic) - 16 || first >= total ||
+        first > DNET_WINDOW_BYTES - at % DNET_WINDOW_BYTES ||
+        !dnet_emu_aperture_find(nic, wid, from, &base, &length, &pid) || pid != nic->pid ||
+        low > length || total - first > length - low)
+        return false;
+    p->header[0] = DNET_PUT(total + 16, PK_SIZE) | DNET_PUT(DNET_PRIM_IPUSH, PK_TYPE) |
+                   DNET_PUT(dnet_emu_pgid(nic, wid), PK_PGID) |
+                   DNET_PUT(DNET_GET(lower, RQ_DWID), PK_DWID) | DNET_PUT(wid, PK_SWID) |
+                   DNET_PUT(dnet_clid_to_lid((uint16_t) DNET_GET(lower, RQ_DCLID)), PK_DLID) |
+                   DNET_PUT(DNET_GET(lower, RQ_DTYPE), PK_DTYPE) |
+                   DNET_PUT(DNET_GET(lower, RQ_ITERATION), PK_ITERATION) |
+                   DNET_PUT(DNET_GET(lower, RQ_EFLAG), PK_EFLAG) | DNET_MASK(PK_LFLAG);
+    p->header[1] = 0;
+    p->header_lines = 2;
+    p->data_bytes = total;
+    p->packets = 1;
+    p->slid = dnet_emu_lid(nic);
+    p->reply = false;
+    p->whole_lines = false;
+    p->service_nic = NULL;
+    p->spans = first ? 2 : 1;
+    p->span[0] = (dnet_emu_span_t){ .at = windows + at, .bytes = first };
+    p->span[first != 0] = (dnet_emu_span_t){ .at = (const uint8_t *) (uintptr_t) (base + low),
+                                             .bytes = total - first };
+    charge(nic, EXECUTOR, 6 + total / 8); /* [nic 11.6] */
+    charge(nic, PU, 20 + (total - first) / 8);
+    return true;
+}
+
 /* [nic 6.4, 6.9] The target's WC executes an RVL as RVS towards the issuer: gather as the request says,
  * place as its Command Ex says. */
 bool dnet_emu_stream_serve(const dnet_emu_context_t *c, dnet_emu_stream_t *s)

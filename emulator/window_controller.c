@@ -248,8 +248,8 @@ static __attribute__((noinline)) void queue_request(dnet_emu_device_t *d, uint64
     work(nic, nic, wid, true);
 }
 
-/* A BOTF executed at once that did not simply arrive. */
-DNET_EMU_COLD static void window_not_delivered(dnet_emu_device_t *d, uint64_t lower,
+/* A request executed at once whose packet did not simply arrive. */
+DNET_EMU_COLD static void not_delivered(dnet_emu_device_t *d, uint64_t lower,
                                                const dnet_emu_packet_t *p, dnet_emu_result_t result)
 {
     dnet_emu_executor_t *x = &d->area->wc->x;
@@ -281,28 +281,65 @@ DNET_EMU_COLD static void window_not_delivered(dnet_emu_device_t *d, uint64_t lo
     work(d->nic, d->nic, d->dev.wid, true);
 }
 
-/* [nic 5.2, 5.6] Command Lower has been stored; BOTF needs no Upper. */
-void dnet_emu_wc_request(dnet_emu_device_t *d, uint64_t lower, bool to_pw)
+static inline void arrived(dnet_emu_device_t *d, uint64_t lower, const dnet_emu_packet_t *p,
+                           dnet_emu_result_t result, unsigned counter, uint64_t done)
 {
-    dnet_emu_wc_t *wc = d->area->wc;
+    if (DNET_EMU_LIKELY(result <= DNET_EMU_DROPPED)) {
+        dnet_emu_count(d->area, counter);
+        dnet_emu_report(d->nic, d->area, DNET_REPORT_DELIVERED, done);
+    } else {
+        not_delivered(d, lower, p, result);
+    }
+}
+
+static inline void window_at_once(dnet_emu_device_t *d, uint64_t lower)
+{
     dnet_emu_packet_t p;
     dnet_emu_result_t result;
 
-    if (DNET_EMU_UNLIKELY(DNET_GET(lower, RQ_OTYPE) != DNET_PRIM_BOTF || !d->nic->extended ||
-                          (wc->x.state | wc->acceptor | fill(&wc->host) | d->area->state->copying) ||
-                          DNET_GET(lower, RQ_BOTF_SIZE) < 16)) {
-        queue_request(d, lower, to_pw);
-        return;
-    }
     charge(d->nic, ACCEPTOR, 3);
     charge(d->nic, EXECUTOR, (DNET_GET(lower, RQ_BOTF_SIZE) + 7) / 8 + 4); /* OP-45 */
     result = dnet_emu_send_window(d->nic, d->nic, d->dev.ww, d->dev.wid, lower, &p);
-    if (DNET_EMU_LIKELY(result <= DNET_EMU_DROPPED)) {
-        dnet_emu_count(d->area, DNET_COUNTER_BOTF);
-        dnet_emu_report(d->nic, d->area, DNET_REPORT_DELIVERED, 0);
-    } else {
-        window_not_delivered(d, lower, &p, result);
-    }
+    arrived(d, lower, &p, result, DNET_COUNTER_BOTF, 0);
+}
+
+/* False: it takes the long way, and nothing has happened. */
+static bool message_at_once(dnet_emu_device_t *d, uint64_t lower)
+{
+    unsigned wid = d->dev.wid;
+    dnet_emu_packet_t p;
+    dnet_emu_result_t result;
+
+    if ((dnet_emu_ureg(d->nic, wid, DNET_UREG_COMMAND_EX_FLAG) & 1) ||
+        !dnet_emu_message_packet(d->nic, wid, d->dev.ww, lower,
+                                 dnet_emu_ureg(d->nic, wid, DNET_UREG_COMMAND0_UPPER), &p))
+        return false;
+    charge(d->nic, ACCEPTOR, 3);
+    result = d->nic->swif->send(d->nic, (uint16_t) DNET_GET(p.header[0], PK_DLID), &p);
+    if (DNET_EMU_UNLIKELY(result == DNET_EMU_STALLED))
+        return false; /* where it waits */
+    arrived(d, lower, &p, result, DNET_COUNTER_IPUSH, p.data_bytes);
+    return true;
+}
+
+/* Is there nothing that a request would have to wait for? */
+static inline bool is_idle(const dnet_emu_device_t *d)
+{
+    const dnet_emu_wc_t *wc = d->area->wc;
+
+    return d->nic->extended &&
+           !(wc->x.state | wc->acceptor | fill(&wc->host) | d->area->state->copying);
+}
+
+/* [nic 5.2, 5.6] Command Lower has been stored; BOTF needs no Upper. */
+void dnet_emu_wc_request(dnet_emu_device_t *d, uint64_t lower, bool to_pw)
+{
+    unsigned type = (unsigned) DNET_GET(lower, RQ_OTYPE);
+
+    if (DNET_EMU_LIKELY(type == DNET_PRIM_BOTF && is_idle(d) && DNET_GET(lower, RQ_BOTF_SIZE) >= 16))
+        window_at_once(d, lower);
+    else if (type != DNET_PRIM_LHSv2 || to_pw || !is_idle(d) || !message_at_once(d, lower))
+        queue_request(d, lower, to_pw);
 }
 
 /* Go on with requests that waited for room elsewhere. */

@@ -135,6 +135,8 @@ typedef struct {
     uint8_t bounce[DNET_EMU_BOUNCE_BYTES];
 } dnet_emu_stream_t;
 bool dnet_emu_stream_send(const dnet_emu_context_t *c, dnet_emu_stream_t *s);
+bool dnet_emu_message_packet(const dnet_emu_nic_t *nic, unsigned wid, const uint8_t *windows, uint64_t lower,
+                             uint64_t upper, dnet_emu_packet_t *p);
 bool dnet_emu_stream_serve(const dnet_emu_context_t *c, dnet_emu_stream_t *s);
 dnet_emu_result_t dnet_emu_stream_packet(const dnet_emu_context_t *c, dnet_emu_stream_t *s,
                                          dnet_emu_packet_t *p);

@@ -30,6 +30,9 @@ static void apply_limits(dnet_ep_t *ep)
 {
     ep->packet_data = dnet_place_profile(ep) == DNET_PROFILE_EXTENDED ? DNET_NIC_PACKET_DATA_MAX : DNET_NIC_BOTF_DATA_MAX;
     ep->eager_limit = (uint32_t) ep->options.eager_limit;
+    ep->one_packet = ep->eager_limit < ep->packet_data ? ep->eager_limit : ep->packet_data;
+    if (ep->one_packet < DNET_NIC_BOTF_DATA_MAX)
+        ep->one_packet = DNET_NIC_BOTF_DATA_MAX;
     ep->chunk_bytes = (uint32_t) ep->options.chunk_bytes;
     ep->chunks = (uint32_t) ep->options.chunks;
     ep->staging_base = ep->options.ring_bytes;

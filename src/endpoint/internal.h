@@ -307,6 +307,7 @@ struct dnet_ep {
     /* Limits that follow from profile and options. */
     uint32_t packet_data;  /* data bytes of one packet */
     uint32_t eager_limit;
+    uint32_t one_packet;   /* longest message that is one packet without a head */
     uint32_t chunk_bytes, chunks;
     enum { DNET_DIRECT_UNTRIED, DNET_DIRECT_WORKS, DNET_DIRECT_FAILS } direct;
     /* Sending. */

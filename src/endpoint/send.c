@@ -447,7 +447,7 @@ static DNET_COLD dnet_status_t send_slow(dnet_ep_t *ep, uint32_t peer, uint64_t 
     op->buf = buf;
     op->len = len;
     bool one_packet = len + sizeof(op->head) <= ep->packet_data;
-    if (!sync && (len <= DNET_NIC_BOTF_DATA_MAX || (len <= ep->packet_data && len <= ep->eager_limit)))
+    if (!sync && len <= ep->one_packet)
         return submit_for(ep, op, req);
 
     op->headed = true;
@@ -467,24 +467,42 @@ static DNET_COLD dnet_status_t send_slow(dnet_ep_t *ep, uint32_t peer, uint64_t 
     return submit_for(ep, op, req);
 }
 
+/* The packet of a message has not been delivered. */
+static DNET_COLD dnet_status_t send_refused(dnet_ep_t *ep, uint32_t peer, uint64_t envelope,
+                                            const void *buf, size_t len, dnet_status_t why,
+                                            dnet_ep_request_t *req)
+{
+    dnet_op_t *op;
+    dnet_status_t status = is_refusal(why) ? dnet_op_new(ep, peer, &op) : why;
+    if (status != DNET_OK)
+        return status;
+    op->envelope = envelope;
+    op->buf = buf;
+    op->len = len;
+    op->issued = why == DNET_STALLED;
+    status = refused(ep, op, why);
+    if (status == DNET_IN_PROGRESS)
+        op->req = req;
+    return status;
+}
+
 dnet_status_t dnet_ep_send(dnet_ep_t *ep, uint32_t peer, uint64_t envelope, const void *buf,
                            size_t len, bool sync, dnet_ep_request_t *req)
 {
     dnet_peer_t *p = &ep->peers[peer];
+    dnet_status_t status;
     DNET_TRACE(send, peer, envelope, len);
     ep->counters.sent_messages++;
     ep->counters.sent_bytes += len;
-    if (DNET_LIKELY(len <= DNET_NIC_BOTF_DATA_MAX && !p->queue && !sync)) {
-        dnet_status_t status = dnet_nic_send_short(&ep->nic, p->target, envelope, buf, (uint32_t) len);
-        if (DNET_LIKELY(status == DNET_OK))
-            return DNET_OK;
-        if (status == DNET_STALLED) {
-            dnet_flow_stalled(ep); /* the data lie in a Write Window */
-            return DNET_OK;
-        }
-        /* Not taken: the slow path tries once more, and queues. */
-    }
-    return send_slow(ep, peer, envelope, buf, len, sync, req);
+    if (DNET_UNLIKELY(p->queue || sync || len > ep->one_packet))
+        return send_slow(ep, peer, envelope, buf, len, sync, req);
+    if (len <= DNET_NIC_BOTF_DATA_MAX)
+        status = dnet_nic_send_short(&ep->nic, p->target, envelope, buf, (uint32_t) len);
+    else
+        status = dnet_nic_send_long(&ep->nic, p->target, envelope, NULL, 0, buf, (uint32_t) len);
+    if (DNET_LIKELY(status == DNET_OK))
+        return DNET_OK;
+    return send_refused(ep, peer, envelope, buf, len, status, req);
 }
 
 /* What stands between the head and the data of a packet; copied, because the packet may have to wait. */

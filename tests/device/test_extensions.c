@@ -348,6 +348,55 @@ static void x_5_apertures_all_ways(cluster_t *c)
     free(in);
 }
 
+/* [X.5, nic 10.4] An LHSv2 of one packet out of an aperture is executed at once when nothing waits before it; with
+ * Command Ex, which makes it go through the FIFO, the same arrives. */
+static void x_5_message_at_once_or_not(cluster_t *c)
+{
+    static const struct {
+        uint32_t total, window, low;
+    } message[] = { { 9, 8, 0 }, { 56, 8, 3 }, { 57, 8, 1 }, { 512, 32, 5 }, { 600, 0, 0 }, { 2032, 512, 17 } };
+    enum { MESSAGES = sizeof message / sizeof message[0] };
+    dnet_device_t *a = c->dev[0][1], *b = c->dev[1][0];
+    uint8_t *out = malloc(5000);
+
+    for (unsigned i = 0; i < 5000; i++)
+        out[i] = (uint8_t) (i * 13 + 5);
+    for (unsigned i = 0; i < 512; i++)
+        a->ww[0x400 + i] = (uint8_t) (i * 3 + 1);
+    ring_set(c, 1, 0, 0, 1, 9, 0x10000, 16);
+    user_store(a, DNET_UREG_COMMAND_EX, DNET_PUT(DNET_PRIM_VS, RQ_OTYPE) | DNET_PUT(5000, RQ_SIZE));
+    for (unsigned i = 0; i < 2 * MESSAGES; i++) {
+        const uint32_t total = message[i / 2].total, window = message[i / 2].window;
+        aperture_set(a, 3, out, message[i / 2].low + total - window);
+        user_store(a, DNET_UREG_COMMAND_EX_FLAG, i % 2);
+        user_store(a, DNET_UREG_COMMAND0_UPPER,
+                   DNET_PUT(aperture(3, message[i / 2].low), RQ_SRC) | DNET_PUT(window, RQ_LHS_WW_SIZE) |
+                       DNET_PUT(0x400, RQ_LHS_WW_OFFSET));
+        user_store(a, DNET_UREG_COMMAND0_LOWER, (uint64_t) total << 32 | 2 << 18 | DNET_PRIM_LHSv2);
+        CHECK_EQUAL(delivered(a), total);
+        CHECK_EQUAL(outcome(a), DNET_REPORT_DELIVERED);
+        CHECK_EQUAL(counter(a, 5), i + 1);
+        CHECK_EQUAL(user_load(b, DNET_UREG_PACKET_COUNTER), i + 1);
+    }
+    for (unsigned i = 0; i < 2 * MESSAGES; i++) {
+        const uint32_t total = message[i / 2].total, window = message[i / 2].window;
+        const uint8_t *rest = b->sodimm + DNET_GET(b->lh[i].where, LH_POINTER);
+        CHECK_EQUAL(DNET_GET(b->lh[i].where, LH_SIZE), total - 8);
+        CHECK_EQUAL(b->lh[i].envelope, b->lh[i & ~1u].envelope);
+        for (uint32_t at = 8; at < total; at++)
+            CHECK_EQUAL(at < 56 ? b->lh[i].data[at - 8] : rest[at - 56],
+                        at < window ? a->ww[0x400 + at] : out[message[i / 2].low + at - window]);
+    }
+    /* What lies outside the aperture is not sent, whichever way. */
+    aperture_set(a, 3, out, 100);
+    user_store(a, DNET_UREG_COMMAND_EX_FLAG, 0);
+    user_store(a, DNET_UREG_COMMAND0_UPPER,
+               DNET_PUT(aperture(3, 0), RQ_SRC) | DNET_PUT(8, RQ_LHS_WW_SIZE) | DNET_PUT(0x400, RQ_LHS_WW_OFFSET));
+    user_store(a, DNET_UREG_COMMAND0_LOWER, 512ull << 32 | 2 << 18 | DNET_PRIM_LHSv2);
+    CHECK_EQUAL(DNET_GET(b->lh[2 * MESSAGES].where, LH_SIZE), 100);
+    free(out);
+}
+
 /* [X.5] Bounds: excess sets RC_OVF, closed and unknown slots are unreachable, nothing else is written. */
 static void x_5_aperture_bounds(cluster_t *c)
 {
@@ -421,6 +470,7 @@ static const board_test_t tests[] = {
     TEST(x_6_flow_ring_laps, EXTENDED),
     TEST(x_6_unreachable, EXTENDED),
     TEST(x_5_apertures_all_ways, EXTENDED),
+    TEST(x_5_message_at_once_or_not, EXTENDED),
     TEST(x_5_aperture_bounds, EXTENDED),
     TEST(x_4_sodimm_is_mapped, EXTENDED),
 };
