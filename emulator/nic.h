@@ -534,8 +534,8 @@ static inline void dnet_emu_prefetch_for_write(const void *at)
 #endif
 }
 
-/* Wake the process of a WID if it sleeps.  The sleeper runs a barrier on every processor after it has set
- * `sleeping` and before it looks at its rings a last time, so a plain load is enough here. */
+/* Wake the process of a WID if it sleeps.  The sleeper looks at its rings for a while after it has set `sleeping`
+ * (device_sleep() in nic.c), so a plain load is enough here. */
 static inline void dnet_emu_wake(dnet_emu_wid_t *state)
 {
     atomic_signal_fence(memory_order_seq_cst);

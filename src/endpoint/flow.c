@@ -123,7 +123,7 @@ uint32_t dnet_flow_sleep_us(const dnet_ep_t *ep, uint32_t most_us)
     if (ep->stalled)
         return 1; /* only this process can let its NIC go on */
     uint64_t now = dnet_clock_ns();
-    if (!ep->flow_turns || ep->retry_ns >= now + most_us * 1000ull)
+    if (!(ep->flow_turns || ep->queued_peers) || ep->retry_ns >= now + most_us * 1000ull)
         return most_us;
     return ep->retry_ns > now ? (uint32_t) ((ep->retry_ns - now) / 1000) + 1 : 1;
 }
