@@ -137,6 +137,7 @@ struct dnet_queue {
     bool limited;       /* others wait for the peer's room as well: */
     uint32_t credits;   /* so many packets may go out before the peer is asked for more */
     uint32_t retries;   /* since the last packet that went out */
+    uint64_t stopped_ns;
     uint64_t retry_ns;  /* stopped: when to try again */
     /* Held back (docs/protocol.md 6.1). */
     bool held;
@@ -318,6 +319,7 @@ struct dnet_ep {
     dnet_queue_t *queues_free;
     uint32_t queued_peers;
     uint64_t retry_ns;     /* the next time of a queue, or earlier */
+    uint64_t waited_ns;    /* how long the last stop has taken that ended with a RESEND */
     uint64_t words_used[DNET_NIC_WORDS / 64];
     /* Receiving. */
     dnet_assembly_t *assemblies;
@@ -438,7 +440,8 @@ DNET_COLD void dnet_hold_answered(dnet_ep_t *ep, const dnet_ep_head_t *head);
 DNET_COLD bool dnet_hold_round(dnet_ep_t *ep);
 
 /* receive.c */
-bool dnet_receive_round(dnet_ep_t *ep);
+/** Handle what has arrived.  @param most  entries  @return whether there were any */
+bool dnet_receive_round(dnet_ep_t *ep, unsigned most);
 void dnet_send_ack(dnet_ep_t *ep, uint32_t rank, uint32_t op);
 void dnet_count_received(dnet_ep_t *ep, size_t len);
 /* Fill in the results of a receive that has been matched by a message of `sent` bytes. */
@@ -508,6 +511,8 @@ uint64_t dnet_rings_own_free(const dnet_ep_t *ep, uint32_t rank);
 dnet_flow_mode_t dnet_flow_mode(const dnet_ep_t *ep);
 dnet_status_t dnet_flow_start(dnet_ep_t *ep);
 bool dnet_flow_round(dnet_ep_t *ep);
+/** The flow ring has an entry, and what has arrived was not handled yet: do what can be done before. */
+DNET_COLD bool dnet_flow_first(dnet_ep_t *ep);
 /** Do senders try again by a timer, and nobody resumes them? */
 static inline bool dnet_flow_retries(const dnet_ep_t *ep)
 {

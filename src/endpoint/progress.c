@@ -2,7 +2,6 @@
  *
  * One round over everything that can go on, and what to do when nothing can.
  */
-#define _GNU_SOURCE
 #include "endpoint/internal.h"
 
 #include <sched.h>
@@ -11,6 +10,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
+/* A bound, so that sends and grants get their turn while messages pour in. */
+#define ROUND_ENTRIES 64u
 /* Idle rounds between two looks at the clock: each, where ranks outnumber processors. */
 #define CLOCK_EVERY 256u
 /* A longer time between two looks means that the caller computes between its calls. */
@@ -33,7 +34,10 @@ uint64_t dnet_clock_ns(void)
 
 static bool round_once(dnet_ep_t *ep)
 {
-    bool did = dnet_receive_round(ep);
+    /* Somebody has been stopped since the last round, so the rings are full: his RESEND is on its way, and the
+     * packet he kept, while the rest is drained. */
+    bool did = DNET_UNLIKELY(dnet_nic_flow_waiting(&ep->nic)) && dnet_flow_first(ep);
+    did |= dnet_receive_round(ep, ROUND_ENTRIES);
     if (dnet_nic_flow_waiting(&ep->nic) || dnet_fc_receiver_pending(&ep->receiver) | ep->holding | ep->flow_turns)
         did |= dnet_flow_round(ep);
     if (ep->staged || ep->landings_staged || dnet_nic_status_waiting(&ep->nic))

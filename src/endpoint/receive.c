@@ -338,10 +338,9 @@ static void give_back(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
     dnet_nic_publish(&ep->nic);
 }
 
-bool dnet_receive_round(dnet_ep_t *ep)
+bool dnet_receive_round(dnet_ep_t *ep, unsigned most)
 {
-    /* A bound, so that sends and grants get their turn while messages pour in. */
-    unsigned budget = 64;
+    unsigned budget = most;
     const dnet_lh_entry_t *entry;
     while (budget && (entry = dnet_nic_lh_next(&ep->nic))) {
         DNET_TRACE(arrive, 0, entry->envelope, DNET_GET(entry->where, LH_SIZE));
@@ -353,7 +352,7 @@ bool dnet_receive_round(dnet_ep_t *ep)
             give_back(ep, entry);
         budget--;
     }
-    return budget != 64;
+    return budget != most;
 }
 
 /* ------------------------------------------------------------------ entry points */

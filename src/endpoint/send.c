@@ -260,13 +260,21 @@ void dnet_queue_remove(dnet_queue_t *q, dnet_op_t *op)
         list->tail = op->prev;
 }
 
+/* Where many are stopped each waits long for his turn: a stop that lasts a few times as long as the last one did is
+ * no sign of a loss. */
+static uint64_t retry_after_ns(const dnet_ep_t *ep)
+{
+    return 4 * ep->waited_ns > RETRY_NS ? 4 * ep->waited_ns : RETRY_NS;
+}
+
 static void queue_stopped(dnet_ep_t *ep, dnet_queue_t *q)
 {
     DNET_TRACE(stopped, q->peer, 0, 0);
     dnet_fc_sender_stop(&q->sender);
     ep->counters.stop++;
-    uint64_t wait_ns = dnet_flow_retries(ep) ? RNR_NS : RETRY_NS << q->retries;
-    q->retry_ns = dnet_clock_ns() + (wait_ns < RETRY_MOST_NS ? wait_ns : RETRY_MOST_NS);
+    uint64_t wait_ns = dnet_flow_retries(ep) ? RNR_NS : retry_after_ns(ep) << q->retries;
+    q->stopped_ns = dnet_clock_ns();
+    q->retry_ns = q->stopped_ns + (wait_ns < RETRY_MOST_NS ? wait_ns : RETRY_MOST_NS);
     if (q->retry_ns < ep->retry_ns)
         ep->retry_ns = q->retry_ns;
     ep->flow_turns |= dnet_flow_retries(ep);
@@ -383,6 +391,7 @@ void dnet_queue_resume(dnet_ep_t *ep, uint32_t peer, uint32_t credits)
         return;
     DNET_TRACE(resumed, peer, 0, 0);
     ep->counters.resend++;
+    ep->waited_ns = dnet_clock_ns() - q->stopped_ns;
     q->limited = credits != 0;
     q->credits = credits;
     dnet_queue_flush(ep, q);

@@ -139,6 +139,7 @@ dnet_fc_receiver_config_t dnet_fc_receiver_defaults(uint32_t slots, uint32_t sen
     return (dnet_fc_receiver_config_t){
         .slots = slots,
         .senders = senders,
+        .grant_least = 1,
         .grant_max = 8,
         .headroom = slots / 8,
         .repeats = 0,
@@ -149,8 +150,9 @@ dnet_fc_receiver_config_t dnet_fc_receiver_defaults(uint32_t slots, uint32_t sen
 dnet_status_t dnet_fc_receiver_init(dnet_fc_receiver_t *r, const dnet_fc_receiver_config_t *config,
                                     const dnet_fc_receiver_ops_t *ops, void *arg)
 {
-    if (config->slots == 0 || config->headroom >= config->slots || config->grant_max == 0 ||
-        config->grant_max > UINT8_MAX || config->repeats > UINT8_MAX || config->grant_ns == 0)
+    if (config->slots == 0 || config->headroom >= config->slots || config->grant_least == 0 ||
+        config->grant_max < config->grant_least || config->grant_max > UINT8_MAX ||
+        config->repeats > UINT8_MAX || config->grant_ns == 0)
         return DNET_ERR_ARGUMENT;
     *r = (dnet_fc_receiver_t){
         .ops = ops,
@@ -310,8 +312,12 @@ unsigned dnet_fc_receiver_room(dnet_fc_receiver_t *r, uint32_t free_slots, uint6
                     r->stopped.count + r->granted.count >= r->config.senders;
     uint32_t headroom = all_here ? 0 : r->config.headroom;
     uint32_t available = unreserved > headroom ? unreserved - headroom : 1; /* a of 8.6 */
-    uint32_t senders = r->stopped.count < available ? r->stopped.count : available; /* n */
-    uint32_t credits = available / senders;                                         /* g */
+    uint32_t senders = available / r->config.grant_least; /* n */
+    if (senders == 0)
+        senders = 1;
+    if (senders > r->stopped.count)
+        senders = r->stopped.count;
+    uint32_t credits = available / senders; /* g */
     if (credits > r->config.grant_max)
         credits = r->config.grant_max;
     uint64_t grants = r->stats.grants;

@@ -96,6 +96,7 @@ typedef struct {
 typedef struct {
     uint32_t slots;      /* receive buffers in all (B); 1.. */
     uint32_t senders;    /* how many may send here; 0: unknown */
+    uint32_t grant_least; /* packets in one grant, where there is room; rather are fewer granted; 1..grant_max */
     uint32_t grant_max;  /* most packets in one grant (g_max), 1..255 */
     uint32_t headroom;   /* buffers kept for running senders, 0..slots-1 */
     uint32_t repeats;    /* RESENDs repeated before a grant is taken back (lossy networks) */

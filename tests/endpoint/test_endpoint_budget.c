@@ -131,9 +131,12 @@ static int flood(dnet_job_rank_t *job, void *arg)
 {
     const flood_t *f = arg;
     if (job->rank == 0 && !f->early) { /* let the flood come first */
-        bool did;
-        for (unsigned i = 0; i < 20000; i++)
+        for (unsigned idle = 0; idle < 200; idle++) {
+            bool did = false;
             dnet_ep_progress(job->ep, &did);
+            if (did)
+                idle = 0;
+        }
     }
     int bad = job->rank == 0 ? flood_receiver(job, f) : flood_sender(job, f);
     dnet_job_barrier(job);

@@ -143,6 +143,66 @@ static void test_stop_sends_while_stopped_keep_order(void **state)
     run_job(2, sends_while_stopped, "262144");
 }
 
+/* ------------------------------------------------------------------ granting */
+
+static dnet_ep_t *granting;
+static uint64_t granted_then;
+
+static void on_early(dnet_ep_request_t *req, dnet_status_t status)
+{
+    granted_then = dnet_ep_counters(granting)->granted_others;
+    dnet_job_complete(req, status);
+}
+
+/* The only sender that is stopped has been granted when the first of what had arrived before are handed over, not
+ * only after all of it; and its stop was noted once. */
+static int granted_early(dnet_job_rank_t *job, void *arg)
+{
+    enum { COUNT = 1500, EARLY = 20 };
+    (void) arg;
+    static dnet_job_request_t early[EARLY];
+    static uint32_t got[EARLY][2];
+    int bad = 0;
+    bool did;
+    dnet_job_barrier(job);
+    if (job->rank == 1) {
+        sit_until(&stage->looks[0], 1); /* rank 0 is out of the barrier, and takes nothing by accident */
+        send_t *sends = calloc(COUNT, sizeof(*sends));
+        uint32_t n = send_until_stopped(job, sends, COUNT, 0, 8);
+        atomic_store(&stage->go, n);
+        atomic_store(&stage->arrived, 1);
+        bad = n == COUNT || wait_all(job, sends, n);
+        dnet_job_barrier(job);
+        free(sends);
+        return bad;
+    }
+    atomic_store(&stage->looks[0], 1);
+    sit_until(&stage->arrived, 1);
+    for (uint32_t i = 0; i < EARLY; i++) {
+        dnet_job_irecv(job, &early[i], dnet_ep_envelope(CONTEXT, 1, BULK), DNET_MATCH_BITS, got[i],
+                       sizeof(got[i]));
+        early[i].req.complete = on_early;
+    }
+    granting = job->ep;
+    dnet_ep_progress(job->ep, &did);
+    for (uint32_t i = 0; i < EARLY; i++)
+        bad |= !early[i].done || got[i][0] != i;
+    bad |= granted_then != 1 || dnet_ep_counters(job->ep)->stopped_others != 1;
+    if (bad)
+        fprintf(stderr, "granted %lu senders by message %u, %lu stops\n", (unsigned long) granted_then, EARLY,
+                (unsigned long) dnet_ep_counters(job->ep)->stopped_others);
+    for (uint32_t i = EARLY; i < stage->go && !bad; i++)
+        bad = expect(job, 1, BULK, i, 8);
+    dnet_job_barrier(job);
+    return bad;
+}
+
+static void test_stop_only_sender_granted_before_all_is_drained(void **state)
+{
+    (void) state;
+    run_job(2, granted_early, "262144");
+}
+
 /* ------------------------------------------------------------------ others */
 
 /* Rank 1 has filled the ring of rank 0, which does nothing.  Rank 2 still gets through to rank 0 with what needs
@@ -484,7 +544,7 @@ static int receiver_dies(dnet_job_rank_t *job, void *arg)
     _exit(bad);
 }
 
-/* Each survivor that looks says once who has died. */
+/* Each of the two survivors that looks says once who has died; so many look for certain. */
 static void run_mourning(int (*body)(dnet_job_rank_t *, void *), uint32_t victim, unsigned lines_due)
 {
     static const char *const profiles[] = {"extended", "prototype"};
@@ -511,7 +571,7 @@ static void run_mourning(int (*body)(dnet_job_rank_t *, void *), uint32_t victim
         }
         fclose(said);
         assert_int_equal(result, 0);
-        assert_int_equal(lines, lines_due);
+        assert_in_range(lines, lines_due, 2); /* nobody says it twice */
     }
 }
 
@@ -531,6 +591,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stop_sends_while_stopped_keep_order),
+        cmocka_unit_test(test_stop_only_sender_granted_before_all_is_drained),
         cmocka_unit_test(test_stop_others_are_not_held_up),
         cmocka_unit_test(test_stop_nobody_starves),
         cmocka_unit_test(test_stop_all_to_all_with_one_entry_rings),

@@ -113,14 +113,16 @@ static void test_fc_receiver_config_out_of_range_refused(void **state)
 {
     (void) state;
     const dnet_fc_receiver_config_t good = dnet_fc_receiver_defaults(16, 0);
-    dnet_fc_receiver_config_t bad[6] = {good, good, good, good, good, good};
+    dnet_fc_receiver_config_t bad[8] = {good, good, good, good, good, good, good, good};
     bad[0].slots = 0;
     bad[1].headroom = 16;
     bad[2].grant_max = 0;
     bad[3].grant_max = 256;
     bad[4].repeats = 256;
     bad[5].grant_ns = 0;
-    for (unsigned i = 0; i < 6; i++)
+    bad[6].grant_least = 0;
+    bad[7].grant_least = good.grant_max + 1;
+    for (unsigned i = 0; i < 8; i++)
         assert_int_equal(dnet_fc_receiver_init(&r, &bad[i], &ops, NULL), DNET_ERR_ARGUMENT);
     for (uint32_t slots = 1; slots < 100; slots++) {
         dnet_fc_receiver_config_t config = dnet_fc_receiver_defaults(slots, 0);
@@ -184,6 +186,35 @@ static void test_fc_receiver_room_shares_by_the_formula(void **state)
         for (unsigned n = 0; n < row[i].grants; n++)
             assert_int_equal(nic.resend[n].credits, row[i].credits);
         assert_int_equal(nic.resends, row[i].grants);
+        dnet_fc_receiver_fini(&r);
+    }
+}
+
+/* A grant is worth a sender's turn: little room goes to the first of the queue, not to all in small pieces. */
+static void test_fc_receiver_least_grant_goes_to_fewer(void **state)
+{
+    (void) state;
+    static const struct {
+        unsigned stopped, free, grants, credits;
+    } row[] = {
+        {100, 96, 4, 16},  /* headroom 32: 64 / 16 */
+        {100, 50, 1, 18},  /* not enough for two */
+        {100, 40, 1, 8},   /* less than that: to one */
+        {100, 256, 14, 16},
+        {3, 256, 3, 32},   /* enough for all: up to g_max */
+    };
+    for (unsigned i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+        dnet_fc_receiver_config_t config = dnet_fc_receiver_defaults(256, 0);
+        config.grant_least = 16;
+        config.grant_max = 32;
+        start(config);
+        for (unsigned n = 0; n < row[i].stopped; n++)
+            stop(n);
+        assert_int_equal(dnet_fc_receiver_room(&r, row[i].free, ENOUGH, 0), row[i].grants);
+        for (unsigned n = 0; n < row[i].grants; n++) {
+            assert_int_equal(number(nic.resend[n].peer), n);
+            assert_int_equal(nic.resend[n].credits, row[i].credits);
+        }
         dnet_fc_receiver_fini(&r);
     }
 }
@@ -461,6 +492,7 @@ int main(void)
         TEST(test_fc_receiver_no_stop_no_memory),
         TEST(test_fc_receiver_room_grants_first_stopped_first),
         TEST(test_fc_receiver_room_shares_by_the_formula),
+        TEST(test_fc_receiver_least_grant_goes_to_fewer),
         TEST(test_fc_receiver_reserved_slots_not_granted_twice),
         TEST(test_fc_receiver_last_packet_frees_rest_of_grant),
         TEST(test_fc_receiver_bytes_limit_the_grant),
