@@ -15,6 +15,7 @@ tests_unit_test_heap_LDADD = libdnet_nic.la -lcmocka
 
 check_PROGRAMS += tests/unit/test_nic_pool
 DNET_UNIT_TESTS += tests/unit/test_nic_pool
+DNET_FLOWCTL_TESTS += tests/unit/test_nic_pool
 tests_unit_test_nic_pool_SOURCES = tests/unit/test_nic_pool.c
 tests_unit_test_nic_pool_LDADD = libdnet_all.la -lcmocka
 endif
