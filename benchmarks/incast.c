@@ -7,7 +7,7 @@
  *
  * load: rank 0 receives from ranks 2.. and pauses after each batch, as if it computed (it sleeps, so that on a
  * machine of two processors its computing takes nothing from the others).  Rank 1, which shares its NIC, and the
- * last rank are bystanders: they exchange messages with each other, once with the incast and once without, in turn.
+ * last rank are bystanders: they exchange messages with each other, once with the incast and once without, in pairs of turns.
  * They have processors of their own, so that what they lose they lose in the NIC.
  *
  * episode: rank 1 sends until the NIC of rank 0 refuses a packet; rank 0 looks for messages from then on.  The
@@ -181,23 +181,50 @@ static void report_counters(void)
         printf("unexpected_bytes %llu\n", kept);
 }
 
+static double quiet_turn(int exchanges)
+{
+    double took = is_bystander() ? stand_by(exchanges) : 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    return took;
+}
+
+/* @return of a bystander, or of the receiver: us */
+static double busy_turn(const load_t *l, int exchanges)
+{
+    double took = 0;
+    if (is_bystander())
+        took = stand_by(exchanges);
+    else if (rank == 0)
+        took = receive_all(l);
+    else
+        send_all(l);
+    MPI_Barrier(MPI_COMM_WORLD);
+    return took;
+}
+
+/* Of the median of the sorted values the 95 % interval: it lies between two of them, by the binomial distribution. */
+static void report_spread(const char *name, const double *sorted, int count)
+{
+    int root = 0;
+    while ((root + 1) * (root + 1) <= count)
+        root++;
+    int aside = count / 2 > root ? count / 2 - root : 0; /* 2 standard deviations */
+    printf("%s_low %.2f\n%s_high %.2f\n", name, sorted[aside], name, sorted[count - 1 - aside]);
+}
+
+/* The two turns of a pair follow each other, in changing order, so that what changes slowly is in both. */
 static void load(const load_t *l)
 {
     static double quiet[ROUNDS_MAX], busy[ROUNDS_MAX], loss[ROUNDS_MAX], incast[ROUNDS_MAX];
     share_processors();
     int exchanges = choose_exchanges(l);
+    MPI_Barrier(MPI_COMM_WORLD);
     for (int r = 0; r < l->rounds; r++) {
-        MPI_Barrier(MPI_COMM_WORLD);
-        if (is_bystander())
-            quiet[r] = stand_by(exchanges);
-        MPI_Barrier(MPI_COMM_WORLD);
-        if (is_bystander())
-            busy[r] = stand_by(exchanges);
-        else if (rank == 0)
-            incast[r] = receive_all(l);
-        else
-            send_all(l);
-        MPI_Barrier(MPI_COMM_WORLD);
+        if (r % 2 == 0)
+            quiet[r] = quiet_turn(exchanges);
+        busy[r] = incast[r] = busy_turn(l, exchanges);
+        if (r % 2 != 0)
+            quiet[r] = quiet_turn(exchanges);
         MPI_Bcast(&quiet[r], 1, MPI_DOUBLE, 1, MPI_COMM_WORLD);
         MPI_Bcast(&busy[r], 1, MPI_DOUBLE, 1, MPI_COMM_WORLD);
         loss[r] = 100 * (busy[r] / quiet[r] - 1);
@@ -211,6 +238,7 @@ static void load(const load_t *l)
     printf("bystander_quiet_ms %.3f\n", median(quiet, l->rounds) / 1000);
     printf("bystander_ms %.3f\n", median(busy, l->rounds) / 1000);
     printf("bystander_loss_percent %.2f\n", median(loss, l->rounds));
+    report_spread("bystander_loss", loss, l->rounds);
 }
 
 /* ------------------------------------------------------------------ episode */

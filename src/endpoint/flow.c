@@ -147,8 +147,8 @@ static bool grant(dnet_ep_t *ep)
 bool dnet_flow_first(dnet_ep_t *ep)
 {
     bool did = read_ring(ep);
-    if (ep->receiver.stopped.count != 1 || ep->receiver.granted.count != 0)
-        return did; /* several share what the whole round makes free */
+    if (ep->oversubscribed || ep->receiver.stopped.count != 1 || ep->receiver.granted.count != 0)
+        return did; /* he would take the processor that drains; several share what the whole round makes free */
     return dnet_receive_round(ep, FIRST_ENTRIES) | grant(ep) | did;
 }
 
