@@ -22,7 +22,6 @@
 /* Yields before a look at whether somebody takes them. */
 #define YIELDS_BEFORE_LOOK 4u
 #define SLEEP_US 1000u
-#define SLEEP_MOST_US 10000u
 #define CHECK_EVERY_NS 50000000u /* a look at the peers' lives */
 
 uint64_t dnet_clock_ns(void)
@@ -78,19 +77,11 @@ static dnet_status_t check_peers_at_times(dnet_ep_t *ep)
     return check_peers(ep);
 }
 
-/* As long as it has been idle: what does not wake it waits twice as long at most, and many idle processes leave the
- * processors to the others. */
-static uint32_t sleep_us(const dnet_ep_t *ep)
-{
-    uint64_t us = (ep->looked_ns - ep->idle_since_ns) / 1000;
-    return us < SLEEP_US ? SLEEP_US : us < SLEEP_MOST_US ? (uint32_t) us : SLEEP_MOST_US;
-}
-
 static dnet_status_t sleep_once(dnet_ep_t *ep)
 {
     ep->counters.sleeps++;
     DNET_TRACE(sleep, 0, 0, 0);
-    ep->dev->ops->sleep(ep->dev, dnet_flow_sleep_us(ep, sleep_us(ep)), still_idle, ep);
+    ep->dev->ops->sleep(ep->dev, dnet_flow_sleep_us(ep, SLEEP_US), still_idle, ep);
     DNET_TRACE(wake, 0, 0, 0);
     ep->looked_ns = dnet_clock_ns();
     return check_peers_at_times(ep);
