@@ -65,7 +65,7 @@ static void print_op(FILE *out, const dnet_op_t *op)
         [DNET_OP_ANSWER_WAIT] = "waits for the receive to be posted (rendezvous)",
         [DNET_OP_DIRECT] = "rendezvous, waits for room in the status ring",
         [DNET_OP_STAGED] = "rendezvous, chunks under way",
-        [DNET_OP_REAR_WAIT] = "rendezvous, waits until the receiver has fetched its half",
+        [DNET_OP_FETCH_WAIT] = "rendezvous, waits until the receiver has fetched its half",
     };
     fprintf(out, "  send to rank %" PRIu32 ": ", op->peer);
     print_envelope(out, op->envelope, DNET_MATCH_BITS);

@@ -39,11 +39,8 @@ static void apply_limits(dnet_ep_t *ep)
     ep->budget = ep->options.unexpected_bytes;
     if (ep->options.flow != DNET_EP_FLOW_STOP)
         ep->budget = UINT64_MAX / 4; /* holding senders back is a part of stop/resend */
-    if (ep->options.flow == DNET_EP_FLOW_STALL) {
-        /* A NIC that stalls takes no request, so nothing may have to be fetched. */
-        ep->options.split_limit = UINT64_MAX;
-        ep->options.strided = 1; /* never */
-    }
+    if (ep->options.flow == DNET_EP_FLOW_STALL)
+        ep->options.strided = 1; /* never: as in dnet_rendezvous_offer() */
     ep->oversubscribed = ep->size > processors();
 }
 

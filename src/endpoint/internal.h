@@ -59,7 +59,7 @@ _Static_assert(sizeof(dnet_ep_head_t) + DNET_EP_AM_HEADER_MAX <= DNET_NIC_BOTF_D
                "a head and an active message's header fit one window");
 
 #define DNET_ANSWER_STAGED 1u /* data go through SO-DIMM in chunks; else straight to an aperture */
-#define DNET_ANSWER_SPLIT 2u  /* the receiver fetches the rear half itself, and acknowledges it */
+#define DNET_ANSWER_SPLIT 2u  /* the receiver fetches the front half itself, and acknowledges it */
 
 #define DNET_REQUEST_LAYOUT 1u /* where the data lie in the sender's SO-DIMM follows, a dnet_ep_layout_t */
 _Static_assert(sizeof(dnet_ep_head_t) + sizeof(dnet_ep_layout_t) <= DNET_LH_DATA_BYTES,
@@ -93,7 +93,7 @@ typedef enum {
     DNET_OP_ANSWER_WAIT, /* REQUEST sent; waits for ANSWER */
     DNET_OP_DIRECT,   /* answered: one RVS to an aperture */
     DNET_OP_STAGED,   /* answered: chunks by RVS into SO-DIMM */
-    DNET_OP_REAR_WAIT, /* own half is out; waits until the receiver has fetched the other */
+    DNET_OP_FETCH_WAIT, /* own half is out; waits until the receiver has fetched the other */
 } dnet_op_state_t;
 
 typedef struct dnet_op dnet_op_t;
@@ -115,8 +115,8 @@ struct dnet_op {
     uint8_t *owned;   /* freed at the end: what stands between head and data */
     uint32_t header_len;         /* bytes of `owned` */
     /* Rendezvous. */
-    uint32_t rear_slot; /* own aperture that offers the rear half; 0: none */
-    bool rear_due;    /* the receiver still fetches the rear half */
+    uint32_t offer_slot; /* own aperture that offers the message for fetching; 0: none */
+    bool fetch_due;   /* the receiver still fetches the front half */
     uint32_t place;   /* address at the receiver */
     uint32_t word;    /* LLCM word in which the receiver counts chunks it has taken */
     uint64_t put;     /* chunks sent */
@@ -175,7 +175,7 @@ struct dnet_ep_message {
     bool sync;
     uint32_t rank; /* sender's rank in the job */
     uint32_t op;   /* sender's operation */
-    uint32_t rear; /* REQUEST: as in the head */
+    uint32_t offer; /* REQUEST: as in the head */
     dnet_ep_layout_t layout; /* REQUEST: where the data lie in the sender's SO-DIMM; kind 0: not there */
     size_t len;
     size_t got;
@@ -237,7 +237,7 @@ struct dnet_probe {
     dnet_ep_offer_t message;
 };
 
-/* Where the rear half of a message begins: both sides know it from the length alone. */
+/* Where the half of a split message begins that the sender stores. */
 static inline size_t dnet_split_at(size_t len)
 {
     return len / 2 & ~(size_t) 4095;
@@ -248,7 +248,7 @@ typedef struct dnet_landing dnet_landing_t;
 struct dnet_landing {
     dnet_landing_t *next; /* waiting for room to land */
     uint32_t rank, op;    /* sender's */
-    uint32_t rear;        /* sender's aperture with the rear half; 0: all comes by RVS */
+    uint32_t offer;       /* sender's aperture with the message; 0: all comes by RVS */
     uint8_t *buf;
     size_t len;           /* bytes that will come */
     size_t got;
@@ -264,7 +264,7 @@ struct dnet_landing {
     bool staged;
     uint32_t place;  /* aperture slot, or index of the staging area */
     uint64_t taken;  /* chunks copied out */
-    dnet_status_t status; /* of fetching the rear half */
+    dnet_status_t status; /* of fetching */
     uint32_t credit_word; /* sender's LLCM word for taken chunks; known from the first count */
 };
 
@@ -301,7 +301,7 @@ struct dnet_ep {
     dnet_peer_t *peers;
     uint32_t rank, size;
     dnet_op_t *staged;   /* sends whose chunks are under way, oldest first */
-    uint32_t landings_staged;
+    uint32_t landings_staged, landings_direct; /* answered, and data are on their way */
     dnet_fc_receiver_t receiver; /* senders this process has stopped */
     dnet_ep_counters_t counters;
     dnet_match_t match;
@@ -326,7 +326,7 @@ struct dnet_ep {
     dnet_assembly_t *assemblies_free;
     dnet_ep_message_t *messages_free; /* blocks of DNET_MESSAGE_SMALL bytes */
     uint64_t unexpected_bytes;
-    /* By aperture slot: the receive that lands there, or the send that offers its rear half. */
+    /* By aperture slot: the receive that lands there, or the send that offers its message. */
     dnet_landing_t *landing_slot[DNET_APERTURES_MAX];
     dnet_op_t *offer_slot[DNET_APERTURES_MAX];
     dnet_landing_t *landing_area[DNET_STAGING_AREAS];
@@ -463,7 +463,7 @@ static inline dnet_status_t dnet_request_status(const dnet_ep_request_t *req)
 }
 
 /* rendezvous.c */
-/** Offer the rear half of a message for fetching.  @return its address; 0: not offered */
+/** Offer a message for fetching.  @return its address; 0: not offered */
 uint32_t dnet_rendezvous_offer(dnet_ep_t *ep, dnet_op_t *op);
 /** Close what dnet_rendezvous_offer() has opened. */
 void dnet_rendezvous_withdraw(dnet_ep_t *ep, dnet_op_t *op);

@@ -17,8 +17,8 @@ static void send_offer(dnet_ep_t *ep, dnet_queue_t *q, uint16_t id)
     dnet_ep_offer_t offers[DNET_OFFERS_MAX];
     for (uint32_t i = 0; i < q->out_count; i++) {
         const dnet_op_t *op = q->out[i];
-        uint32_t rear = op->rear_slot ? dnet_nic_aperture_address(op->rear_slot) : 0;
-        offers[i] = (dnet_ep_offer_t){op->envelope & ~DNET_EP_HEADED, op->len, op->id, rear};
+        uint32_t offer = op->offer_slot ? dnet_nic_aperture_address(op->offer_slot) : 0;
+        offers[i] = (dnet_ep_offer_t){op->envelope & ~DNET_EP_HEADED, op->len, op->id, offer};
     }
     q->out_id = id;
     ep->counters.offered += q->out_count;

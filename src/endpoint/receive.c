@@ -204,7 +204,7 @@ static dnet_ep_message_t *request_keep(dnet_ep_t *ep, const dnet_ep_head_t *head
     m->kind = DNET_MESSAGE_REQUEST;
     m->rank = head->rank;
     m->op = head->op;
-    m->rear = head->arg;
+    m->offer = head->arg;
     return m;
 }
 
@@ -373,7 +373,7 @@ static dnet_status_t deliver(dnet_ep_t *ep, dnet_ep_message_t *m, dnet_ep_reques
             m->req = req;
             return DNET_IN_PROGRESS;
         case DNET_MESSAGE_REQUEST: {
-            dnet_ep_head_t head = {.rank = m->rank, .op = m->op, .arg = m->rear, .length = m->len};
+            dnet_ep_head_t head = {.rank = m->rank, .op = m->op, .arg = m->offer, .length = m->len};
             dnet_ep_layout_t layout = m->layout;
             uint64_t envelope = m->match.envelope;
             message_free(ep, m);

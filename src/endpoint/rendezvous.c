@@ -5,9 +5,9 @@
  * the receive.
  *
  * Two ways to land:
- *   direct  one RVS into an aperture opened for the receive buffer: a single copy.  From
- *           DIMMNET_SPLIT_LIMIT on the receiver fetches the rear half by RVL while the sender stores the
- *           front half, so that both processors copy
+ *   direct  a single copy between the buffers, for which apertures are opened: the receiver fetches the
+ *           message by RVL, or lets the sender store it by RVS, or, from DIMMNET_SPLIT_LIMIT on, each
+ *           does so with one half, so that both processors copy
  *   staged  RVS in chunks into an area of the receiver's SO-DIMM, which the receiver empties at the same
  *           time.  Each side counts its chunks in an LLCM word of the other side.
  */
@@ -54,10 +54,13 @@ static uint32_t aperture_open(dnet_ep_t *ep, const uint8_t *at, size_t len, uint
 
 static bool find_aperture(dnet_ep_t *ep, dnet_landing_t *l)
 {
-    l->place = aperture_open(ep, l->buf, l->len, aperture_slots(ep));
-    if (l->place)
-        ep->landing_slot[l->place] = l;
-    return l->place != 0;
+    size_t at = l->offer ? dnet_split_at(l->len) : 0;
+    l->place = aperture_open(ep, l->buf + at, l->len - at, aperture_slots(ep));
+    if (!l->place)
+        return false;
+    ep->landing_slot[l->place] = l;
+    ep->landings_direct++;
+    return true;
 }
 
 static bool find_area(dnet_ep_t *ep, dnet_landing_t *l)
@@ -104,11 +107,11 @@ static void answer(dnet_ep_t *ep, const dnet_landing_t *l)
 {
     dnet_ep_head_t head = {
         .type = DNET_HEAD_ANSWER,
-        .flags = l->staged ? DNET_ANSWER_STAGED : l->rear ? DNET_ANSWER_SPLIT : 0,
+        .flags = l->staged ? DNET_ANSWER_STAGED : l->offer ? DNET_ANSWER_SPLIT : 0,
         .rank = ep->rank,
         .op = l->op,
         .arg = l->staged ? l->place : dnet_nic_aperture_address(l->place),
-        .length = l->rear ? dnet_split_at(l->len) : l->len,
+        .length = l->offer ? l->len - dnet_split_at(l->len) : l->len,
     };
     dnet_ep_staging_t staging = {ep->chunk_bytes, ep->chunks};
     DNET_TRACE(answer, l->rank, l->op, head.length);
@@ -135,16 +138,26 @@ static void landing_finish(dnet_ep_t *ep, dnet_landing_t *l)
     free(l);
 }
 
-/* The sender stores the front half meanwhile. */
-static void fetch_rear(dnet_ep_t *ep, dnet_landing_t *l)
+/* The first `len` bytes of what the sender offers. */
+static void fetch(dnet_ep_t *ep, dnet_landing_t *l, size_t len)
 {
-    size_t at = dnet_split_at(l->len);
-    l->status = dnet_nic_rvl(&ep->nic, ep->peers[l->rank].target,
-                             (dnet_nic_place_t){l->rear}, l->buf + at, (uint32_t) (l->len - at));
+    l->status = dnet_nic_rvl(&ep->nic, ep->peers[l->rank].target, (dnet_nic_place_t){l->offer}, l->buf,
+                             (uint32_t) len);
     if (l->status != DNET_OK)
-        dnet_error("cannot fetch %zu bytes from rank %u: %s", l->len - at, l->rank,
-                   dnet_status_text(l->status));
+        dnet_error("cannot fetch %zu bytes from rank %u: %s", len, l->rank, dnet_status_text(l->status));
     dnet_send_ack(ep, l->rank, l->op);
+}
+
+/* Shall the message be fetched whole?  Always where its sender would have to wait for a processor before it could
+ * store anything.  Else, where several are on their way, fetched ones and ones that their senders store take turns,
+ * so that the processors of both sides copy. */
+static bool wants_fetch(const dnet_ep_t *ep, const dnet_landing_t *l)
+{
+    if (!l->offer || l->len < l->sent_bytes) /* a shorter receive does not end where the message does */
+        return l->offer != 0;
+    if (ep->oversubscribed)
+        return true;
+    return l->len < ep->options.split_limit && (ep->landings_direct || !dnet_nic_lh_more(&ep->nic));
 }
 
 /* Find room to land and answer; false: no room now. */
@@ -161,13 +174,20 @@ static bool landing_try(dnet_ep_t *ep, dnet_landing_t *l)
         return true;
     }
     l->staged = !wants_direct(ep, l->rank, l->len);
-    if (l->staged || l->len < l->sent_bytes)
-        l->rear = 0; /* a shorter receive does not end where the message does */
+    if (l->staged)
+        l->offer = 0;
+    if (wants_fetch(ep, l)) {
+        fetch(ep, l, l->len);
+        landing_finish(ep, l);
+        return true;
+    }
+    if (l->len < ep->options.split_limit)
+        l->offer = 0;
     if (l->staged ? !reserve_areas(ep) || !find_area(ep, l) : !find_aperture(ep, l))
         return false;
     answer(ep, l);
-    if (l->rear)
-        fetch_rear(ep, l);
+    if (l->offer)
+        fetch(ep, l, dnet_split_at(l->len));
     return true;
 }
 
@@ -210,7 +230,7 @@ void dnet_rendezvous_request(dnet_ep_t *ep, const dnet_ep_head_t *head,
 {
     dnet_landing_t *l = landing_new(head, envelope);
     dnet_request_result(ep, req, envelope, head->length);
-    l->rear = head->arg;
+    l->offer = head->arg;
     l->layout = *layout;
     l->req = req;
     l->buf = req->buf;
@@ -293,6 +313,7 @@ static void landed(dnet_ep_t *ep, const dnet_nic_receipt_t *receipt)
         if (l) {
             dnet_nic_aperture_set(&ep->nic, slot, NULL, 0);
             ep->landing_slot[slot] = NULL;
+            ep->landings_direct--;
         }
     } else if (receipt->address >= ep->staging_base &&
                receipt->address < ep->staging_base + area_bytes(ep) * DNET_STAGING_AREAS) {
@@ -407,25 +428,25 @@ static dnet_status_t put_direct(dnet_ep_t *ep, dnet_op_t *op)
 
 uint32_t dnet_rendezvous_offer(dnet_ep_t *ep, dnet_op_t *op)
 {
-    if (op->len < ep->options.split_limit || !wants_direct(ep, op->peer, op->len))
+    /* A NIC that stalls takes no request, so nothing may have to be fetched. */
+    if (op->len == 0 || ep->options.flow == DNET_EP_FLOW_STALL || !wants_direct(ep, op->peer, op->len))
         return 0;
-    size_t at = dnet_split_at(op->len);
     /* Half of the slots stay for receives: offers wait for the other side's receives, and if they had all
      * slots on both sides nothing could land anywhere. */
-    op->rear_slot = aperture_open(ep, op->buf + at, op->len - at, aperture_slots(ep) / 2);
-    if (!op->rear_slot)
+    op->offer_slot = aperture_open(ep, op->buf, op->len, aperture_slots(ep) / 2);
+    if (!op->offer_slot)
         return 0;
-    ep->offer_slot[op->rear_slot] = op;
-    return dnet_nic_aperture_address(op->rear_slot);
+    ep->offer_slot[op->offer_slot] = op;
+    return dnet_nic_aperture_address(op->offer_slot);
 }
 
 void dnet_rendezvous_withdraw(dnet_ep_t *ep, dnet_op_t *op)
 {
-    if (!op->rear_slot)
+    if (!op->offer_slot)
         return;
-    dnet_nic_aperture_set(&ep->nic, op->rear_slot, NULL, 0);
-    ep->offer_slot[op->rear_slot] = NULL;
-    op->rear_slot = 0;
+    dnet_nic_aperture_set(&ep->nic, op->offer_slot, NULL, 0);
+    ep->offer_slot[op->offer_slot] = NULL;
+    op->offer_slot = 0;
 }
 
 /* One turn for an answered send.  @return true: it is finished */
@@ -450,8 +471,8 @@ static bool op_turn(dnet_ep_t *ep, dnet_op_t *op, bool *did_p)
         word_give_back(ep, op->word);
     }
     *did_p = true;
-    if (status == DNET_OK && op->rear_due)
-        op->state = DNET_OP_REAR_WAIT;
+    if (status == DNET_OK && op->fetch_due)
+        op->state = DNET_OP_FETCH_WAIT;
     else
         dnet_op_finish(ep, op, status);
     return true;
@@ -465,14 +486,16 @@ void dnet_rendezvous_answered(dnet_ep_t *ep, const dnet_ep_head_t *head,
     bool staged = head->flags & DNET_ANSWER_STAGED;
     bool split = head->flags & DNET_ANSWER_SPLIT;
     if (!op || op->state != DNET_OP_ANSWER_WAIT || op->peer != head->rank ||
-        head->length > op->len || (split && !op->rear_slot) ||
+        head->length > op->len || (split && !op->offer_slot) ||
         (staged && (staging->chunks == 0 || staging->chunk_bytes == 0 || head->id >= DNET_NIC_WORDS))) {
         dnet_error("answer of rank %u to a rendezvous that does not exist (operation 0x%x)",
                    head->rank, head->op);
         return;
     }
-    op->len = head->length; /* a shorter receive takes less, a split message only its front half */
-    op->rear_due = split;
+    if (split)
+        op->buf += op->len - head->length;
+    op->len = head->length; /* a shorter receive takes less, of a split message only the rear half is left */
+    op->fetch_due = split;
     if (op->len == 0) {
         dnet_op_finish(ep, op, DNET_OK);
         return;

@@ -82,13 +82,13 @@ void dnet_op_finish(dnet_ep_t *ep, dnet_op_t *op, dnet_status_t status)
         req->complete(req, status);
 }
 
-/* The receiver has matched a synchronous message, or fetched its half of a split one. */
+/* The receiver has matched a synchronous message, or fetched one, or its half. */
 void dnet_op_acknowledged(dnet_ep_t *ep, dnet_op_t *op)
 {
-    op->rear_due = false;
+    op->fetch_due = false;
     bool fetched = op->state == DNET_OP_ANSWER_WAIT && op->head.type == DNET_HEAD_REQUEST &&
-                   (op->head.flags & DNET_REQUEST_LAYOUT);
-    if (op->state == DNET_OP_ACK_WAIT || op->state == DNET_OP_REAR_WAIT || fetched)
+                   (op->offer_slot || (op->head.flags & DNET_REQUEST_LAYOUT));
+    if (op->state == DNET_OP_ACK_WAIT || op->state == DNET_OP_FETCH_WAIT || fetched)
         dnet_op_finish(ep, op, DNET_OK);
 }
 

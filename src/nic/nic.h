@@ -317,17 +317,29 @@ static inline uint32_t dnet_nic_aperture_address(unsigned slot)
     return (uint32_t) (DNET_MASK(AP_FLAG) | DNET_PUT(slot, AP_SLOT));
 }
 
-/** The next LH entry that has arrived and was not read yet; NULL: none. */
-static inline const dnet_lh_entry_t *dnet_nic_lh_next(dnet_nic_t *nic)
+/* The LH entry with this number; NULL: it has not arrived. */
+static inline const dnet_lh_entry_t *dnet_nic_lh_entry(const dnet_nic_t *nic, uint32_t number)
 {
-    const dnet_lh_entry_t *entry = &nic->dev->lh[nic->lh_read & nic->lh_mask];
+    const dnet_lh_entry_t *entry = &nic->dev->lh[number & nic->lh_mask];
     /* Lap n is new while Valid == (n + 1) & 1.  Acquire: pairs with the release store of line 0 by the
      * Receive Controller, after data and line 1. */
     uint64_t line0 = atomic_load_explicit((const _Atomic uint64_t *) (const void *) &entry->envelope,
                                           memory_order_acquire);
-    bool odd_lap = nic->lh_read & (nic->lh_mask + 1); /* a power of two */
+    bool odd_lap = number & (nic->lh_mask + 1); /* a power of two */
     uint32_t flags = (uint32_t) (line0 >> DNET_LH_COMPLETE_SHIFT) & 3u;
     return flags == (odd_lap ? 0u : 3u) ? entry : NULL;
+}
+
+/** The next LH entry that has arrived and was not read yet; NULL: none. */
+static inline const dnet_lh_entry_t *dnet_nic_lh_next(const dnet_nic_t *nic)
+{
+    return dnet_nic_lh_entry(nic, nic->lh_read);
+}
+
+/** Is there one behind the entry that dnet_nic_lh_next() has returned? */
+static inline bool dnet_nic_lh_more(const dnet_nic_t *nic)
+{
+    return dnet_nic_lh_entry(nic, nic->lh_read + 1) != NULL;
 }
 
 /** Publish what was freed: LH Head and ring Head. */

@@ -82,8 +82,8 @@ static bool delivered(const capture_packet_t *p)
     return DNET_GET(p->beside, CAP_RESULT) <= 2; /* results.def: delivered, dropped, to serve */
 }
 
-/* Bytes of the large message of one sender that its packets show where they belong; `first` is the
- * address of its byte 0. */
+/* Bytes of the rear half of the large message of one sender that its packets show where they belong; `first`
+ * is the address of its first byte. */
 static size_t large_bytes(const capture_packet_t *p, uint32_t first, uint8_t *seen)
 {
     bool aperture = DNET_GET(p->header[1], PK_DST) & DNET_MASK(AP_FLAG);
@@ -91,6 +91,7 @@ static size_t large_bytes(const capture_packet_t *p, uint32_t first, uint8_t *se
     if (aperture)
         at = (DNET_GET(p->header[2], PK_LIST) << 16 | (DNET_GET(p->header[1], PK_DST) & 0xffff)) -
              (first & 0xffff);
+    at += dnet_split_at(LARGE);
     size_t fresh = 0;
     for (uint32_t i = 0; i < p->kept && at + i < LARGE; i++)
         if (p->data[i] == byte_of(at + i) && !seen[at + i]++)
@@ -148,7 +149,7 @@ static void check_exchange(const char *profile, const char *rendezvous)
     assert_rvs_without_gaps(&files[0]);
     assert_rvs_without_gaps(&files[1]);
 
-    /* The front of the large message in one row of RVS packets: places, data, end. */
+    /* The rear half of the large message in one row of RVS packets: places, data, end. */
     uint8_t *seen = calloc(1, LARGE);
     size_t bytes = 0, first = 0;
     unsigned ends = 0;
@@ -165,7 +166,7 @@ static void check_exchange(const char *profile, const char *rendezvous)
     }
     assert_int_equal(ends, 1);
     if (strcmp(rendezvous, "staged") != 0)
-        assert_int_equal(bytes, dnet_split_at(LARGE)); /* the rear half comes as replies to RVL */
+        assert_int_equal(bytes, LARGE - dnet_split_at(LARGE)); /* the front half comes as replies to RVL */
     free(seen);
     capture_free(&files[0]);
     capture_free(&files[1]);
@@ -221,6 +222,7 @@ static void test_capture_tells_replies_from_own_packets(void **state)
     setenv("DIMMNET_PROFILE", "extended", 1);
     setenv("DIMMNET_RENDEZVOUS", "direct", 1);
     setenv("DIMMNET_PCAP", path_of("afar.pcapng"), 1);
+    setenv("DIMMNET_SPLIT_LIMIT", "1000000000", 1); /* it is fetched whole */
     assert_int_equal(dnet_job_run(4, 60, fetch_from_afar, NULL), 0);
     capture_t c;
     size_t fetched = 0;
@@ -232,7 +234,8 @@ static void test_capture_tells_replies_from_own_packets(void **state)
         if (p->inbound)
             fetched += p->data_bytes;
     }
-    assert_int_equal(fetched, LARGE - dnet_split_at(LARGE));
+    setenv("DIMMNET_SPLIT_LIMIT", "8192", 1);
+    assert_int_equal(fetched, LARGE);
     capture_free(&c);
 }
 

@@ -165,7 +165,7 @@ static bool check(void)
                       "IPUSH 0 0 0 ACK 32 delivered",
                       "IPUSH 300 7 5 REQUEST 32 delivered",
                       "IPUSH 0 0 0 ANSWER 32 delivered",
-                      "IPUSH 0 0 0 ACK 32 delivered", /* the rear half has been fetched */
+                      "IPUSH 0 0 0 ACK 32 delivered", /* the front half has been fetched */
                       NULL,
                   });
     good &= stopped_one_is_resent();

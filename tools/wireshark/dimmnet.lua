@@ -63,7 +63,7 @@ lists.head_fields = {
   { "id", 2, 2, "handler of an active message; staged ANSWER: LLCM word; OFFER to NONE: number of the WANT" },
   { "rank", 4, 4, "sender's rank in the job" },
   { "op", 8, 4, "operation, named by the process that started it; VERDICT: bits; WANT: mask" },
-  { "arg", 12, 4, "REQUEST: address of the rear half, or 0; ANSWER: address; AM: header bytes; OFFER: entries; WANT: mask; DONE: 1 if more are held" },
+  { "arg", 12, 4, "REQUEST: address of the message, or 0; ANSWER: address; AM: header bytes; OFFER: entries; WANT: mask; DONE: 1 if more are held" },
   { "length", 16, 8, "bytes of the whole message; ANSWER: bytes to send; WANT: envelope; GRANT: bytes" },
 }
 lists.words = {
