@@ -342,7 +342,6 @@ struct dnet_ep {
     dnet_fc_partners_t partners;
     /* Progress. */
     uint32_t yields;
-    long switches;          /* involuntary ones, when last looked at */
     uint64_t idle_since_ns;
     uint64_t checked_ns;    /* last look at the peers */
     uint32_t check_next;

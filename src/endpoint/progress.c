@@ -7,7 +7,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <time.h>
 
 /* A bound, so that sends and grants get their turn while messages pour in. */
@@ -19,8 +18,6 @@
 #define PAUSE_OVERSUBSCRIBED_NS 50000u
 #define ROUNDS_BEFORE_YIELD 2u
 #define YIELDS_BEFORE_SLEEP 512u
-/* Yields before a look at whether somebody takes them. */
-#define YIELDS_BEFORE_LOOK 4u
 #define SLEEP_US 1000u
 #define CHECK_EVERY_NS 50000000u /* a look at the peers' lives */
 
@@ -109,20 +106,6 @@ static DNET_COLD dnet_status_t idle_round_impatient(dnet_ep_t *ep)
     return check_peers_at_times(ep);
 }
 
-/* Does nobody take the processor that is given away?  Then nobody wants it, or sched_yield() does not reach those
- * that do: with the kernel's autogroups it reaches the own session only, and Hydra makes a session of every rank.
- * (MPI_Alltoall of 8 bytes, 16 ranks on 2 processors: 0.5 to 1 ms so, 4 to 5 ms with yields only.) */
-static bool yields_are_wasted(dnet_ep_t *ep)
-{
-    if (!ep->oversubscribed || ep->yields % YIELDS_BEFORE_LOOK != 0)
-        return false;
-    struct rusage used;
-    getrusage(RUSAGE_THREAD, &used);
-    bool wasted = ep->yields != 0 && used.ru_nivcsw == ep->switches;
-    ep->switches = used.ru_nivcsw;
-    return wasted;
-}
-
 /* Poll for a while, then give the time slice away, then sleep. */
 static DNET_COLD dnet_status_t idle_round(dnet_ep_t *ep)
 {
@@ -139,9 +122,8 @@ static DNET_COLD dnet_status_t idle_round(dnet_ep_t *ep)
     ep->looked_ns = now;
     if (!ep->oversubscribed && now - ep->idle_since_ns < ep->options.spin_us * 1000)
         return DNET_OK;
-    if (yields_are_wasted(ep) || ep->yields >= YIELDS_BEFORE_SLEEP)
+    if (ep->yields++ >= YIELDS_BEFORE_SLEEP)
         return sleep_once(ep);
-    ep->yields++;
     sched_yield();
     ep->looked_ns = dnet_clock_ns();
     return DNET_OK;
