@@ -18,6 +18,7 @@
 #define PAUSE_OVERSUBSCRIBED_NS 50000u
 #define ROUNDS_BEFORE_YIELD 2u
 #define YIELDS_BEFORE_SLEEP 512u
+#define YIELDS_OF_STOPPED 4u
 #define SLEEP_US 1000u
 #define CHECK_EVERY_NS 50000000u /* a look at the peers' lives */
 
@@ -106,6 +107,14 @@ static DNET_COLD dnet_status_t idle_round_impatient(dnet_ep_t *ep)
     return check_peers_at_times(ep);
 }
 
+/* Many that are stopped would share the processors with those that they wait for, as sched_yield() does not leave the
+ * kernel's autogroup, and each rank has one; a RESEND wakes them. */
+static uint32_t yields_before_sleep(const dnet_ep_t *ep)
+{
+    bool stopped = ep->queued_peers && ep->retry_ns != UINT64_MAX;
+    return stopped && ep->oversubscribed ? YIELDS_OF_STOPPED : YIELDS_BEFORE_SLEEP;
+}
+
 /* Poll for a while, then give the time slice away, then sleep. */
 static DNET_COLD dnet_status_t idle_round(dnet_ep_t *ep)
 {
@@ -122,7 +131,7 @@ static DNET_COLD dnet_status_t idle_round(dnet_ep_t *ep)
     ep->looked_ns = now;
     if (!ep->oversubscribed && now - ep->idle_since_ns < ep->options.spin_us * 1000)
         return DNET_OK;
-    if (ep->yields++ >= YIELDS_BEFORE_SLEEP)
+    if (ep->yields++ >= yields_before_sleep(ep))
         return sleep_once(ep);
     sched_yield();
     ep->looked_ns = dnet_clock_ns();
