@@ -62,7 +62,7 @@ dnet_status_t dnet_flow_start(dnet_ep_t *ep)
     config.grant_ns = GRANT_NS;
     config.uncounted = true;
     /* A grant costs its sender a turn on a processor, where there are few.  64 senders on one had 0.33 MB/s with
-     * the defaults, which gave them a packet each, and have 0.68 (benchmarks/incast). */
+     * the defaults, which gave them a packet each, and have 0.56 (benchmarks/incast). */
     if (config.grant_max < config.slots / 16)
         config.grant_max = config.slots / 16;
     config.grant_least = config.grant_max / 2;
