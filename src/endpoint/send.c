@@ -404,14 +404,14 @@ void dnet_queue_go_on(dnet_ep_t *ep, uint32_t peer)
         dnet_queue_flush(ep, q);
 }
 
-/* The stop or its resend may have been lost (docs/flow-control.md 3).  A receiver that is only busy stops the
- * packet again, and nothing has changed. */
+/* The stop or its resend may have been lost (docs/flow-control.md 3): ask for a grant.  The packet itself would take
+ * the room that was granted to others.  A timer alone (rnr, limit) has nobody to ask and sends all that is taken. */
 static void queue_retry(dnet_ep_t *ep, dnet_queue_t *q)
 {
     if (q->retries < RETRIES_COUNTED)
         q->retries++;
-    q->limited = !dnet_flow_retries(ep); /* to one packet: nobody has granted more, and a timer asks for nothing */
-    q->credits = 1;
+    q->limited = !dnet_flow_retries(ep);
+    q->credits = 0;
     ep->counters.retries++;
     dnet_fc_sender_resend(&q->sender);
     dnet_queue_flush(ep, q);

@@ -125,12 +125,12 @@ inline transmit(s)
     fi
 }
 
-/* queue_retry(): nobody has granted more than the one packet */
+/* queue_retry(): it asks, as nobody has granted anything */
 inline try_again(s)
 {
     tx[s].state = RUN;
     tx[s].limited = true;
-    tx[s].credits = 1
+    tx[s].credits = 0
 }
 
 proctype Sender(byte s)
