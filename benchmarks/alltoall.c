@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Time of one MPI_Alltoall, milliseconds, with the answer checked.  Meant for more ranks than processors.
+ * Time of one MPI_Alltoall, milliseconds, with the answer checked.  Meant for more ranks than
+ * processors.
  *
  *   alltoall BYTES ROUNDS
  */

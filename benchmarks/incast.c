@@ -5,13 +5,14 @@
  *   incast load MESSAGES BYTES PAUSE_US ROUNDS     senders + 3 ranks
  *   incast episode ROUNDS                          2 ranks
  *
- * load: rank 0 receives from ranks 2.. and pauses after each batch, as if it computed (it sleeps, so that on a
- * machine of two processors its computing takes nothing from the others).  Rank 1, which shares its NIC, and the
- * last rank are bystanders: they exchange messages with each other, once with the incast and once without, in pairs of turns.
- * They have processors of their own, so that what they lose they lose in the NIC.
+ * load: rank 0 receives from ranks 2.. and pauses after each batch, as if it computed (it sleeps,
+ * so that on a machine of two processors its computing takes nothing from the others).  Rank 1,
+ * which shares its NIC, and the last rank are bystanders: they exchange messages with each other,
+ * once with the incast and once without, in pairs of turns. They have processors of their own, so
+ * that what they lose they lose in the NIC.
  *
- * episode: rank 1 sends until the NIC of rank 0 refuses a packet; rank 0 looks for messages from then on.  The
- * episode ends when rank 0 has the packet that was refused.
+ * episode: rank 1 sends until the NIC of rank 0 refuses a packet; rank 0 looks for messages from
+ * then on.  The episode ends when rank 0 has the packet that was refused.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -28,7 +29,7 @@ typedef unsigned long long count_t;
 static int rank, size;
 static MPI_T_pvar_session session;
 
-/* ------------------------------------------------------------------ helpers */
+/* ---- helpers ---- */
 
 static double now_us(void)
 {
@@ -52,7 +53,8 @@ static MPI_T_pvar_handle counter_open(const char *name)
     MPI_T_pvar_handle handle;
     int index, elements;
     if (MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_COUNTER, &index) != MPI_SUCCESS) {
-        fprintf(stderr, "incast: this MPI library has no variable %s; it is not one of dimmnet\n", name);
+        fprintf(stderr, "incast: this MPI library has no variable %s; it is not one of dimmnet\n",
+                name);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &elements);
@@ -78,7 +80,7 @@ static double median(double *values, int count)
     return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-/* ------------------------------------------------------------------ load */
+/* ---- load ---- */
 
 typedef struct {
     int messages, bytes, pause_us, rounds;
@@ -141,7 +143,9 @@ static void share_processors(void)
     cpu_set_t all, own;
     if (sched_getaffinity(0, sizeof(all), &all) != 0 || CPU_COUNT(&all) < 2) {
         if (rank == 0)
-            fprintf(stderr, "incast: bystanders have no processor of their own here; their times say little\n");
+            fprintf(
+                stderr,
+                "incast: bystanders have no processor of their own here; their times say little\n");
         return;
     }
     int seen = 0, first = CPU_COUNT(&all) / 2;
@@ -152,7 +156,8 @@ static void share_processors(void)
     sched_setaffinity(0, sizeof(own), &own);
 }
 
-/* So many exchanges that the bystanders are at it for half of the time the receiver pauses altogether. */
+/* So many exchanges that the bystanders are at it for half of the time the receiver pauses
+ * altogether. */
 static int choose_exchanges(const load_t *l)
 {
     int exchanges = 0;
@@ -202,7 +207,8 @@ static double busy_turn(const load_t *l, int exchanges)
     return took;
 }
 
-/* Of the median of the sorted values the 95 % interval: it lies between two of them, by the binomial distribution. */
+/* Of the median of the sorted values the 95 % interval: it lies between two of them, by the
+ * binomial distribution. */
 static void report_spread(const char *name, const double *sorted, int count)
 {
     int root = 0;
@@ -212,7 +218,8 @@ static void report_spread(const char *name, const double *sorted, int count)
     printf("%s_low %.2f\n%s_high %.2f\n", name, sorted[aside], name, sorted[count - 1 - aside]);
 }
 
-/* The two turns of a pair follow each other, in changing order, so that what changes slowly is in both. */
+/* The two turns of a pair follow each other, in changing order, so that what changes slowly is in
+ * both. */
 static void load(const load_t *l)
 {
     static double quiet[ROUNDS_MAX], busy[ROUNDS_MAX], loss[ROUNDS_MAX], incast[ROUNDS_MAX];
@@ -241,7 +248,7 @@ static void load(const load_t *l)
     report_spread("bystander_loss", loss, l->rounds);
 }
 
-/* ------------------------------------------------------------------ episode */
+/* ---- episode ---- */
 
 /* Words that both ranks see without messages. */
 typedef struct {
@@ -289,7 +296,8 @@ static double await_refused(shared_t *s)
     return took;
 }
 
-/* Limit events while the receiver looks for messages all the time, and while it sleeps: us each on average. */
+/* Limit events while the receiver looks for messages all the time, and while it sleeps: us each on
+ * average. */
 static double limit_event(int looks, MPI_T_pvar_handle events, MPI_T_pvar_handle ns)
 {
     const struct timespec pause = {0, 2000000};
@@ -311,7 +319,8 @@ static double limit_event(int looks, MPI_T_pvar_handle events, MPI_T_pvar_handle
 
 static void report_limit(void)
 {
-    MPI_T_pvar_handle events = counter_open("dimmnet_limit_events"), ns = counter_open("dimmnet_limit_ns");
+    MPI_T_pvar_handle events = counter_open("dimmnet_limit_events"),
+                      ns = counter_open("dimmnet_limit_ns");
     double polling = limit_event(1, events, ns);
     MPI_Bcast(&polling, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     if (polling == 0)
@@ -321,7 +330,8 @@ static void report_limit(void)
         printf("limit_event_us %.3f\nlimit_event_asleep_us %.3f\n", polling, sleeping);
 }
 
-/* A processor of its own for each of the two, where there are two: else an episode is mostly the wait for a processor. */
+/* A processor of its own for each of the two, where there are two: else an episode is mostly the
+ * wait for a processor. */
 static void take_processor(void)
 {
     cpu_set_t all, own;
@@ -339,7 +349,8 @@ static void episode(int rounds)
 {
     static double took[ROUNDS_MAX];
     take_processor();
-    MPI_T_pvar_handle stop = counter_open("dimmnet_stop"), stalled = counter_open("dimmnet_stalled");
+    MPI_T_pvar_handle stop = counter_open("dimmnet_stop"),
+                      stalled = counter_open("dimmnet_stalled");
     MPI_Win win;
     shared_t *s = share(&win);
     for (int r = 0; r < rounds; r++) {
@@ -358,7 +369,6 @@ static void episode(int rounds)
     MPI_Win_free(&win);
 }
 
-/* ------------------------------------------------------------------ */
 
 int main(int argc, char **argv)
 {

@@ -4,10 +4,10 @@
  *
  *   memory FOLDER neighbours|all
  *
- * FOLDER/RANK gets a line with the bytes of PSS: all, anonymous, file, shared (smaps_rollup), one with the bytes of
- * page tables, and a line
- * 'segment DEVICE INODE BYTES' for every piece of shared memory that is mapped: with all its pages, for those that
- * no process has looked at yet are in nobody's PSS.
+ * FOLDER/RANK gets a line with the bytes of PSS: all, anonymous, file, shared (smaps_rollup), one
+ * with the bytes of page tables, and a line 'segment DEVICE INODE BYTES' for every piece of shared
+ * memory that is mapped: with all its pages, for those that no process has looked at yet are in
+ * nobody's PSS.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -115,7 +115,8 @@ int main(int argc, char **argv)
     MPI_Barrier(MPI_COMM_WORLD);
     snprintf(path, sizeof(path), "%s/%d", argv[1], rank);
     FILE *to = fopen(path, "w");
-    if (!to || write_pss(to) != 0 || write_tables(to) != 0 || write_segments(to) != 0 || fclose(to) != 0) {
+    if (!to || write_pss(to) != 0 || write_tables(to) != 0 || write_segments(to) != 0 ||
+        fclose(to) != 0) {
         fprintf(stderr, "memory: rank %d: cannot read /proc/self or write %s\n", rank, path);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One-way time of an 8-byte message by BOTF into an LH entry, between two processes on two processors,
- * beside a bare flag ping-pong between the same two.  Registers and windows only: no library above the
- * NIC takes part.
+ * One-way time of an 8-byte message by BOTF into an LH entry, between two processes on two
+ * processors, beside a bare flag ping-pong between the same two.  Registers and windows only: no
+ * library above the NIC takes part.
  *
  *   nic_pingpong [rounds [repeats]]
  *
- * Prints, per repeat and as the median of the repeats, ns one way: flag; two WIDs of one NIC; WIDs of two
- * NICs; and the time the sender spends in issuing one BOTF whose packet nobody answers.  A repeat's
- * value is the 10th percentile of batches of 512 rounds, so that other work on the machine shows little.
+ * Prints, per repeat and as the median of the repeats, ns one way: flag; two WIDs of one NIC; WIDs
+ * of two NICs; and the time the sender spends in issuing one BOTF whose packet nobody answers.  A
+ * repeat's value is the 10th percentile of batches of 512 rounds, so that other work on the machine
+ * shows little.
  */
 #include <sched.h>
 #include <signal.h>
@@ -196,8 +197,8 @@ static double issue_time(int side, end_t *e, unsigned rounds)
             receive_one(e, i);
         } else {
             while (DNET_GET(atomic_load_explicit(
-                                (const _Atomic uint64_t *) &e->dev->lh[(e->position + BATCH - 1) %
-                                                                       e->dev->geometry.lh_entries]
+                                (const _Atomic uint64_t *) &e->dev
+                                    ->lh[(e->position + BATCH - 1) % e->dev->geometry.lh_entries]
                                     .envelope,
                                 memory_order_acquire),
                             LH_VALID) !=
@@ -223,16 +224,17 @@ static void bring_up(dnet_device_t *dev)
 
 static end_t end_of(dnet_device_t *dev, unsigned dlid, unsigned dwid)
 {
-    return (end_t){ .dev = dev, .expected = 1,
-                    .header = DNET_PUT(DNET_PRIM_IPUSH, PK_TYPE) | DNET_PUT(dwid, PK_DWID) |
-                              DNET_PUT(dev->wid, PK_SWID) | DNET_PUT(dlid, PK_DLID) |
-                              DNET_MASK(PK_LFLAG) };
+    return (end_t){.dev = dev,
+                   .expected = 1,
+                   .header = DNET_PUT(DNET_PRIM_IPUSH, PK_TYPE) | DNET_PUT(dwid, PK_DWID) |
+                             DNET_PUT(dev->wid, PK_SWID) | DNET_PUT(dlid, PK_DLID) |
+                             DNET_MASK(PK_LFLAG)};
 }
 
 static int run(int side, unsigned rounds, unsigned repeats)
 {
     static double value[4][REPEATS_MAX];
-    dnet_emu_config_t config = { .profile = DNET_PROFILE_EXTENDED, .lid = (uint16_t) (side + 1) };
+    dnet_emu_config_t config = {.profile = DNET_PROFILE_EXTENDED, .lid = (uint16_t) (side + 1)};
     dnet_emu_nic_t *own, *joined = NULL;
     dnet_device_t *dev, *shared_dev;
     end_t two, one;
@@ -282,8 +284,8 @@ static int run(int side, unsigned rounds, unsigned repeats)
         double same = percentile(value[1], repeats, 50);
         double other = percentile(value[2], repeats, 50);
 
-        printf("median ns: flag %.1f, one NIC %.1f (%.2f x), two NICs %.1f (%.2f x), issue %.1f\n", flag,
-               same, same / flag, other, other / flag, percentile(value[3], repeats, 50));
+        printf("median ns: flag %.1f, one NIC %.1f (%.2f x), two NICs %.1f (%.2f x), issue %.1f\n",
+               flag, same, same / flag, other, other / flag, percentile(value[3], repeats, 50));
     }
     return 0;
 }

@@ -4,8 +4,8 @@
  *
  *   DIMMNET_RINGS=N benchmarks/rings
  *
- * Two processes; for each size the time of one way (half a round trip, best of 5) and the rate with 64
- * messages under way (best of 5).
+ * Two processes; for each size the time of one way (half a round trip, best of 5) and the rate with
+ * 64 messages under way (best of 5).
  */
 #include <stdio.h>
 #include <string.h>
@@ -31,14 +31,16 @@ static int send(dnet_job_rank_t *job, size_t len)
 
 static int receive(dnet_job_rank_t *job, size_t len)
 {
-    return dnet_job_recv(job, dnet_ep_envelope(1, 1 - job->rank, 1), DNET_MATCH_BITS, in, len) != (long) len;
+    return dnet_job_recv(job, dnet_ep_envelope(1, 1 - job->rank, 1), DNET_MATCH_BITS, in, len) !=
+           (long) len;
 }
 
 static double one_way_us(dnet_job_rank_t *job, size_t len)
 {
     double start = now_us();
     for (unsigned i = 0; i < ROUNDS; i++)
-        if (job->rank == 0 ? send(job, len) || receive(job, len) : receive(job, len) || send(job, len))
+        if (job->rank == 0 ? send(job, len) || receive(job, len)
+                           : receive(job, len) || send(job, len))
             return -1;
     return (now_us() - start) / ROUNDS / 2;
 }

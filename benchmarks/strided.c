@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Time from the start of a message with gaps to its receiver having it, microseconds, for one MPI type and
- * one length; the content is checked.
+ * Time from the start of a message with gaps to its receiver having it, microseconds, for one MPI
+ * type and one length; the content is checked.
  *
  *   strided BLOCK BYTES ROUNDS vector|indexed kept|fresh
  *
- * Blocks of BLOCK bytes, twice as far apart, in MPI_Alloc_mem buffers on both sides; `indexed` has the
- * same blocks in another order, `fresh` makes the type anew for every message.  The two ranks take turns; half of the time of a turn and its answer counts,
- * and of all rounds the median.
+ * Blocks of BLOCK bytes, twice as far apart, in MPI_Alloc_mem buffers on both sides; `indexed` has
+ * the same blocks in another order, `fresh` makes the type anew for every message.  The two ranks
+ * take turns; half of the time of a turn and its answer counts, and of all rounds the median.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -67,7 +67,8 @@ int main(int argc, char **argv)
     int rounds = argc > 5 ? atoi(argv[3]) : 0, bad = 0;
     if (size != 2 || block < 1 || bytes < 2 * block || bytes % (2 * block) || rounds < 1) {
         if (rank == 0)
-            fprintf(stderr, "usage: mpirun -n 2 %s BLOCK BYTES ROUNDS vector|indexed kept|fresh\n", argv[0]);
+            fprintf(stderr, "usage: mpirun -n 2 %s BLOCK BYTES ROUNDS vector|indexed kept|fresh\n",
+                    argv[0]);
         MPI_Finalize();
         return 2;
     }
@@ -78,7 +79,9 @@ int main(int argc, char **argv)
     for (int i = 0; i < 2 * bytes; i++)
         out[i] = (unsigned char) (i * 7 + i / 253 + rank);
     memset(in, 0, 2 * bytes);
-    shape_t shape = {.block = block, .blocks = bytes / block, .indexed = !strcmp(argv[4], "indexed"),
+    shape_t shape = {.block = block,
+                     .blocks = bytes / block,
+                     .indexed = !strcmp(argv[4], "indexed"),
                      .fresh = !strcmp(argv[5], "fresh")};
     shape.type = make_type(shape.block, shape.blocks, shape.indexed);
     for (int i = 0; i < 3; i++)

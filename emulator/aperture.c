@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Apertures (extension, docs/protocol.md section 5; no clause of the data sheet): host memory of a
- * process, opened slot by slot to the NIC, so that RVS and RVL move data between user buffers with one
- * copy.  In the slot's own process that copy is memcpy, elsewhere process_vm_readv/process_vm_writev.
+ * process, opened slot by slot to the NIC, so that RVS and RVL move data between user buffers with
+ * one copy.  In the slot's own process that copy is memcpy, elsewhere
+ * process_vm_readv/process_vm_writev.
  */
 #include "config.h"
 
@@ -24,8 +25,8 @@ void dnet_emu_aperture_set(const dnet_emu_nic_t *nic, unsigned wid)
         return;
     }
     a = &nic->area[wid].state->aperture[slot];
-    /* Closed while address and length do not belong together; each store is seen after the one before
-     * it, which pairs with dnet_emu_aperture_find(). */
+    /* Closed while address and length do not belong together; each store is seen after the one
+     * before it, which pairs with dnet_emu_aperture_find(). */
     atomic_store_explicit(&a->length, 0, memory_order_release);
     atomic_store_explicit(&a->address, dnet_emu_ureg(nic, wid, DNET_UREG_APERTURE_ADDRESS),
                           memory_order_release);
@@ -56,8 +57,8 @@ bool dnet_emu_aperture_find(const dnet_emu_nic_t *nic, unsigned wid, uint32_t ad
 /* One word of another process, to learn whether it can be read at all. */
 bool dnet_emu_remote_probe(int32_t pid, uint64_t from, uint64_t *word_p)
 {
-    struct iovec local = { word_p, sizeof *word_p };
-    struct iovec remote = { (void *) (uintptr_t) from, sizeof *word_p };
+    struct iovec local = {word_p, sizeof *word_p};
+    struct iovec remote = {(void *) (uintptr_t) from, sizeof *word_p};
 
     return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t) sizeof *word_p;
 }
@@ -66,8 +67,8 @@ bool dnet_emu_remote_probe(int32_t pid, uint64_t from, uint64_t *word_p)
 bool dnet_emu_remote_read(int32_t pid, uint64_t from, void *to, uint64_t bytes)
 {
     while (bytes > 0) {
-        struct iovec local = { to, bytes };
-        struct iovec remote = { (void *) (uintptr_t) from, bytes };
+        struct iovec local = {to, bytes};
+        struct iovec remote = {(void *) (uintptr_t) from, bytes};
         ssize_t n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
 
         if (n <= 0) {
@@ -84,12 +85,13 @@ bool dnet_emu_remote_read(int32_t pid, uint64_t from, void *to, uint64_t bytes)
 static bool write_piece(int32_t pid, const uint8_t *from, uint64_t to, uint64_t bytes)
 {
     while (bytes > 0) {
-        struct iovec local = { (void *) (uintptr_t) from, bytes };
-        struct iovec remote = { (void *) (uintptr_t) to, bytes };
+        struct iovec local = {(void *) (uintptr_t) from, bytes};
+        struct iovec remote = {(void *) (uintptr_t) to, bytes};
         ssize_t n = process_vm_writev(pid, &local, 1, &remote, 1, 0);
 
         if (n <= 0) {
-            dnet_error("cannot write %llu bytes to process %d: %m", (unsigned long long) bytes, pid);
+            dnet_error("cannot write %llu bytes to process %d: %m", (unsigned long long) bytes,
+                       pid);
             return false;
         }
         from += n;
@@ -99,9 +101,10 @@ static bool write_piece(int32_t pid, const uint8_t *from, uint64_t to, uint64_t 
     return true;
 }
 
-/* Copy the first `bytes` of a packet's data into another process.  Data that lie in a third process go
- * through a buffer here. */
-bool dnet_emu_remote_write(int32_t pid, const dnet_emu_packet_t *packet, uint64_t to, uint64_t bytes)
+/* Copy the first `bytes` of a packet's data into another process.  Data that lie in a third process
+ * go through a buffer here. */
+bool dnet_emu_remote_write(int32_t pid, const dnet_emu_packet_t *packet, uint64_t to,
+                           uint64_t bytes)
 {
     for (unsigned s = 0; s < packet->spans && bytes > 0; s++) {
         const dnet_emu_span_t *span = &packet->span[s];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Clocks of the Core Logic (data sheet section 11).  Every step that takes clocks on the board names its
- * unit and its number of clocks here.  The ordinary build compiles the calls to nothing; the timing build
+ * Clocks of the Core Logic (data sheet section 11).  Every step that takes clocks on the board
+ * names its unit and its number of clocks here.  The ordinary build compiles the calls to nothing;
+ * the timing build
  * (-DDNET_TIMING) counts them per unit.
  */
 #ifndef DNET_EMU_CHARGE_H

@@ -19,18 +19,19 @@ typedef struct {
     uint64_t granule;    /* of the area that was last found to have memory */
 } dnet_emu_elements_t;
 
-/* [nic 6.0] Elements [0, count) of an access.  False: some of the list lies outside, or has no memory. */
-static inline bool dnet_emu_elements(dnet_emu_elements_t *e, const dnet_emu_nic_t *nic, unsigned wid,
-                                     unsigned access, uint32_t offset, uint32_t stride_or_list,
-                                     uint64_t count)
+/* [nic 6.0] Elements [0, count) of an access.  False: some of the list lies outside, or has no
+ * memory. */
+static inline bool dnet_emu_elements(dnet_emu_elements_t *e, const dnet_emu_nic_t *nic,
+                                     unsigned wid, unsigned access, uint32_t offset,
+                                     uint32_t stride_or_list, uint64_t count)
 {
-    *e = (dnet_emu_elements_t){ .nic = nic,
-                                .wid = wid,
-                                .sodimm = nic->area[wid].sodimm,
-                                .area = dnet_emu_sodimm_area(nic),
-                                .offset = offset,
-                                .stride = stride_or_list,
-                                .granule = UINT64_MAX };
+    *e = (dnet_emu_elements_t){.nic = nic,
+                               .wid = wid,
+                               .sodimm = nic->area[wid].sodimm,
+                               .area = dnet_emu_sodimm_area(nic),
+                               .offset = offset,
+                               .stride = stride_or_list,
+                               .granule = UINT64_MAX};
     if (access == DNET_ACCESS_STRIDE)
         return true;
     e->list = e->sodimm + stride_or_list;
@@ -50,7 +51,8 @@ static inline uint8_t *dnet_emu_element_at(dnet_emu_elements_t *e, uint32_t i, u
     last = at + (uint64_t) bytes - 1;
     if (last >= e->area)
         return NULL;
-    if (at >> DNET_EMU_GRANULE_SHIFT != e->granule || last >> DNET_EMU_GRANULE_SHIFT != e->granule) {
+    if (at >> DNET_EMU_GRANULE_SHIFT != e->granule ||
+        last >> DNET_EMU_GRANULE_SHIFT != e->granule) {
         if (!dnet_emu_sodimm_commit(e->nic, e->wid, at, bytes))
             return NULL;
         e->granule = last >> DNET_EMU_GRANULE_SHIFT;
@@ -58,13 +60,15 @@ static inline uint8_t *dnet_emu_element_at(dnet_emu_elements_t *e, uint32_t i, u
     return e->sodimm + at;
 }
 
-/* A call of `of` for each size an element can have, so that its copies have a size the compiler knows. */
+/* A call of `of` for each size an element can have, so that its copies have a size the compiler
+ * knows. */
 #define DNET_EMU_BY_ELEMENT(bytes, of, ...) \
-    ((bytes) == 4    ? of(4, __VA_ARGS__)   \
-     : (bytes) == 8  ? of(8, __VA_ARGS__)   \
-     : (bytes) == 16 ? of(16, __VA_ARGS__)  \
-     : (bytes) == 32 ? of(32, __VA_ARGS__)  \
-     : (bytes) == 64 ? of(64, __VA_ARGS__)  \
-     : (bytes) == 128 ? of(128, __VA_ARGS__) : of((bytes), __VA_ARGS__))
+    ((bytes) == 4     ? of(4, __VA_ARGS__) \
+     : (bytes) == 8   ? of(8, __VA_ARGS__) \
+     : (bytes) == 16  ? of(16, __VA_ARGS__) \
+     : (bytes) == 32  ? of(32, __VA_ARGS__) \
+     : (bytes) == 64  ? of(64, __VA_ARGS__) \
+     : (bytes) == 128 ? of(128, __VA_ARGS__) \
+                      : of((bytes), __VA_ARGS__))
 
 #endif

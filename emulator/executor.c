@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The Window Controller's executor (data sheet 11.2 to 11.6; primitives of section 6): one switch over
- * the data sheet's states, each step returning the next state.
+ * The Window Controller's executor (data sheet 11.2 to 11.6; primitives of section 6): one switch
+ * over the data sheet's states, each step returning the next state.
  *
- * PU and WU finish what they are asked before they return, so "wait until idle" is always satisfied at
- * once; what can wait is a packet, when its receiver stalls.  The executor then stays in WAIT (BOTF, RVL)
- * or in the state that sends the next packet (RVS1, RVSS1), and is called again later.
+ * PU and WU finish what they are asked before they return, so "wait until idle" is always satisfied
+ * at once; what can wait is a packet, when its receiver stalls.  The executor then stays in WAIT
+ * (BOTF, RVL) or in the state that sends the next packet (RVS1, RVSS1), and is called again later.
  */
 #include "config.h"
 
@@ -16,7 +16,7 @@
 /* What one call of the executor works with; rebuilt from the request whenever it resumes. */
 typedef struct {
     dnet_emu_result_t result;
-    bool counts;   /* towards the Primitive Counter */
+    bool counts; /* towards the Primitive Counter */
     bool stalled;
     dnet_emu_packet_t packet;
     dnet_emu_stream_t stream;
@@ -38,7 +38,7 @@ static unsigned access_of(const dnet_emu_context_t *c)
     return DNET_GET(c->x->request.lower, RQ_OTYPE) & 3;
 }
 
-/* ---- Prefetch Window Flag (4.4) ---------------------------------------------------------------- */
+/* ---- Prefetch Window Flag (4.4) ---- */
 
 static void flags_or(const dnet_emu_areas_t *a, unsigned window, uint64_t bits)
 {
@@ -55,7 +55,7 @@ void dnet_emu_flags_begin(const dnet_emu_areas_t *a, unsigned window)
     dnet_emu_publish(at, dnet_emu_peek(at) & ~(0xfull << (4 * window)));
 }
 
-/* ---- VL family (6.1) ---------------------------------------------------------------------------- */
+/* ---- VL family (6.1) ---- */
 
 static uint64_t line_bits(uint32_t first, uint32_t last)
 {
@@ -90,7 +90,7 @@ static void load_window(const dnet_emu_context_t *c)
     }
 }
 
-/* ---- VS family (6.2) and copies (6.8) ------------------------------------------------------------ */
+/* ---- VS family (6.2) and copies (6.8) ---- */
 
 /* [nic 6.2] Write Window to SO-DIMM, with the window's DONE and overflow flags. */
 static void store_window(const dnet_emu_context_t *c)
@@ -101,14 +101,14 @@ static void store_window(const dnet_emu_context_t *c)
     uint32_t element = dnet_emu_element(r->lower);
     uint64_t n = dnet_emu_total(r->lower);
     uint64_t flags = DNET_MASK(CS_WW0_DONE);
-    dnet_emu_packet_t data = { .spans = 1 };
+    dnet_emu_packet_t data = {.spans = 1};
     bool failed;
 
     if (n > room) { /* VS shortens Size, VSS and VSI shorten Iteration */
         n = access_of(c) == DNET_ACCESS_CONTIGUOUS ? room : room - room % element;
         flags |= DNET_MASK(CS_WW0_SRC_OVF);
     }
-    data.span[0] = (dnet_emu_span_t){ .at = c->area->ww + src, .bytes = (uint32_t) n };
+    data.span[0] = (dnet_emu_span_t){.at = c->area->ww + src, .bytes = (uint32_t) n};
     if (!dnet_emu_wu_scatter(c->nic, c->wid, access_of(c), (uint32_t) DNET_GET(r->upper, RQ_DST),
                              (uint32_t) DNET_GET(r->lower, RQ_SIZE), element, (uint32_t) n, &data,
                              &failed) ||
@@ -135,8 +135,9 @@ static void copy(const dnet_emu_context_t *c)
     if (dnet_emu_total(to->lower) < total)
         total = dnet_emu_total(to->lower);
     for (uint64_t done = 0; done < total && !failed;) {
-        uint32_t n = total - done < sizeof bounce ? (uint32_t) (total - done) : (uint32_t) sizeof bounce;
-        dnet_emu_packet_t data = { .spans = 1, .span = { { .at = bounce, .bytes = n } } };
+        uint32_t n =
+            total - done < sizeof bounce ? (uint32_t) (total - done) : (uint32_t) sizeof bounce;
+        dnet_emu_packet_t data = {.spans = 1, .span = {{.at = bounce, .bytes = n}}};
         uint64_t at = access_of(c) == DNET_ACCESS_CONTIGUOUS
                           ? offset + done
                           : (uint32_t) (offset + (uint32_t) (done / element) * stride);
@@ -146,8 +147,8 @@ static void copy(const dnet_emu_context_t *c)
             break;
         }
         dnet_emu_pu_read(&source, done, bounce, n);
-        if (!dnet_emu_wu_scatter(c->nic, c->wid, access_of(c), (uint32_t) at, stride, element, n, &data,
-                                 &failed) ||
+        if (!dnet_emu_wu_scatter(c->nic, c->wid, access_of(c), (uint32_t) at, stride, element, n,
+                                 &data, &failed) ||
             failed)
             flags |= DNET_MASK(CS_WW0_DST_OVF);
         done += n;
@@ -159,10 +160,10 @@ static void copy(const dnet_emu_context_t *c)
 bool dnet_emu_copy_half(const dnet_emu_request_t *r)
 {
     switch (DNET_GET(r->lower, RQ_OTYPE) >> 2) {
-    case DNET_PRIM_VL >> 2:
-        return DNET_GET(r->upper, RQ_DST) == DNET_COPY_MARKER;
-    case DNET_PRIM_VS >> 2:
-        return DNET_GET(r->upper, RQ_SRC) == DNET_COPY_MARKER;
+        case DNET_PRIM_VL >> 2:
+            return DNET_GET(r->upper, RQ_DST) == DNET_COPY_MARKER;
+        case DNET_PRIM_VS >> 2:
+            return DNET_GET(r->upper, RQ_SRC) == DNET_COPY_MARKER;
     }
     return false;
 }
@@ -178,7 +179,7 @@ static void forget_copy(const dnet_emu_context_t *c)
     }
 }
 
-/* ---- PRIM: the first state of every family -------------------------------------------------------- */
+/* ---- PRIM: the first state of every family ---- */
 
 /* The SO-DIMM is used, and is not initialised (OP-58). */
 static bool not_ready(const dnet_emu_context_t *c)
@@ -228,31 +229,40 @@ static dnet_emu_executor_state_t begin(const dnet_emu_context_t *c, work_t *w)
         return begin_stream(c, w);
     forget_copy(c);
     switch ((dnet_prim_t) DNET_GET(lower, RQ_OTYPE)) {
-    case DNET_PRIM_NOP:
-        w->counts = false;
-        return DNET_STATE_END2;
-    case DNET_PRIM_BOTF:
-        if (DNET_GET(lower, RQ_BOTF_SIZE) < 16) /* 5.3.3 for 0, OP-47 */
-            return discard(c, w, "BOTF of less than a header");
-        return DNET_STATE_BOTF1;
-    case DNET_PRIM_VL: case DNET_PRIM_VLS: case DNET_PRIM_VLI:
-        return begin_local(c, w, DNET_STATE_VL1);
-    case DNET_PRIM_VS:
-        return begin_local(c, w, DNET_STATE_VS1);
-    case DNET_PRIM_VSS: case DNET_PRIM_VSI:
-        return begin_local(c, w, DNET_STATE_VSS1);
-    case DNET_PRIM_RVL: case DNET_PRIM_RVLS: case DNET_PRIM_RVLI:
-        return DNET_STATE_RVL1;
-    case DNET_PRIM_RVS: case DNET_PRIM_RVSS: case DNET_PRIM_RVSI:
-    case DNET_PRIM_IPUSH: case DNET_PRIM_LHSv1: case DNET_PRIM_LHSv2:
-        return begin_stream(c, w);
-    case DNET_PRIM_RESEND:
-        return discard(c, w, "RESEND is sent by BOTF");
+        case DNET_PRIM_NOP:
+            w->counts = false;
+            return DNET_STATE_END2;
+        case DNET_PRIM_BOTF:
+            if (DNET_GET(lower, RQ_BOTF_SIZE) < 16) /* 5.3.3 for 0, OP-47 */
+                return discard(c, w, "BOTF of less than a header");
+            return DNET_STATE_BOTF1;
+        case DNET_PRIM_VL:
+        case DNET_PRIM_VLS:
+        case DNET_PRIM_VLI:
+            return begin_local(c, w, DNET_STATE_VL1);
+        case DNET_PRIM_VS:
+            return begin_local(c, w, DNET_STATE_VS1);
+        case DNET_PRIM_VSS:
+        case DNET_PRIM_VSI:
+            return begin_local(c, w, DNET_STATE_VSS1);
+        case DNET_PRIM_RVL:
+        case DNET_PRIM_RVLS:
+        case DNET_PRIM_RVLI:
+            return DNET_STATE_RVL1;
+        case DNET_PRIM_RVS:
+        case DNET_PRIM_RVSS:
+        case DNET_PRIM_RVSI:
+        case DNET_PRIM_IPUSH:
+        case DNET_PRIM_LHSv1:
+        case DNET_PRIM_LHSv2:
+            return begin_stream(c, w);
+        case DNET_PRIM_RESEND:
+            return discard(c, w, "RESEND is sent by BOTF");
     }
     return discard(c, w, "unknown code");
 }
 
-/* ---- RVL (6.4) -------------------------------------------------------------------------------------- */
+/* ---- RVL (6.4) ---- */
 
 /* [nic 6.4, 11.5] The four lines of an RVL packet; DW 4 is Command Ex, or 0 without (6.9). */
 static void rvl_lines(const dnet_emu_context_t *c, dnet_emu_packet_t *p)
@@ -262,20 +272,21 @@ static void rvl_lines(const dnet_emu_context_t *c, dnet_emu_packet_t *p)
     uint16_t dlid = dnet_clid_to_lid((uint16_t) DNET_GET(r->lower, RQ_DCLID));
 
     *p = (dnet_emu_packet_t){
-        .header = {
-            DNET_PUT(32, PK_SIZE) | DNET_PUT(DNET_GET(r->lower, RQ_OTYPE), PK_TYPE) |
-                DNET_PUT(dnet_emu_pgid(c->nic, c->wid), PK_PGID) |
-                DNET_PUT(DNET_GET(r->lower, RQ_DWID), PK_DWID) | DNET_PUT(c->wid, PK_SWID) |
-                DNET_PUT(dlid, PK_DLID) | DNET_PUT(DNET_GET(r->lower, RQ_DTYPE), PK_DTYPE) |
-                DNET_PUT(DNET_GET(r->lower, RQ_ITERATION), PK_ITERATION) |
-                DNET_PUT(r->to_pw, PK_RFLAG) | DNET_PUT(DNET_GET(r->lower, RQ_EFLAG), PK_EFLAG) |
-                DNET_MASK(PK_HFLAG),
-            DNET_PUT(DNET_GET(r->upper, RQ_SRC), PK_SRC) |
-                DNET_PUT(DNET_GET(r->upper, RQ_DST), PK_DST),
-            DNET_PUT(contiguous ? 0 : DNET_GET(r->lower, RQ_SIZE), PK_LIST) |
-                DNET_PUT(dnet_emu_total(r->lower), PK_TOTAL),
-            r->ex_on ? r->ex : 0,
-        },
+        .header =
+            {
+                DNET_PUT(32, PK_SIZE) | DNET_PUT(DNET_GET(r->lower, RQ_OTYPE), PK_TYPE) |
+                    DNET_PUT(dnet_emu_pgid(c->nic, c->wid), PK_PGID) |
+                    DNET_PUT(DNET_GET(r->lower, RQ_DWID), PK_DWID) | DNET_PUT(c->wid, PK_SWID) |
+                    DNET_PUT(dlid, PK_DLID) | DNET_PUT(DNET_GET(r->lower, RQ_DTYPE), PK_DTYPE) |
+                    DNET_PUT(DNET_GET(r->lower, RQ_ITERATION), PK_ITERATION) |
+                    DNET_PUT(r->to_pw, PK_RFLAG) |
+                    DNET_PUT(DNET_GET(r->lower, RQ_EFLAG), PK_EFLAG) | DNET_MASK(PK_HFLAG),
+                DNET_PUT(DNET_GET(r->upper, RQ_SRC), PK_SRC) |
+                    DNET_PUT(DNET_GET(r->upper, RQ_DST), PK_DST),
+                DNET_PUT(contiguous ? 0 : DNET_GET(r->lower, RQ_SIZE), PK_LIST) |
+                    DNET_PUT(dnet_emu_total(r->lower), PK_TOTAL),
+                r->ex_on ? r->ex : 0,
+            },
         .header_lines = 4,
         .packets = 1,
         .slid = dnet_emu_lid(c->nic),
@@ -283,20 +294,20 @@ static void rvl_lines(const dnet_emu_context_t *c, dnet_emu_packet_t *p)
 }
 
 /*
- * An RVL has reached its target.  In the extended profile it is served here and now, without the target's
- * Request FIFO: any number of processes may read from one target side by side.  A reply that finds no
- * room at the issuer stays with the issuer's request.
+ * An RVL has reached its target.  In the extended profile it is served here and now, without the
+ * target's Request FIFO: any number of processes may read from one target side by side.  A reply
+ * that finds no room at the issuer stays with the issuer's request.
  */
 static void serve_now(const dnet_emu_context_t *c, work_t *w, dnet_emu_nic_t *target)
 {
-    dnet_emu_executor_t there = { .state = c->x->serving ? c->x->reply_state : DNET_STATE_PRIM,
-                                  .request = c->x->reply,
-                                  .done = c->x->done };
-    dnet_emu_context_t t = { .nic = target,
-                             .via = c->via,
-                             .area = &target->area[c->x->reply.wid & 1],
-                             .wid = c->x->reply.wid & 1,
-                             .x = &there };
+    dnet_emu_executor_t there = {.state = c->x->serving ? c->x->reply_state : DNET_STATE_PRIM,
+                                 .request = c->x->reply,
+                                 .done = c->x->done};
+    dnet_emu_context_t t = {.nic = target,
+                            .via = c->via,
+                            .area = &target->area[c->x->reply.wid & 1],
+                            .wid = c->x->reply.wid & 1,
+                            .x = &there};
 
     w->stalled = !dnet_emu_execute(&t);
     c->x->serving = w->stalled;
@@ -305,7 +316,8 @@ static void serve_now(const dnet_emu_context_t *c, work_t *w, dnet_emu_nic_t *ta
     w->result = (dnet_emu_result_t) there.outcome;
 }
 
-/* What becomes of a BOTF or RVL packet; `waiting` is where the machine waits when the receiver stalls. */
+/* What becomes of a BOTF or RVL packet; `waiting` is where the machine waits when the receiver
+ * stalls. */
 static dnet_emu_executor_state_t sent(const dnet_emu_context_t *c, work_t *w,
                                       dnet_emu_executor_state_t next)
 {
@@ -343,7 +355,7 @@ static dnet_emu_executor_state_t again(const dnet_emu_context_t *c, work_t *w)
     return botf ? DNET_STATE_END2 : DNET_STATE_RVL_END;
 }
 
-/* ---- completion ---------------------------------------------------------------------------------------- */
+/* ---- completion ---- */
 
 /* The family's last state: counter and report. */
 static void complete(const dnet_emu_context_t *c, const work_t *w, unsigned counter)
@@ -354,19 +366,22 @@ static void complete(const dnet_emu_context_t *c, const work_t *w, unsigned coun
     if (c->x->request.from_rc) /* OP-37 */
         return;
     switch (w->result) {
-    case DNET_EMU_DELIVERED: case DNET_EMU_DROPPED: case DNET_EMU_SERVE: case DNET_EMU_STALLED:
-        if (w->counts)
-            dnet_emu_count(c->area, counter);
-        break;
-    case DNET_EMU_STOPPED:
-        report = DNET_REPORT_STOPPED;
-        break;
-    case DNET_EMU_HELD:
-        report = DNET_REPORT_HELD;
-        break;
-    case DNET_EMU_UNREACHABLE:
-        report = DNET_REPORT_UNREACHABLE;
-        break;
+        case DNET_EMU_DELIVERED:
+        case DNET_EMU_DROPPED:
+        case DNET_EMU_SERVE:
+        case DNET_EMU_STALLED:
+            if (w->counts)
+                dnet_emu_count(c->area, counter);
+            break;
+        case DNET_EMU_STOPPED:
+            report = DNET_REPORT_STOPPED;
+            break;
+        case DNET_EMU_HELD:
+            report = DNET_REPORT_HELD;
+            break;
+        case DNET_EMU_UNREACHABLE:
+            report = DNET_REPORT_UNREACHABLE;
+            break;
     }
     dnet_emu_report(c->nic, c->area, report, c->x->done);
 }
@@ -385,7 +400,7 @@ static dnet_emu_executor_state_t stream_sent(const dnet_emu_context_t *c, work_t
     return first;
 }
 
-/* ---- the machine ----------------------------------------------------------------------------------------- */
+/* ---- the machine ---- */
 
 static dnet_emu_executor_state_t step(const dnet_emu_context_t *c, work_t *w)
 {
@@ -393,109 +408,112 @@ static dnet_emu_executor_state_t step(const dnet_emu_context_t *c, work_t *w)
     unsigned type = (unsigned) DNET_GET(r->lower, RQ_OTYPE);
 
     switch ((dnet_emu_executor_state_t) c->x->state) {
-    case DNET_STATE_IDLE:
-        return DNET_STATE_IDLE;
-    case DNET_STATE_PRIM:
-        charge(c->nic, EXECUTOR, 1);
-        return begin(c, w);
-    case DNET_STATE_WAIT:
-        charge(c->nic, EXECUTOR, 1);
-        return again(c, w);
+        case DNET_STATE_IDLE:
+            return DNET_STATE_IDLE;
+        case DNET_STATE_PRIM:
+            charge(c->nic, EXECUTOR, 1);
+            return begin(c, w);
+        case DNET_STATE_WAIT:
+            charge(c->nic, EXECUTOR, 1);
+            return again(c, w);
 
-    case DNET_STATE_BOTF1: /* [nic 11.2] */
-        charge(c->nic, EXECUTOR, 1);
-        return DNET_STATE_BOTF2;
-    case DNET_STATE_BOTF2: /* first line latched; PGID and Packet Size replaced */
-        charge(c->nic, EXECUTOR, 1);
-        return DNET_STATE_BOTF3;
-    case DNET_STATE_BOTF3: /* BOTF3 and BOTF4 alternate, a line each */
-    case DNET_STATE_BOTF4:
-        charge(c->nic, EXECUTOR, (DNET_GET(r->lower, RQ_BOTF_SIZE) + 7) / 8 - 1);
-        return DNET_STATE_END1;
-    case DNET_STATE_END1:
-        charge(c->nic, EXECUTOR, 1);
-        w->result = dnet_emu_send_window(c->nic, c->via, c->area->ww, c->wid, r->lower, &w->packet);
-        return sent(c, w, DNET_STATE_END2);
-    case DNET_STATE_END2:
-        charge(c->nic, EXECUTOR, 1);
-        complete(c, w, DNET_COUNTER_BOTF);
-        return DNET_STATE_IDLE;
+        case DNET_STATE_BOTF1: /* [nic 11.2] */
+            charge(c->nic, EXECUTOR, 1);
+            return DNET_STATE_BOTF2;
+        case DNET_STATE_BOTF2: /* first line latched; PGID and Packet Size replaced */
+            charge(c->nic, EXECUTOR, 1);
+            return DNET_STATE_BOTF3;
+        case DNET_STATE_BOTF3: /* BOTF3 and BOTF4 alternate, a line each */
+        case DNET_STATE_BOTF4:
+            charge(c->nic, EXECUTOR, (DNET_GET(r->lower, RQ_BOTF_SIZE) + 7) / 8 - 1);
+            return DNET_STATE_END1;
+        case DNET_STATE_END1:
+            charge(c->nic, EXECUTOR, 1);
+            w->result =
+                dnet_emu_send_window(c->nic, c->via, c->area->ww, c->wid, r->lower, &w->packet);
+            return sent(c, w, DNET_STATE_END2);
+        case DNET_STATE_END2:
+            charge(c->nic, EXECUTOR, 1);
+            complete(c, w, DNET_COUNTER_BOTF);
+            return DNET_STATE_IDLE;
 
-    case DNET_STATE_VL1: /* [nic 11.3] */
-        charge(c->nic, EXECUTOR, 1);
-        if (!dnet_emu_copy_half(r))
-            return DNET_STATE_VL2;
-        c->area->state->copy = *r;
-        c->area->state->copying = 1;
-        return DNET_STATE_VL_END;
-    case DNET_STATE_VL2:
-        load_window(c);
-        return DNET_STATE_VL_END;
-    case DNET_STATE_VL_END:
-        charge(c->nic, EXECUTOR, 1);
-        complete(c, w, DNET_COUNTER_VL);
-        return DNET_STATE_IDLE;
+        case DNET_STATE_VL1: /* [nic 11.3] */
+            charge(c->nic, EXECUTOR, 1);
+            if (!dnet_emu_copy_half(r))
+                return DNET_STATE_VL2;
+            c->area->state->copy = *r;
+            c->area->state->copying = 1;
+            return DNET_STATE_VL_END;
+        case DNET_STATE_VL2:
+            load_window(c);
+            return DNET_STATE_VL_END;
+        case DNET_STATE_VL_END:
+            charge(c->nic, EXECUTOR, 1);
+            complete(c, w, DNET_COUNTER_VL);
+            return DNET_STATE_IDLE;
 
-    case DNET_STATE_VSS1: /* [nic 11.4] */
-        charge(c->nic, EXECUTOR, 1);
-        return DNET_STATE_VS1;
-    case DNET_STATE_VS1:
-        if (!dnet_emu_copy_half(r)) {
-            store_window(c);
-        } else if (c->area->state->copying) {
-            c->area->state->copying = 0;
-            copy(c);
-        } else {
-            dnet_emu_event(c->nic, DNET_EMU_DROP_COPY); /* OP-52 */
-            w->counts = false;
-        }
-        return DNET_STATE_VS_END;
-    case DNET_STATE_VS_END:
-        charge(c->nic, EXECUTOR, 1);
-        complete(c, w, DNET_COUNTER_VS);
-        return DNET_STATE_IDLE;
+        case DNET_STATE_VSS1: /* [nic 11.4] */
+            charge(c->nic, EXECUTOR, 1);
+            return DNET_STATE_VS1;
+        case DNET_STATE_VS1:
+            if (!dnet_emu_copy_half(r)) {
+                store_window(c);
+            } else if (c->area->state->copying) {
+                c->area->state->copying = 0;
+                copy(c);
+            } else {
+                dnet_emu_event(c->nic, DNET_EMU_DROP_COPY); /* OP-52 */
+                w->counts = false;
+            }
+            return DNET_STATE_VS_END;
+        case DNET_STATE_VS_END:
+            charge(c->nic, EXECUTOR, 1);
+            complete(c, w, DNET_COUNTER_VS);
+            return DNET_STATE_IDLE;
 
-    case DNET_STATE_RVL1: /* [nic 11.5] */
-        charge(c->nic, EXECUTOR, 1);
-        rvl_lines(c, &w->packet);
-        return DNET_STATE_RVL2;
-    case DNET_STATE_RVL2:
-        charge(c->nic, EXECUTOR, 1);
-        return DNET_STATE_RVL3;
-    case DNET_STATE_RVL3:
-        charge(c->nic, EXECUTOR, 1);
-        w->result = c->via->swif->send(c->via, (uint16_t) DNET_GET(w->packet.header[0], PK_DLID),
-                                       &w->packet);
-        return sent(c, w, DNET_STATE_RVL_END);
-    case DNET_STATE_RVL_END:
-        charge(c->nic, EXECUTOR, 1);
-        complete(c, w, DNET_COUNTER_RVL);
-        return DNET_STATE_IDLE;
+        case DNET_STATE_RVL1: /* [nic 11.5] */
+            charge(c->nic, EXECUTOR, 1);
+            rvl_lines(c, &w->packet);
+            return DNET_STATE_RVL2;
+        case DNET_STATE_RVL2:
+            charge(c->nic, EXECUTOR, 1);
+            return DNET_STATE_RVL3;
+        case DNET_STATE_RVL3:
+            charge(c->nic, EXECUTOR, 1);
+            w->result = c->via->swif->send(
+                c->via, (uint16_t) DNET_GET(w->packet.header[0], PK_DLID), &w->packet);
+            return sent(c, w, DNET_STATE_RVL_END);
+        case DNET_STATE_RVL_END:
+            charge(c->nic, EXECUTOR, 1);
+            complete(c, w, DNET_COUNTER_RVL);
+            return DNET_STATE_IDLE;
 
-    case DNET_STATE_RVSS1: /* [nic 11.6, OP-49] one packet, or as many whole elements as fit */
-        charge(c->nic, EXECUTOR, 1);
-        return w->stream.total - c->x->done > w->stream.limit ? DNET_STATE_RVSS2 : DNET_STATE_RVS1;
-    case DNET_STATE_RVSS2:
-        charge(c->nic, EXECUTOR, 1);
-        return DNET_STATE_RVS1;
-    case DNET_STATE_RVS1:
-        charge(c->nic, EXECUTOR, 1);
-        return w->stream.lines > 2 ? DNET_STATE_RVS2 : DNET_STATE_RVS3;
-    case DNET_STATE_RVS2:
-    case DNET_STATE_RVS3:
-        charge(c->nic, EXECUTOR, 1);
-        return DNET_STATE_RVS4;
-    case DNET_STATE_RVS4:
-        charge(c->nic, EXECUTOR, w->stream.lines);
-        return DNET_STATE_RVS5;
-    case DNET_STATE_RVS5:
-        w->result = dnet_emu_stream_packet(c, &w->stream, &w->packet);
-        charge(c->nic, EXECUTOR, w->packet.data_bytes / 8);
-        return stream_sent(c, w);
-    case DNET_STATE_RVS_END:
-        charge(c->nic, EXECUTOR, 1);
-        complete(c, w, type >> 2 == DNET_PRIM_IPUSH >> 2 ? DNET_COUNTER_IPUSH : DNET_COUNTER_RVS);
-        return DNET_STATE_IDLE;
+        case DNET_STATE_RVSS1: /* [nic 11.6, OP-49] one packet, or as many whole elements as fit */
+            charge(c->nic, EXECUTOR, 1);
+            return w->stream.total - c->x->done > w->stream.limit ? DNET_STATE_RVSS2
+                                                                  : DNET_STATE_RVS1;
+        case DNET_STATE_RVSS2:
+            charge(c->nic, EXECUTOR, 1);
+            return DNET_STATE_RVS1;
+        case DNET_STATE_RVS1:
+            charge(c->nic, EXECUTOR, 1);
+            return w->stream.lines > 2 ? DNET_STATE_RVS2 : DNET_STATE_RVS3;
+        case DNET_STATE_RVS2:
+        case DNET_STATE_RVS3:
+            charge(c->nic, EXECUTOR, 1);
+            return DNET_STATE_RVS4;
+        case DNET_STATE_RVS4:
+            charge(c->nic, EXECUTOR, w->stream.lines);
+            return DNET_STATE_RVS5;
+        case DNET_STATE_RVS5:
+            w->result = dnet_emu_stream_packet(c, &w->stream, &w->packet);
+            charge(c->nic, EXECUTOR, w->packet.data_bytes / 8);
+            return stream_sent(c, w);
+        case DNET_STATE_RVS_END:
+            charge(c->nic, EXECUTOR, 1);
+            complete(c, w,
+                     type >> 2 == DNET_PRIM_IPUSH >> 2 ? DNET_COUNTER_IPUSH : DNET_COUNTER_RVS);
+            return DNET_STATE_IDLE;
     }
     return DNET_STATE_IDLE;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * LH Buffer (data sheet section 10): a message's envelope, size, pointer and first 48 bytes into one
- * 64-byte entry, the rest into the sender's IPUSH ring.
+ * LH Buffer (data sheet section 10): a message's envelope, size, pointer and first 48 bytes into
+ * one 64-byte entry, the rest into the sender's IPUSH ring.
  *
- * Called with the receive side of the WID held.  When everything fits the entry, Valid and Complete flip
- * in one store, written last: a polling host sees the line change hands once.
+ * Called with the receive side of the WID held.  When everything fits the entry, Valid and Complete
+ * flip in one store, written last: a polling host sees the line change hands once.
  */
 #include "config.h"
 
@@ -16,8 +16,9 @@ static inline const uint8_t *payload_lines(const dnet_emu_packet_t *packet)
     return packet->whole_lines ? packet->span[0].at : NULL;
 }
 
-/* [nic 10.5, X.6] Head is where the ring seems to be full.  With the limit event armed the next look is due
- * where the limit is reached, so that the event costs nothing as long as it does not happen. */
+/* [nic 10.5, X.6] Head is where the ring seems to be full.  With the limit event armed the next
+ * look is due where the limit is reached, so that the event costs nothing as long as it does not
+ * happen. */
 DNET_EMU_COLD static bool look_at_head(const dnet_emu_nic_t *nic, unsigned wid, uint32_t next)
 {
     dnet_emu_wid_t *s = nic->area[wid].state;
@@ -54,8 +55,9 @@ static inline void ring_advance(const dnet_emu_nic_t *nic, unsigned wid)
     dnet_emu_publish(nic->area[wid].ureg_load + DNET_UREG_LH_NEXT_WRITE, s->lh_tail);
 }
 
-/* [nic 10.3, 10.4, OP-24, OP-25, OP-26, OP-54] A message longer than an entry: the rest of its first
- * packet goes to the IPUSH ring, Pointer says where; Complete then speaks of this packet only. */
+/* [nic 10.3, 10.4, OP-24, OP-25, OP-26, OP-54] A message longer than an entry: the rest of its
+ * first packet goes to the IPUSH ring, Pointer says where; Complete then speaks of this packet
+ * only. */
 static dnet_emu_result_t receive_split(const dnet_emu_nic_t *nic, unsigned wid,
                                        const dnet_emu_packet_t *packet, dnet_lh_entry_t *entry,
                                        uint64_t envelope, uint32_t message, uint32_t *pointer_p)
@@ -78,8 +80,9 @@ static dnet_emu_result_t receive_split(const dnet_emu_nic_t *nic, unsigned wid,
         return DNET_EMU_UNREACHABLE;
     *pointer_p = ring.tail;
     (void) dnet_emu_wu_append(nic, wid, &ring, packet, in_entry, rest);
-    /* The entry last and in one go, Valid and Complete in one store: a host that polls the entry pulls its
-     * line away at each pause, and has to give it back (64 B one way 0.44 us so, nic_pingpong). */
+    /* The entry last and in one go, Valid and Complete in one store: a host that polls the entry
+     * pulls its line away at each pause, and has to give it back (64 B one way 0.44 us so,
+     * nic_pingpong). */
     dnet_emu_poke(&entry->where, DNET_PUT(*pointer_p, LH_POINTER) | DNET_PUT(message, LH_SIZE));
     if (in_entry > DNET_ENVELOPE_BYTES)
         (void) dnet_emu_payload_copy(packet, DNET_ENVELOPE_BYTES, entry->data,
@@ -89,9 +92,9 @@ static dnet_emu_result_t receive_split(const dnet_emu_nic_t *nic, unsigned wid,
     return DNET_EMU_DELIVERED;
 }
 
-/* [nic 10.1, 10.2, 10.3, OP-54] First packet of an LHS message (lflag = 1): envelope with the flags in line 0,
- * Pointer (0 when nothing is left over) and Size in line 1, data behind.  *pointer_p: what a receive status
- * shows. */
+/* [nic 10.1, 10.2, 10.3, OP-54] First packet of an LHS message (lflag = 1): envelope with the flags
+ * in line 0, Pointer (0 when nothing is left over) and Size in line 1, data behind.  *pointer_p:
+ * what a receive status shows. */
 dnet_emu_result_t dnet_emu_lh_receive(const dnet_emu_nic_t *nic, unsigned wid,
                                       const dnet_emu_packet_t *packet, uint32_t *pointer_p)
 {
@@ -100,7 +103,8 @@ dnet_emu_result_t dnet_emu_lh_receive(const dnet_emu_nic_t *nic, unsigned wid,
     const uint64_t flags = DNET_MASK(LH_VALID) | DNET_MASK(LH_COMPLETE);
     const uint8_t *lines = payload_lines(packet);
     uint32_t n = packet->data_bytes;
-    uint32_t message = packet->header_lines > 2 ? (uint32_t) DNET_GET(packet->header[2], PK_TOTAL) : n;
+    uint32_t message =
+        packet->header_lines > 2 ? (uint32_t) DNET_GET(packet->header[2], PK_TOTAL) : n;
     uint64_t envelope = 0;
 
     charge(nic, RC, 8); /* an entry has 8 lines */

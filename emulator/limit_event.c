@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The limit event (docs/protocol.md 6.2): few LH entries are left, or a packet found none.  It stands for the
- * SRQ limit event of an InfiniBand adapter and its interrupt: it happens once each time it is armed by a
- * store to LH Limit, and wakes a thread of the receiving process through the kernel.
+ * The limit event (docs/protocol.md 6.2): few LH entries are left, or a packet found none.  It
+ * stands for the SRQ limit event of an InfiniBand adapter and its interrupt: it happens once each
+ * time it is armed by a store to LH Limit, and wakes a thread of the receiving process through the
+ * kernel.
  */
 #include "config.h"
 
@@ -24,7 +25,8 @@ static void raise_event(dnet_emu_wid_t *s)
     struct timespec now;
 
     clock_gettime(CLOCK_MONOTONIC, &now);
-    atomic_store_explicit(&s->limit_ns, (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec,
+    atomic_store_explicit(&s->limit_ns,
+                          (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec,
                           memory_order_relaxed);
     /* Release: pairs with the acquire load in dnet_emu_limit_wait(). */
     atomic_fetch_add_explicit(&s->limit_events, 1, memory_order_release);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The NIC as a whole: making, joining and opening it, what register stores do (data sheet sections 3 and
- * 4), reset, sleeping.
+ * The NIC as a whole: making, joining and opening it, what register stores do (data sheet sections
+ * 3 and 4), reset, sleeping.
  */
 #include "config.h"
 
@@ -25,13 +25,13 @@
 _Thread_local uint64_t dnet_emu_busy[DNET_UNIT_COUNT];
 #endif
 
-/* ---- processes -------------------------------------------------------------------------------- */
+/* ---- processes ---- */
 
 /* Has that process ended?  True also when only its exit status is left. */
 DNET_EMU_COLD bool dnet_emu_process_ended(int32_t pid)
 {
     int fd = (int) syscall(SYS_pidfd_open, pid, 0);
-    struct pollfd state = { .fd = fd, .events = POLLIN };
+    struct pollfd state = {.fd = fd, .events = POLLIN};
     bool ended;
 
     if (fd < 0)
@@ -41,7 +41,7 @@ DNET_EMU_COLD bool dnet_emu_process_ended(int32_t pid)
     return ended;
 }
 
-/* ---- reset ------------------------------------------------------------------------------------ */
+/* ---- reset ---- */
 
 static bool is_system(const char *page)
 {
@@ -57,7 +57,7 @@ static void reset_page(const dnet_emu_nic_t *nic, bool system, unsigned wid)
 #define PAGE_STORE_W store
 #define PAGE_STORE_R load
 #define DNET_REGISTER(page, name, offset, access, reset, effect, clause, title) \
-    if (is_system(#page) == system)                                             \
+    if (is_system(#page) == system) \
         dnet_emu_publish(PAGE_STORE_##access + (offset), (reset));
 #include "dimmnet/registers.def"
 #undef DNET_REGISTER
@@ -74,7 +74,8 @@ static void reset_wid(dnet_emu_nic_t *nic, unsigned wid, bool ready)
     reset_page(nic, false, wid);
     if (ready)
         dnet_emu_status_set(nic, wid, DNET_MASK(CS_SDIMM_READY));
-    memset(nic->area[wid].lh, 0, nic->lh_mask + 1ul); /* [nic 10.3] all Valid and Complete are 0 */
+    /* [nic 10.3] all Valid and Complete are 0 */
+    memset(nic->area[wid].lh, 0, nic->lh_mask + 1ul);
     s->lh_tail = 0;
     s->lh_head_seen = 0;
     s->lh_flags = 1;
@@ -120,7 +121,7 @@ static void power_on(dnet_emu_nic_t *nic, bool paused)
     sma_start(nic);
 }
 
-/* ---- registers --------------------------------------------------------------------------------- */
+/* ---- registers ---- */
 
 /* [nic 4.6] Stores to the System Register page that do something. */
 DNET_EMU_COLD static void system_store(dnet_emu_device_t *d, uint32_t offset)
@@ -130,20 +131,20 @@ DNET_EMU_COLD static void system_store(dnet_emu_device_t *d, uint32_t offset)
     if (!d->dev.sreg_store)
         return;
     switch (offset) {
-    case DNET_SREG_SODIMM_INIT:
-        if (dnet_emu_sreg(nic, offset) & 1) /* OP-43 */
-            for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++)
-                dnet_emu_status_set(nic, w, DNET_MASK(CS_SDIMM_READY));
-        break;
-    case DNET_SREG_SMA_SOFTWARE_RESET:
-        sma_start(nic);
-        break;
-    case DNET_SREG_CONTROLLER_RESET:
-        controller_reset(nic);
-        break;
-    case DNET_SREG_AMT_ADDRESS_TABLE:
-        dnet_emu_amt_set(nic, dnet_emu_sreg(nic, offset));
-        break;
+        case DNET_SREG_SODIMM_INIT:
+            if (dnet_emu_sreg(nic, offset) & 1) /* OP-43 */
+                for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++)
+                    dnet_emu_status_set(nic, w, DNET_MASK(CS_SDIMM_READY));
+            break;
+        case DNET_SREG_SMA_SOFTWARE_RESET:
+            sma_start(nic);
+            break;
+        case DNET_SREG_CONTROLLER_RESET:
+            controller_reset(nic);
+            break;
+        case DNET_SREG_AMT_ADDRESS_TABLE:
+            dnet_emu_amt_set(nic, dnet_emu_sreg(nic, offset));
+            break;
     }
 }
 
@@ -155,32 +156,32 @@ DNET_EMU_COLD static void user_store(dnet_emu_device_t *d, uint32_t offset)
     unsigned wid = d->dev.wid;
 
     switch (offset) {
-    case DNET_UREG_PRIMITIVE_COUNTER_RESET:
-        dnet_emu_publish(d->area->ureg_load + DNET_UREG_PRIMITIVE_COUNTER, 0);
-        break;
-    case DNET_UREG_PACKET_COUNTER_RESET:
-        dnet_emu_rc_acquire(nic, s);
-        s->packets = 0;
-        dnet_emu_publish(d->area->ureg_load + DNET_UREG_PACKET_COUNTER, 0);
-        dnet_emu_rc_release(s);
-        break;
-    case DNET_UREG_STATUS_INITIAL_ADDRESS:
-        dnet_emu_rc_acquire(nic, s);
-        dnet_emu_swu_restart(nic, wid);
-        dnet_emu_rc_release(s);
-        break;
-    case DNET_UREG_STATUS_NEXT_READ:
-    case DNET_UREG_STATUS_AREA_SIZE:
-        dnet_emu_rc_acquire(nic, s);
-        dnet_emu_swu_show(nic, wid);
-        dnet_emu_rc_release(s);
-        break;
-    case DNET_UREG_AMT_OWN:
-        dnet_emu_amt_set_own(nic, d->dev.wid);
-        break;
-    case DNET_UREG_LH_LIMIT:
-        dnet_emu_limit_arm(nic, wid);
-        break;
+        case DNET_UREG_PRIMITIVE_COUNTER_RESET:
+            dnet_emu_publish(d->area->ureg_load + DNET_UREG_PRIMITIVE_COUNTER, 0);
+            break;
+        case DNET_UREG_PACKET_COUNTER_RESET:
+            dnet_emu_rc_acquire(nic, s);
+            s->packets = 0;
+            dnet_emu_publish(d->area->ureg_load + DNET_UREG_PACKET_COUNTER, 0);
+            dnet_emu_rc_release(s);
+            break;
+        case DNET_UREG_STATUS_INITIAL_ADDRESS:
+            dnet_emu_rc_acquire(nic, s);
+            dnet_emu_swu_restart(nic, wid);
+            dnet_emu_rc_release(s);
+            break;
+        case DNET_UREG_STATUS_NEXT_READ:
+        case DNET_UREG_STATUS_AREA_SIZE:
+            dnet_emu_rc_acquire(nic, s);
+            dnet_emu_swu_show(nic, wid);
+            dnet_emu_rc_release(s);
+            break;
+        case DNET_UREG_AMT_OWN:
+            dnet_emu_amt_set_own(nic, d->dev.wid);
+            break;
+        case DNET_UREG_LH_LIMIT:
+            dnet_emu_limit_arm(nic, wid);
+            break;
     }
 }
 
@@ -189,7 +190,7 @@ static bool is_register(uint32_t offset, bool system)
 {
 #define DNET_REGISTER(page, name, at, access, reset, effect, clause, title) \
     IS_CASE_##access(#page, at)
-#define IS_CASE_W(page, at)          \
+#define IS_CASE_W(page, at) \
     if (offset == (at) && is_system(page) == system) \
         return true;
 #define IS_CASE_R(page, at)
@@ -230,7 +231,7 @@ void dnet_emu_kick(dnet_device_t *dev, uint32_t offset, bool system_page)
         user_store(d, offset);
 }
 
-/* ---- sleeping ----------------------------------------------------------------------------------- */
+/* ---- sleeping ---- */
 
 static uint64_t now_ns(void)
 {
@@ -241,18 +242,21 @@ static uint64_t now_ns(void)
 }
 
 /*
- * Sleep until a packet arrives for this WID.  Senders look at `sleeping` after they have delivered, with no barrier
- * of their own, so one may miss it whose delivery is not visible yet: both are under way for as long as a processor
- * keeps stores to itself, some 0.1 us.  So the rings are looked at for SETTLE_NS more, and a process that has just
- * set `sleeping` sleeps for SLEEP_FRESH_US at most, whatever it is asked for.
+ * Sleep until a packet arrives for this WID.  Senders look at `sleeping` after they have delivered,
+ * with no barrier of their own, so one may miss it whose delivery is not visible yet: both are
+ * under way for as long as a processor keeps stores to itself, some 0.1 us.  So the rings are
+ * looked at for SETTLE_NS more, and a process that has just set `sleeping` sleeps for
+ * SLEEP_FRESH_US at most, whatever it is asked for.
  *
- * A barrier on every processor (membarrier) would need neither, but takes 8 us here, and 5 us of whoever runs on
- * another processor: of 64 senders that were stopped the bystanders lost a third of their time so.
+ * A barrier on every processor (membarrier) would need neither, but takes 8 us here, and 5 us of
+ * whoever runs on another processor: of 64 senders that were stopped the bystanders lost a third of
+ * their time so.
  *
- * `sleeping` stays set when nothing has come: whoever goes on sleeping is known to sleep, and for others it costs
- * one wake-up for nothing.
+ * `sleeping` stays set when nothing has come: whoever goes on sleeping is known to sleep, and for
+ * others it costs one wake-up for nothing.
  */
-static void device_sleep(dnet_device_t *dev, uint32_t timeout_us, bool (*still_idle)(void *), void *arg)
+static void device_sleep(dnet_device_t *dev, uint32_t timeout_us, bool (*still_idle)(void *),
+                         void *arg)
 {
     dnet_emu_device_t *d = (dnet_emu_device_t *) (void *) dev;
     dnet_emu_wid_t *s = d->area->state;
@@ -264,8 +268,8 @@ static void device_sleep(dnet_device_t *dev, uint32_t timeout_us, bool (*still_i
         idle = still_idle(arg);
     if (fresh && timeout_us > SLEEP_FRESH_US)
         timeout_us = SLEEP_FRESH_US;
-    timeout = (struct timespec){ .tv_sec = timeout_us / 1000000,
-                                 .tv_nsec = (long) (timeout_us % 1000000) * 1000 };
+    timeout = (struct timespec){.tv_sec = timeout_us / 1000000,
+                                .tv_nsec = (long) (timeout_us % 1000000) * 1000};
     if (idle)
         timed_out = syscall(SYS_futex, &s->sleeping, FUTEX_WAIT, 1, &timeout, NULL, 0) != 0 &&
                     errno == ETIMEDOUT;
@@ -273,7 +277,7 @@ static void device_sleep(dnet_device_t *dev, uint32_t timeout_us, bool (*still_i
         atomic_store_explicit(&s->sleeping, 0, memory_order_relaxed);
 }
 
-/* ---- making, joining, opening --------------------------------------------------------------------- */
+/* ---- making, joining, opening ---- */
 
 static dnet_emu_nic_t *nic_alloc(void)
 {
@@ -333,7 +337,8 @@ dnet_status_t dnet_emu_create(const dnet_emu_config_t *config, dnet_emu_nic_t **
 
 void dnet_emu_locate(const dnet_emu_nic_t *nic, dnet_emu_locator_t *locator_p)
 {
-    *locator_p = (dnet_emu_locator_t){ .pid = nic->pid, .fd = nic->fd, .id = nic->id, .lid = nic->lid };
+    *locator_p =
+        (dnet_emu_locator_t){.pid = nic->pid, .fd = nic->fd, .id = nic->id, .lid = nic->lid};
 }
 
 static dnet_status_t attach(const dnet_emu_locator_t *locator, bool watch, dnet_emu_nic_t **nic_p)
@@ -465,7 +470,8 @@ static bool claim(const dnet_emu_nic_t *nic, unsigned wid)
     return true;
 }
 
-dnet_status_t dnet_emu_open(dnet_emu_nic_t *nic, unsigned wid, bool privileged, dnet_device_t **dev_p)
+dnet_status_t dnet_emu_open(dnet_emu_nic_t *nic, unsigned wid, bool privileged,
+                            dnet_device_t **dev_p)
 {
     dnet_emu_device_t *d;
     dnet_emu_areas_t *a;
@@ -504,15 +510,16 @@ dnet_status_t dnet_emu_open(dnet_emu_nic_t *nic, unsigned wid, bool privileged, 
         .sreg_load = privileged ? nic->sreg_load : NULL,
         .flow = nic->flow_entries ? a->flow : NULL,
         .sodimm = nic->extended ? a->sodimm : NULL,
-        .geometry = {
-            .ww_count = 4,
-            .pw_count = 4,
-            .llcm_bytes = nic->llcm_bytes,
-            .lh_entries = (nic->lh_mask + 1) / DNET_LH_ENTRY_BYTES,
-            .flow_entries = nic->flow_entries,
-            .aperture_slots = nic->aperture_slots,
-            .sodimm_bytes = dnet_emu_sodimm_area(nic),
-        },
+        .geometry =
+            {
+                .ww_count = 4,
+                .pw_count = 4,
+                .llcm_bytes = nic->llcm_bytes,
+                .lh_entries = (nic->lh_mask + 1) / DNET_LH_ENTRY_BYTES,
+                .flow_entries = nic->flow_entries,
+                .aperture_slots = nic->aperture_slots,
+                .sodimm_bytes = dnet_emu_sodimm_area(nic),
+            },
         .wid = wid,
     };
     if (privileged)
@@ -556,7 +563,8 @@ bool dnet_emu_can_copy_direct(const dnet_emu_nic_t *nic, uint16_t lid, unsigned 
         return false;
     peer = nic->route[clid].nic;
     if (!peer) {
-        if (nic->route[clid].at.id == 0 || dnet_emu_attach(&nic->route[clid].at, &joined) != DNET_OK)
+        if (nic->route[clid].at.id == 0 ||
+            dnet_emu_attach(&nic->route[clid].at, &joined) != DNET_OK)
             return false;
         peer = joined;
     }
@@ -566,7 +574,8 @@ bool dnet_emu_can_copy_direct(const dnet_emu_nic_t *nic, uint16_t lid, unsigned 
     } else if (pid != 0) {
         uint64_t word = 0;
 
-        can = dnet_emu_remote_probe(pid, peer->area[wid].state->probe, &word) && word == DNET_EMU_MAGIC;
+        can = dnet_emu_remote_probe(pid, peer->area[wid].state->probe, &word) &&
+              word == DNET_EMU_MAGIC;
     }
     if (joined)
         dnet_emu_detach(joined);

@@ -33,11 +33,11 @@
 #define DNET_EMU_MAGIC 0x314e4d4d49444e44ull /* "DNDIMMN1" */
 #define DNET_EMU_VERSION 2u
 #define DNET_EMU_PAGE 4096u
-#define DNET_EMU_LINE 128u /* two cache lines: the adjacent-line prefetcher pairs them */
-#define DNET_EMU_PEERS 4096u /* one place for each CLID */
+#define DNET_EMU_LINE 128u         /* two cache lines: the adjacent-line prefetcher pairs them */
+#define DNET_EMU_PEERS 4096u       /* one place for each CLID */
 #define DNET_EMU_AMT_ENTRIES 8192u /* index {CLID, WID} (9.1) */
 #define DNET_EMU_APERTURES 128u
-#define DNET_EMU_GRANULE_SHIFT 16u /* SO-DIMM memory is committed in pieces of 64 KB */
+#define DNET_EMU_GRANULE_SHIFT 16u     /* SO-DIMM memory is committed in pieces of 64 KB */
 #define DNET_EMU_AREA_MAX (1ull << 32) /* a 32-bit offset reaches no further (OP-28) */
 #define DNET_EMU_GRANULES (DNET_EMU_AREA_MAX >> DNET_EMU_GRANULE_SHIFT)
 #define DNET_EMU_FIFO_DEPTH 16u /* OP-33 */
@@ -48,17 +48,17 @@
 #define DNET_EMU_LIKELY(x) __builtin_expect(!!(x), 1)
 #define DNET_EMU_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-/* ---- ordering ------------------------------------------------------------------------------- */
+/* ---- ordering ---- */
 
-/* Acquire load of a word another process stores: a register (pairs with dnet_reg_store_quiet() of the
- * host) or a word of NIC state (pairs with dnet_emu_publish()). */
+/* Acquire load of a word another process stores: a register (pairs with dnet_reg_store_quiet() of
+ * the host) or a word of NIC state (pairs with dnet_emu_publish()). */
 static inline uint64_t dnet_emu_observe(const void *at)
 {
     return atomic_load_explicit((const _Atomic uint64_t *) at, memory_order_acquire);
 }
 
-/* Release store of a word the host polls: everything the NIC wrote before is seen by whoever sees it.
- * Pairs with dnet_reg_load() and with the host's acquire loads of ring entries. */
+/* Release store of a word the host polls: everything the NIC wrote before is seen by whoever sees
+ * it. Pairs with dnet_reg_load() and with the host's acquire loads of ring entries. */
 static inline void dnet_emu_publish(void *at, uint64_t value)
 {
     atomic_store_explicit((_Atomic uint64_t *) at, value, memory_order_release);
@@ -80,24 +80,24 @@ static inline void dnet_emu_poke(void *at, uint64_t value)
     atomic_store_explicit((_Atomic uint64_t *) at, value, memory_order_relaxed);
 }
 
-/* ---- segment -------------------------------------------------------------------------------- */
+/* ---- segment ---- */
 
 enum { /* dnet_emu_header_t.options */
-    DNET_EMU_NO_PGID_CHECK = 1,
-    DNET_EMU_STRICT_SWID = 2,
-    DNET_EMU_RC_SKIP_ERRORS = 4,
-    DNET_EMU_IN_LINE = 8,
+       DNET_EMU_NO_PGID_CHECK = 1,
+       DNET_EMU_STRICT_SWID = 2,
+       DNET_EMU_RC_SKIP_ERRORS = 4,
+       DNET_EMU_IN_LINE = 8,
 };
 
 typedef struct {
-    uint64_t magic;    /* +0x00 */
-    uint32_t version;  /* +0x08 */
-    uint32_t profile;  /* +0x0c dnet_profile_t */
-    uint64_t id;       /* +0x10 random */
-    uint64_t bytes;    /* +0x18 size of the segment */
-    int32_t owner;     /* +0x20 pid */
-    uint16_t lid;      /* +0x24 assigned by the Subnet Manager */
-    uint16_t options;  /* +0x26 */
+    uint64_t magic;   /* +0x00 */
+    uint32_t version; /* +0x08 */
+    uint32_t profile; /* +0x0c dnet_profile_t */
+    uint64_t id;      /* +0x10 random */
+    uint64_t bytes;   /* +0x18 size of the segment */
+    int32_t owner;    /* +0x20 pid */
+    uint16_t lid;     /* +0x24 assigned by the Subnet Manager */
+    uint16_t options; /* +0x26 */
 } dnet_emu_header_t;
 _Static_assert(sizeof(dnet_emu_header_t) == 40, "segment header size");
 _Static_assert(offsetof(dnet_emu_header_t, id) == 0x10, "segment header layout");
@@ -131,10 +131,10 @@ typedef enum {
 
 /* An executor: the request it works on and how far it is. */
 typedef struct {
-    uint32_t state;       /* dnet_emu_executor_state_t */
-    uint32_t outcome;     /* dnet_emu_result_t of the last request */
+    uint32_t state;   /* dnet_emu_executor_state_t */
+    uint32_t outcome; /* dnet_emu_result_t of the last request */
     dnet_emu_request_t request;
-    uint64_t done;        /* bytes of the primitive delivered so far */
+    uint64_t done; /* bytes of the primitive delivered so far */
     /* An RVL has been delivered and its reply waits for room here (extended profile). */
     uint32_t serving;
     uint32_t reply_state; /* the state in which the reply waits */
@@ -153,13 +153,15 @@ typedef struct {
 
 /* Acceptor, executor and their FIFOs. */
 typedef struct {
-    _Alignas(DNET_EMU_LINE) _Atomic uint32_t holder; /* prototype profile: pid that works here; 0: free */
-    uint32_t acceptor;           /* dnet_emu_acceptor_state_t */
-    uint32_t turn;               /* 0: host FIFO next; 1: RC FIFO next */
+    /* prototype profile: pid that works here; 0: free */
+    _Alignas(DNET_EMU_LINE) _Atomic uint32_t holder;
+    uint32_t acceptor; /* dnet_emu_acceptor_state_t */
+    uint32_t turn;     /* 0: host FIFO next; 1: RC FIFO next */
     dnet_emu_executor_t x;
     dnet_emu_fifo_t host;
     dnet_emu_fifo_t rc;
-    dnet_emu_request_t accepted; /* acceptor beyond NOP: decoded, not yet taken by the executor */
+    /* acceptor beyond NOP: decoded, not yet taken by the executor */
+    dnet_emu_request_t accepted;
 } dnet_emu_wc_t;
 
 /* An aperture slot: host memory of the process that has this WID open. */
@@ -172,29 +174,33 @@ typedef struct {
 typedef struct {
     /* Written by whoever delivers, never read by the receiver while it polls. */
     _Alignas(DNET_EMU_LINE) _Atomic uint32_t rc_holder; /* pid that delivers now; 0: free */
-    uint32_t lh_tail;      /* byte offset of the next entry */
-    uint32_t lh_head_seen; /* LH Next Read as last looked at */
-    uint32_t lh_flags;     /* 1: this lap's entries get Valid = Complete = 1 */
-    uint64_t packets;      /* Packet Counter */
+    uint32_t lh_tail;                                   /* byte offset of the next entry */
+    uint32_t lh_head_seen;                              /* LH Next Read as last looked at */
+    uint32_t lh_flags; /* 1: this lap's entries get Valid = Complete = 1 */
+    uint64_t packets;  /* Packet Counter */
     uint32_t status_base;
     uint32_t status_tail;
-    uint32_t flow_tail;    /* entries written so far */
-    uint32_t flow_ready;   /* entries whose memory is committed */
+    uint32_t flow_tail;  /* entries written so far */
+    uint32_t flow_ready; /* entries whose memory is committed */
     uint32_t rc_state;
-    uint32_t lh_limit;     /* bytes of free entries at which the limit event happens; 0: not armed */
+    /* bytes of free entries at which the limit event happens; 0: not armed */
+    uint32_t lh_limit;
     /* The limit event. */
-    _Alignas(DNET_EMU_LINE) _Atomic uint32_t limit_events; /* futex word: how often it has happened */
+    /* futex word: how often it has happened */
+    _Alignas(DNET_EMU_LINE) _Atomic uint32_t limit_events;
     _Atomic uint64_t limit_ns; /* when it happened last */
     /* Read by all who deliver; written when the process goes to sleep or wakes. */
-    _Alignas(DNET_EMU_LINE) _Atomic uint32_t sleeping; /* futex word: 1 while the process sleeps */
+    /* futex word: 1 while the process sleeps */
+    _Alignas(DNET_EMU_LINE) _Atomic uint32_t sleeping;
     /* Read-mostly. */
     _Alignas(DNET_EMU_LINE) _Atomic int32_t owner; /* pid that has this WID open; 0: none */
     _Atomic uint32_t member; /* 1 + its place in its process group; 0: not told */
-    uint64_t probe;        /* virtual address, in the owner, of the header of this segment */
+    uint64_t probe;          /* virtual address, in the owner, of the header of this segment */
     /* Only the owner. */
-    dnet_emu_wc_t wc;      /* of WID 0: of both WIDs, in the prototype profile */
-    uint32_t pending;      /* a kicked request waits to enter the FIFO (5.6) */
-    uint32_t copying;      /* the VL half of a copy has been executed, its VS half has not (6.8) */
+    dnet_emu_wc_t wc; /* of WID 0: of both WIDs, in the prototype profile */
+    uint32_t pending; /* a kicked request waits to enter the FIFO (5.6) */
+    /* the VL half of a copy has been executed, its VS half has not (6.8) */
+    uint32_t copying;
     dnet_emu_request_t pending_request;
     dnet_emu_request_t copy;
     _Alignas(DNET_EMU_LINE) dnet_emu_aperture_t aperture[DNET_EMU_APERTURES];
@@ -203,13 +209,14 @@ typedef struct {
 
 typedef struct {
     dnet_emu_wid_t wid[DNET_PROCESSES_PER_NIC];
-    /* Prototype profile: whose packet reception waits for, {pid, LID} (section 8, 11.9); 0: none. */
+    /* Prototype profile: whose packet reception waits for, {pid, LID} (section 8, 11.9); 0: none.
+     */
     _Alignas(DNET_EMU_LINE) _Atomic uint64_t stalled_by;
     _Alignas(DNET_EMU_LINE) _Atomic uint64_t event[DNET_EMU_EVENT_COUNT];
     _Alignas(DNET_EMU_LINE) uint16_t amt_address[DNET_PROCESSES_PER_NIC][DNET_EMU_AMT_ENTRIES];
 } dnet_emu_state_t;
 
-/* ---- a NIC as a process sees it ------------------------------------------------------------- */
+/* ---- a NIC as a process sees it ---- */
 
 typedef struct dnet_emu_swif_ops dnet_emu_swif_ops_t;
 typedef struct dnet_emu_network dnet_emu_network_t;
@@ -241,26 +248,28 @@ struct dnet_emu_nic {
     uint8_t *sreg_store;
     uint8_t *sreg_load;
     dnet_emu_areas_t area[DNET_PROCESSES_PER_NIC];
-    uint32_t lh_mask;       /* LH Buffer bytes - 1 */
-    uint32_t flow_entries;  /* 0 in the prototype profile */
+    uint32_t lh_mask;      /* LH Buffer bytes - 1 */
+    uint32_t flow_entries; /* 0 in the prototype profile */
     uint32_t llcm_bytes;
     uint32_t aperture_slots;
     bool extended;
-    bool in_line;           /* reception stalls for both WIDs together */
+    bool in_line; /* reception stalls for both WIDs together */
     bool pgid_check;
     bool strict_swid;
-    bool privileged;        /* this process may store to the System Register page */
-    bool watched;           /* mapped read-only */
+    bool privileged; /* this process may store to the System Register page */
+    bool watched;    /* mapped read-only */
     uint64_t bytes;
     uint64_t id;
-    int fd;                 /* -1: a peer's NIC, whose descriptor is not kept */
-    int32_t pid;            /* this process */
+    int fd;      /* -1: a peer's NIC, whose descriptor is not kept */
+    int32_t pid; /* this process */
     uint16_t lid;
     const dnet_emu_swif_ops_t *swif;
-    dnet_emu_network_t *network; /* switches that packets sent by this process pass; NULL: none */
+    /* switches that packets sent by this process pass; NULL: none */
+    dnet_emu_network_t *network;
     struct dnet_emu_capture *capture; /* of what this process sends by `swif`; NULL: none */
     struct dnet_emu_faults *faults;   /* of that; NULL: none */
-    dnet_emu_route_t *route; /* DNET_EMU_PEERS of them, by CLID; NULL in a NIC only delivered to */
+    /* DNET_EMU_PEERS of them, by CLID; NULL in a NIC only delivered to */
+    dnet_emu_route_t *route;
 };
 
 /* The device handed to the host, and what the emulator keeps beside it. */
@@ -299,15 +308,15 @@ static inline uint16_t dnet_emu_lid(const dnet_emu_nic_t *nic)
 static inline void dnet_emu_status_set(const dnet_emu_nic_t *nic, unsigned wid, uint64_t bits)
 {
     atomic_fetch_or_explicit(
-        (_Atomic uint64_t *) (void *) (nic->area[wid].ureg_load + DNET_UREG_CONTROLLER_STATUS), bits,
-        memory_order_release);
+        (_Atomic uint64_t *) (void *) (nic->area[wid].ureg_load + DNET_UREG_CONTROLLER_STATUS),
+        bits, memory_order_release);
 }
 
 static inline void dnet_emu_status_clear(const dnet_emu_nic_t *nic, unsigned wid, uint64_t bits)
 {
     atomic_fetch_and_explicit(
-        (_Atomic uint64_t *) (void *) (nic->area[wid].ureg_load + DNET_UREG_CONTROLLER_STATUS), ~bits,
-        memory_order_release);
+        (_Atomic uint64_t *) (void *) (nic->area[wid].ureg_load + DNET_UREG_CONTROLLER_STATUS),
+        ~bits, memory_order_release);
 }
 
 static inline bool dnet_emu_sodimm_ready(const dnet_emu_nic_t *nic)
@@ -316,7 +325,7 @@ static inline bool dnet_emu_sodimm_ready(const dnet_emu_nic_t *nic)
                     CS_SDIMM_READY);
 }
 
-/* ---- packets -------------------------------------------------------------------------------- */
+/* ---- packets ---- */
 
 /* A piece of a packet's data where it lies: in this process, or (pid != 0) in that process. */
 typedef struct {
@@ -329,17 +338,18 @@ typedef struct {
  * A packet on its way.  Core Logic hands it to the switch interface by reference; nothing is copied
  * before the destination's Receive Controller puts the data where they go.
  *
- * `packets` > 1 stands for that many packets of one contiguous RVS, back to back: header[] is the first
- * one's, with the eflag of the last.
+ * `packets` > 1 stands for that many packets of one contiguous RVS, back to back: header[] is the
+ * first one's, with the eflag of the last.
  */
 typedef struct {
     uint64_t header[4];
     uint32_t header_lines;
     uint32_t data_bytes;
     uint32_t packets;
-    uint16_t slid;          /* sideband of the switch interface (OP-12) */
-    bool reply;             /* answers an RVL that this process has issued */
-    bool whole_lines;       /* span[0] holds all data and is readable up to a multiple of 8 bytes */
+    uint16_t slid; /* sideband of the switch interface (OP-12) */
+    bool reply;    /* answers an RVL that this process has issued */
+    /* span[0] holds all data and is readable up to a multiple of 8 bytes */
+    bool whole_lines;
     uint8_t spans;
     dnet_emu_span_t span[2];
     /* Set by RC for an RVL: what the target's WC is to do, and where. */
@@ -353,7 +363,7 @@ typedef enum {
 #undef DNET_RESULT
 } dnet_emu_result_t;
 
-/* ---- units ---------------------------------------------------------------------------------- */
+/* ---- units ---- */
 
 /* nic.c */
 void dnet_emu_kick(dnet_device_t *dev, uint32_t offset, bool system_page);
@@ -367,7 +377,8 @@ void dnet_emu_segment_protect(dnet_emu_nic_t *nic);
 void dnet_emu_segment_forget(dnet_emu_nic_t *nic);
 void dnet_emu_segment_unmap(dnet_emu_nic_t *nic);
 uint64_t dnet_emu_sodimm_area(const dnet_emu_nic_t *nic);
-bool dnet_emu_sodimm_commit_slow(const dnet_emu_nic_t *nic, unsigned wid, uint64_t offset, uint64_t len);
+bool dnet_emu_sodimm_commit_slow(const dnet_emu_nic_t *nic, unsigned wid, uint64_t offset,
+                                 uint64_t len);
 bool dnet_emu_flow_commit(const dnet_emu_nic_t *nic, unsigned wid, uint32_t index);
 
 /* window_controller.c */
@@ -419,17 +430,18 @@ dnet_emu_result_t dnet_emu_wu_place(const dnet_emu_nic_t *nic, unsigned wid,
 bool dnet_emu_wu_scatter(const dnet_emu_nic_t *nic, unsigned wid, unsigned access, uint32_t offset,
                          uint32_t stride_or_list, uint32_t element, uint32_t bytes,
                          const dnet_emu_packet_t *data, bool *failed_p);
-bool dnet_emu_payload_copy(const dnet_emu_packet_t *packet, uint32_t from, uint8_t *to, uint32_t bytes);
+bool dnet_emu_payload_copy(const dnet_emu_packet_t *packet, uint32_t from, uint8_t *to,
+                           uint32_t bytes);
 
 /* prefetch_unit.c: a stream of data read from SO-DIMM or host memory. */
 typedef struct {
     const dnet_emu_nic_t *nic;
     unsigned wid;
-    unsigned access;         /* dnet_access_t */
+    unsigned access; /* dnet_access_t */
     uint32_t offset;
     uint32_t stride_or_list;
-    uint32_t element;        /* bytes */
-    const uint8_t *window;   /* LHSv2: bytes sent before the SO-DIMM data */
+    uint32_t element;      /* bytes */
+    const uint8_t *window; /* LHSv2: bytes sent before the SO-DIMM data */
     uint32_t window_bytes;
 } dnet_emu_source_t;
 #define DNET_EMU_BOUNCE_BYTES 4096u
@@ -451,16 +463,18 @@ bool dnet_emu_aperture_find(const dnet_emu_nic_t *nic, unsigned wid, uint32_t ad
                             uint64_t *base_p, uint64_t *length_p, int32_t *pid_p);
 bool dnet_emu_remote_probe(int32_t pid, uint64_t from, uint64_t *word_p);
 bool dnet_emu_remote_read(int32_t pid, uint64_t from, void *to, uint64_t bytes);
-bool dnet_emu_remote_write(int32_t pid, const dnet_emu_packet_t *packet, uint64_t to, uint64_t bytes);
+bool dnet_emu_remote_write(int32_t pid, const dnet_emu_packet_t *packet, uint64_t to,
+                           uint64_t bytes);
 
-/* ---- small helpers used by several units ----------------------------------------------------- */
+/* ---- small helpers used by several units ---- */
 
 static inline bool dnet_emu_is_aperture(const dnet_emu_nic_t *nic, uint32_t address)
 {
     return nic->extended && DNET_GET(address, AP_FLAG);
 }
 
-/* Is the memory behind [offset, offset+len) of an area there?  len > 0, range checked by the caller. */
+/* Is the memory behind [offset, offset+len) of an area there?  len > 0, range checked by the
+ * caller. */
 static inline bool dnet_emu_sodimm_commit(const dnet_emu_nic_t *nic, unsigned wid, uint64_t offset,
                                           uint64_t len)
 {
@@ -534,8 +548,8 @@ static inline void dnet_emu_prefetch_for_write(const void *at)
 #endif
 }
 
-/* Wake the process of a WID if it sleeps.  The sleeper looks at its rings for a while after it has set `sleeping`
- * (device_sleep() in nic.c), so a plain load is enough here. */
+/* Wake the process of a WID if it sleeps.  The sleeper looks at its rings for a while after it has
+ * set `sleeping` (device_sleep() in nic.c), so a plain load is enough here. */
 static inline void dnet_emu_wake(dnet_emu_wid_t *state)
 {
     atomic_signal_fence(memory_order_seq_cst);
@@ -543,8 +557,8 @@ static inline void dnet_emu_wake(dnet_emu_wid_t *state)
         dnet_emu_wake_slow(state);
 }
 
-/* Copy whole and partial lines by 64-bit loads, which forward from 64-bit and wider stores.  `from` is
- * readable up to the next multiple of 8. */
+/* Copy whole and partial lines by 64-bit loads, which forward from 64-bit and wider stores.  `from`
+ * is readable up to the next multiple of 8. */
 static inline void dnet_emu_copy_lines(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
     uint64_t word;

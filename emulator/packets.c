@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Packets of the RVS and IPUSH families (data sheet 6.3, 6.5, 6.9, 7.4), also when they answer an RVL of
- * another node (6.4).
+ * Packets of the RVS and IPUSH families (data sheet 6.3, 6.5, 6.9, 7.4), also when they answer an
+ * RVL of another node (6.4).
  */
 #include "config.h"
 
 #include "emulator/window_controller.h"
 
-/* [nic 4.6, 7.4] Largest packet: the MTU holds header and data, Packet Size has 12 bits (OP-09, OP-10). */
+/* [nic 4.6, 7.4] Largest packet: the MTU holds header and data, Packet Size has 12 bits (OP-09,
+ * OP-10). */
 static uint32_t packet_limit(const dnet_emu_nic_t *nic)
 {
     uint64_t code = dnet_emu_peek(nic->sreg_store + DNET_SREG_MTU) & 0x1f;
@@ -47,30 +48,32 @@ static void address_lines(const dnet_emu_nic_t *nic, const dnet_emu_stream_t *s,
     uint32_t list = s->list;
 
     switch (DNET_GET(s->header, PK_TYPE)) {
-    case DNET_PRIM_RVS:
-        if (!DNET_GET(s->header, PK_RFLAG) && dnet_emu_is_aperture(nic, dst)) {
-            /* [X.5] 16 bits of the offset here, 32 in the third line */
-            uint64_t offset = DNET_GET(dst, AP_OFFSET_LOW) + done;
+        case DNET_PRIM_RVS:
+            if (!DNET_GET(s->header, PK_RFLAG) && dnet_emu_is_aperture(nic, dst)) {
+                /* [X.5] 16 bits of the offset here, 32 in the third line */
+                uint64_t offset = DNET_GET(dst, AP_OFFSET_LOW) + done;
 
-            dst = (uint32_t) ((dst & ~DNET_MASK(AP_OFFSET_LOW)) | DNET_PUT(offset, AP_OFFSET_LOW));
-            list = (uint32_t) (offset >> 16);
-        } else {
-            dst += (uint32_t) done;
-        }
-        break;
-    case DNET_PRIM_RVSS:
-        dst += (uint32_t) (done / s->element) * s->list;
-        break;
-    case DNET_PRIM_RVSI:
-        list += 4 * (uint32_t) (done / s->element); /* OP-32 */
-        break;
+                dst = (uint32_t) ((dst & ~DNET_MASK(AP_OFFSET_LOW)) |
+                                  DNET_PUT(offset, AP_OFFSET_LOW));
+                list = (uint32_t) (offset >> 16);
+            } else {
+                dst += (uint32_t) done;
+            }
+            break;
+        case DNET_PRIM_RVSS:
+            dst += (uint32_t) (done / s->element) * s->list;
+            break;
+        case DNET_PRIM_RVSI:
+            list += 4 * (uint32_t) (done / s->element); /* OP-32 */
+            break;
     }
     h[1] = DNET_PUT(s->target, PK_SRC) | DNET_PUT(dst, PK_DST);
     h[2] = DNET_PUT(list, PK_LIST) | DNET_PUT(s->total, PK_TOTAL);
     h[3] = 0;
 }
 
-/* [nic 7.2, 7.4, OP-20, OP-25] Build and send the next packet of a stream; the executor's `done` follows. */
+/* [nic 7.2, 7.4, OP-20, OP-25] Build and send the next packet of a stream; the executor's `done`
+ * follows. */
 dnet_emu_result_t dnet_emu_stream_packet(const dnet_emu_context_t *c, dnet_emu_stream_t *s,
                                          dnet_emu_packet_t *p)
 {
@@ -115,7 +118,8 @@ static void set_window_part(const dnet_emu_context_t *c, dnet_emu_stream_t *s)
     s->source.window_bytes = n < s->total ? n : (uint32_t) s->total;
 }
 
-/* [nic 5.5, 6.3, 6.5, 6.9, 10.4] What a request of the RVS or IPUSH family sends.  False: not a valid request. */
+/* [nic 5.5, 6.3, 6.5, 6.9, 10.4] What a request of the RVS or IPUSH family sends.  False: not a
+ * valid request. */
 bool dnet_emu_stream_send(const dnet_emu_context_t *c, dnet_emu_stream_t *s)
 {
     const dnet_emu_request_t *r = &c->x->request;
@@ -152,10 +156,11 @@ bool dnet_emu_stream_send(const dnet_emu_context_t *c, dnet_emu_stream_t *s)
     return true;
 }
 
-/* [nic 6.5, 10.4] The packet of an LHSv2 that needs only one, of data in an aperture of this process: what
- * dnet_emu_stream_send() and dnet_emu_stream_packet() make of it.  False: it is not of that kind. */
-bool dnet_emu_message_packet(const dnet_emu_nic_t *nic, unsigned wid, const uint8_t *windows, uint64_t lower,
-                             uint64_t upper, dnet_emu_packet_t *p)
+/* [nic 6.5, 10.4] The packet of an LHSv2 that needs only one, of data in an aperture of this
+ * process: what dnet_emu_stream_send() and dnet_emu_stream_packet() make of it.  False: it is not
+ * of that kind. */
+bool dnet_emu_message_packet(const dnet_emu_nic_t *nic, unsigned wid, const uint8_t *windows,
+                             uint64_t lower, uint64_t upper, dnet_emu_packet_t *p)
 {
     uint32_t total = (uint32_t) DNET_GET(lower, RQ_SIZE), from = (uint32_t) DNET_GET(upper, RQ_SRC);
     uint32_t at = (uint32_t) DNET_GET(upper, RQ_LHS_WW_OFFSET) & (4 * DNET_WINDOW_BYTES - 1);
@@ -184,16 +189,16 @@ bool dnet_emu_message_packet(const dnet_emu_nic_t *nic, unsigned wid, const uint
     p->whole_lines = false;
     p->service_nic = NULL;
     p->spans = first ? 2 : 1;
-    p->span[0] = (dnet_emu_span_t){ .at = windows + at, .bytes = first };
-    p->span[first != 0] = (dnet_emu_span_t){ .at = (const uint8_t *) (uintptr_t) (base + low),
-                                             .bytes = total - first };
+    p->span[0] = (dnet_emu_span_t){.at = windows + at, .bytes = first};
+    p->span[first != 0] =
+        (dnet_emu_span_t){.at = (const uint8_t *) (uintptr_t) (base + low), .bytes = total - first};
     charge(nic, EXECUTOR, 6 + total / 8); /* [nic 11.6] */
     charge(nic, PU, 20 + (total - first) / 8);
     return true;
 }
 
-/* [nic 6.4, 6.9] The target's WC executes an RVL as RVS towards the issuer: gather as the request says,
- * place as its Command Ex says. */
+/* [nic 6.4, 6.9] The target's WC executes an RVL as RVS towards the issuer: gather as the request
+ * says, place as its Command Ex says. */
 bool dnet_emu_stream_serve(const dnet_emu_context_t *c, dnet_emu_stream_t *s)
 {
     const dnet_emu_request_t *r = &c->x->request;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Prefetch Unit (data sheet 4.2.2, 6.1, 6.3): reads SO-DIMM contiguous, strided or by list.  What can be
- * sent from where it lies is named by spans; what must be gathered goes through a packet-sized buffer.
+ * Prefetch Unit (data sheet 4.2.2, 6.1, 6.3): reads SO-DIMM contiguous, strided or by list.  What
+ * can be sent from where it lies is named by spans; what must be gathered goes through a
+ * packet-sized buffer.
  */
 #include "config.h"
 
@@ -66,17 +67,20 @@ static inline __attribute__((always_inline)) uint32_t gather_of(uint32_t bytes,
     return count;
 }
 
-/* Gather whole elements from element `first` on.  Returns how many, up to one that is not all there. */
+/* Gather whole elements from element `first` on.  Returns how many, up to one that is not all
+ * there. */
 static uint32_t gather(const dnet_emu_source_t *s, uint64_t first, uint8_t *to, uint32_t count)
 {
     dnet_emu_elements_t e;
 
-    if (!dnet_emu_elements(&e, s->nic, s->wid, s->access, s->offset, s->stride_or_list, first + count))
+    if (!dnet_emu_elements(&e, s->nic, s->wid, s->access, s->offset, s->stride_or_list,
+                           first + count))
         return 0;
     return DNET_EMU_BY_ELEMENT(s->element, gather_of, &e, (uint32_t) first, count, to);
 }
 
-/* [nic 6.0, OP-30] Gather bytes [from, from + bytes) of the stream; elements outside the area read as 0. */
+/* [nic 6.0, OP-30] Gather bytes [from, from + bytes) of the stream; elements outside the area read
+ * as 0. */
 void dnet_emu_pu_read(const dnet_emu_source_t *s, uint64_t from, uint8_t *to, uint32_t bytes)
 {
     charge(s->nic, PU, 20 + bytes / 8);
@@ -111,8 +115,8 @@ void dnet_emu_pu_read(const dnet_emu_source_t *s, uint64_t from, uint8_t *to, ui
 
 /*
  * Name bytes [from, from + bytes) of a stream as the spans of a packet: the Write Window part first
- * (LHSv2), then SO-DIMM or host memory.  `bounce` holds gathered data while the packet is sent; bytes is
- * at most DNET_EMU_BOUNCE_BYTES then.  False: memory is not there.
+ * (LHSv2), then SO-DIMM or host memory.  `bounce` holds gathered data while the packet is sent;
+ * bytes is at most DNET_EMU_BOUNCE_BYTES then.  False: memory is not there.
  */
 bool dnet_emu_pu_spans(const dnet_emu_source_t *s, uint64_t from, uint32_t bytes,
                        dnet_emu_packet_t *packet, uint8_t *bounce)
@@ -126,7 +130,7 @@ bool dnet_emu_pu_spans(const dnet_emu_source_t *s, uint64_t from, uint32_t bytes
         uint32_t n = s->window_bytes - (uint32_t) from;
 
         n = n < bytes ? n : bytes;
-        *span++ = (dnet_emu_span_t){ .at = s->window + from, .bytes = n };
+        *span++ = (dnet_emu_span_t){.at = s->window + from, .bytes = n};
         packet->spans = 1;
         from += n;
         bytes -= n;
@@ -137,7 +141,7 @@ bool dnet_emu_pu_spans(const dnet_emu_source_t *s, uint64_t from, uint32_t bytes
     packet->spans++;
     if (s->access != DNET_ACCESS_CONTIGUOUS) {
         dnet_emu_pu_read(s, from, bounce, bytes);
-        *span = (dnet_emu_span_t){ .at = bounce, .bytes = bytes };
+        *span = (dnet_emu_span_t){.at = bounce, .bytes = bytes};
         return true;
     }
     charge(s->nic, PU, 20 + bytes / 8);
@@ -147,15 +151,14 @@ bool dnet_emu_pu_spans(const dnet_emu_source_t *s, uint64_t from, uint32_t bytes
         if (!dnet_emu_aperture_find(s->nic, s->wid, s->offset, &base, &length, &pid) ||
             low > length || bytes > length - low)
             return false;
-        *span = (dnet_emu_span_t){ .at = (const uint8_t *) (uintptr_t) (base + low),
-                                   .bytes = bytes,
-                                   .pid = pid == s->nic->pid ? 0 : pid };
+        *span = (dnet_emu_span_t){.at = (const uint8_t *) (uintptr_t) (base + low),
+                                  .bytes = bytes,
+                                  .pid = pid == s->nic->pid ? 0 : pid};
         return true;
     }
     if (s->offset + from + bytes > dnet_emu_sodimm_area(s->nic) ||
         !dnet_emu_sodimm_commit(s->nic, s->wid, s->offset + from, bytes))
         return false;
-    *span = (dnet_emu_span_t){ .at = s->nic->area[s->wid].sodimm + s->offset + from,
-                               .bytes = bytes };
+    *span = (dnet_emu_span_t){.at = s->nic->area[s->wid].sodimm + s->offset + from, .bytes = bytes};
     return true;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Receive Controller (data sheet 4.2.2, 6.7, checks of section 7, 9.3, 11.8), with the answers of the
- * stop/resend extension when something has no room (docs/protocol.md section 6).
+ * Receive Controller (data sheet 4.2.2, 6.7, checks of section 7, 9.3, 11.8), with the answers of
+ * the stop/resend extension when something has no room (docs/protocol.md section 6).
  *
- * Runs in the sender's context.  The receive side of a WID is held by one process at a time; what it
- * changes is ordered so that a holder that dies leaves nothing half visible: ring entries count only
- * once Valid, Tail or a flow entry's flag is stored, and those stores come last.
+ * Runs in the sender's context.  The receive side of a WID is held by one process at a time; what
+ * it changes is ordered so that a holder that dies leaves nothing half visible: ring entries count
+ * only once Valid, Tail or a flow entry's flag is stored, and those stores come last.
  */
 #include "config.h"
 
@@ -20,16 +20,16 @@
 #include "emulator/nic.h"
 
 enum { /* RC_STATE (4.2) */
-    RC_NORMAL = 0,
-    RC_FIRST_LINE = 1,
-    RC_HEADER_LINES = 2,
-    RC_RVL_SHAPE = 3,
+       RC_NORMAL = 0,
+       RC_FIRST_LINE = 1,
+       RC_HEADER_LINES = 2,
+       RC_RVL_SHAPE = 3,
 };
 
 #define SPINS_BEFORE_YIELD 200
 #define YIELDS_BEFORE_CHECK 64
 
-/* ---- arbitration ---------------------------------------------------------------------------- */
+/* ---- arbitration ---- */
 
 /* Somebody else is there. */
 DNET_EMU_COLD void dnet_emu_acquire_slow(_Atomic uint32_t *holder, int32_t pid)
@@ -56,7 +56,7 @@ DNET_EMU_COLD void dnet_emu_wake_slow(dnet_emu_wid_t *s)
         syscall(SYS_futex, &s->sleeping, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* ---- what goes wrong ------------------------------------------------------------------------ */
+/* ---- what goes wrong ---- */
 
 /* [nic 4.2] RC_OVF: received data passed the end of its target. */
 DNET_EMU_COLD void dnet_emu_rc_overflow(const dnet_emu_nic_t *nic, unsigned wid)
@@ -91,10 +91,11 @@ DNET_EMU_COLD static dnet_emu_result_t foreign(const dnet_emu_nic_t *nic)
     return DNET_EMU_DELIVERED;
 }
 
-/* ---- flow ring ------------------------------------------------------------------------------ */
+/* ---- flow ring ---- */
 
-/* [X.6] Append to the flow ring of a WID; the receive side is held.  False: no memory.  When the ring is full the
- * entry is lost, which its sender or the receiver of the grant finds out by itself (docs/flow-control.md 3). */
+/* [X.6] Append to the flow ring of a WID; the receive side is held.  False: no memory.  When the
+ * ring is full the entry is lost, which its sender or the receiver of the grant finds out by itself
+ * (docs/flow-control.md 3). */
 static bool flow_append(const dnet_emu_nic_t *nic, unsigned wid, dnet_flow_kind_t kind,
                         const dnet_emu_packet_t *packet, unsigned credits, uint64_t arg)
 {
@@ -115,11 +116,10 @@ static bool flow_append(const dnet_emu_nic_t *nic, unsigned wid, dnet_flow_kind_
         s->flow_ready = (index | (DNET_EMU_PAGE / sizeof *entry - 1)) + 1;
     }
     dnet_emu_poke(&entry->arg, arg);
-    dnet_emu_publish(&entry->word,
-                     DNET_PUT(packet->slid, FLOW_LID) |
-                         DNET_PUT(DNET_GET(packet->header[0], PK_SWID), FLOW_WID) |
-                         DNET_PUT(kind, FLOW_KIND) | DNET_PUT(credits, FLOW_CREDITS) |
-                         DNET_PUT(count, FLOW_SEQ) | DNET_PUT(lap, FLOW_VALID));
+    dnet_emu_publish(&entry->word, DNET_PUT(packet->slid, FLOW_LID) |
+                                       DNET_PUT(DNET_GET(packet->header[0], PK_SWID), FLOW_WID) |
+                                       DNET_PUT(kind, FLOW_KIND) | DNET_PUT(credits, FLOW_CREDITS) |
+                                       DNET_PUT(count, FLOW_SEQ) | DNET_PUT(lap, FLOW_VALID));
     s->flow_tail = count + 1;
     return true;
 }
@@ -127,9 +127,10 @@ static bool flow_append(const dnet_emu_nic_t *nic, unsigned wid, dnet_flow_kind_
 /*
  * Something the packet needs has no room.  The receive side is held and stays so.
  *
- * [nic 8, 9.3, 10.5] Stall mode: reception waits.  [X.6] Stop mode: exactly this sender is told to stop,
- * and the receiving process learns whom it owes a resend.  The NIC's own replies are repeated by the
- * process that asked for them, which needs no entry for itself.  Retry mode: the sender tries again by itself.
+ * [nic 8, 9.3, 10.5] Stall mode: reception waits.  [X.6] Stop mode: exactly this sender is told to
+ * stop, and the receiving process learns whom it owes a resend.  The NIC's own replies are repeated
+ * by the process that asked for them, which needs no entry for itself.  Retry mode: the sender
+ * tries again by itself.
  */
 DNET_EMU_COLD dnet_emu_result_t dnet_emu_rc_no_room(const dnet_emu_nic_t *nic, unsigned wid,
                                                     const dnet_emu_packet_t *packet, uint32_t bytes)
@@ -194,8 +195,7 @@ static inline bool must_refuse(const dnet_emu_nic_t *nic, unsigned wid)
 static bool is_held(const dnet_emu_nic_t *nic, unsigned wid, uint64_t mode,
                     const dnet_emu_packet_t *packet)
 {
-    uint32_t index = dnet_hold_index(packet->slid,
-                                     (unsigned) DNET_GET(packet->header[0], PK_SWID));
+    uint32_t index = dnet_hold_index(packet->slid, (unsigned) DNET_GET(packet->header[0], PK_SWID));
     uint64_t at = DNET_GET(mode, FM_TABLE) + index / 8;
     uint64_t envelope = 0;
 
@@ -236,7 +236,7 @@ static inline bool must_look(const dnet_emu_nic_t *nic, unsigned wid)
             dnet_emu_ureg(nic, wid, DNET_UREG_FLOW_MODE) >= DNET_FLOW_MODE_PAUSED);
 }
 
-/* ---- the packet types ----------------------------------------------------------------------- */
+/* ---- the packet types ---- */
 
 /* [nic 6.5, 9.3] IPUSH without LHS: append to the sender's ring. */
 static dnet_emu_result_t receive_ring(const dnet_emu_nic_t *nic, unsigned wid,
@@ -298,8 +298,9 @@ static inline dnet_emu_result_t receive_ipush(const dnet_emu_nic_t *nic, unsigne
     return result;
 }
 
-/* [nic 6.7, 7.3] RVS family.  Data are placed before the receive side is taken: two senders may write at the
- * same time; only counting and the receive status, the last step (section 8), are one at a time. */
+/* [nic 6.7, 7.3] RVS family.  Data are placed before the receive side is taken: two senders may
+ * write at the same time; only counting and the receive status, the last step (section 8), are one
+ * at a time. */
 static dnet_emu_result_t receive_rvs(const dnet_emu_nic_t *nic, unsigned wid,
                                      const dnet_emu_packet_t *packet)
 {
@@ -342,23 +343,24 @@ static dnet_emu_result_t receive_rvl(dnet_emu_nic_t *nic, unsigned wid, dnet_emu
     } else {
         packet->service_nic = nic;
         packet->service = (dnet_emu_request_t){
-            .lower = DNET_PUT(DNET_GET(h[0], PK_TYPE), RQ_OTYPE) |
-                     DNET_PUT(DNET_GET(h[0], PK_DTYPE), RQ_DTYPE) |
-                     DNET_PUT(DNET_GET(h[0], PK_ITERATION), RQ_ITERATION) |
-                     DNET_PUT(DNET_GET(h[0], PK_SWID), RQ_DWID) |
-                     DNET_PUT(dnet_lid_to_clid(packet->slid), RQ_DCLID) |
-                     DNET_PUT(DNET_GET(h[0], PK_EFLAG), RQ_EFLAG) |
-                     DNET_PUT(contiguous ? DNET_GET(h[2], PK_TOTAL) : DNET_GET(h[2], PK_LIST),
-                              RQ_SIZE),
-            .upper = DNET_PUT(DNET_GET(h[1], PK_SRC), RQ_SRC) |
-                     DNET_PUT(DNET_GET(h[1], PK_DST), RQ_DST),
+            .lower =
+                DNET_PUT(DNET_GET(h[0], PK_TYPE), RQ_OTYPE) |
+                DNET_PUT(DNET_GET(h[0], PK_DTYPE), RQ_DTYPE) |
+                DNET_PUT(DNET_GET(h[0], PK_ITERATION), RQ_ITERATION) |
+                DNET_PUT(DNET_GET(h[0], PK_SWID), RQ_DWID) |
+                DNET_PUT(dnet_lid_to_clid(packet->slid), RQ_DCLID) |
+                DNET_PUT(DNET_GET(h[0], PK_EFLAG), RQ_EFLAG) |
+                DNET_PUT(contiguous ? DNET_GET(h[2], PK_TOTAL) : DNET_GET(h[2], PK_LIST), RQ_SIZE),
+            .upper =
+                DNET_PUT(DNET_GET(h[1], PK_SRC), RQ_SRC) | DNET_PUT(DNET_GET(h[1], PK_DST), RQ_DST),
             .ex = packet->header_lines > 3 ? h[3] : 0,
             .to_pw = (uint8_t) DNET_GET(h[0], PK_RFLAG),
             .wid = (uint8_t) wid,
             .from_rc = 1,
         };
         if (!nic->extended)
-            result = dnet_emu_wc_from_rc(nic, &packet->service) ? DNET_EMU_DELIVERED : DNET_EMU_STALLED;
+            result =
+                dnet_emu_wc_from_rc(nic, &packet->service) ? DNET_EMU_DELIVERED : DNET_EMU_STALLED;
         if (result != DNET_EMU_STALLED)
             dnet_emu_publish(nic->area[wid].ureg_load + DNET_UREG_PACKET_COUNTER, ++s->packets);
     }
@@ -366,9 +368,9 @@ static dnet_emu_result_t receive_rvl(dnet_emu_nic_t *nic, unsigned wid, dnet_emu
     return result;
 }
 
-/* [nic 6.7, 7.3, 7.4, 10.4, OP-23, OP-31, OP-39] One packet; lflag, not TYPE, decides about LHS and LLCM.
- * header_lines > 2 must agree with hflag; RVL has 3 or 4 lines and no data; strided, list and aperture
- * placement need the third line. */
+/* [nic 6.7, 7.3, 7.4, 10.4, OP-23, OP-31, OP-39] One packet; lflag, not TYPE, decides about LHS and
+ * LLCM. header_lines > 2 must agree with hflag; RVL has 3 or 4 lines and no data; strided, list and
+ * aperture placement need the third line. */
 static inline dnet_emu_result_t receive(dnet_emu_nic_t *nic, dnet_emu_packet_t *packet)
 {
     uint64_t h = packet->header[0];
@@ -382,29 +384,31 @@ static inline dnet_emu_result_t receive(dnet_emu_nic_t *nic, dnet_emu_packet_t *
     if (DNET_EMU_UNLIKELY(hflag != (packet->header_lines > 2)))
         return malformed(nic, RC_HEADER_LINES);
     switch (type >> 2) {
-    case DNET_PRIM_IPUSH >> 2:
-        return receive_ipush(nic, wid, packet);
-    case DNET_PRIM_RVS >> 2:
-        if (!hflag && ((type & 3) != DNET_ACCESS_CONTIGUOUS ||
-                       (!DNET_GET(h, PK_LFLAG) && !DNET_GET(h, PK_RFLAG) &&
-                        dnet_emu_is_aperture(nic, (uint32_t) DNET_GET(packet->header[1], PK_DST)))))
-            return malformed(nic, RC_HEADER_LINES);
-        return receive_rvs(nic, wid, packet);
-    case DNET_PRIM_RVL >> 2:
-        if (!hflag)
-            return malformed(nic, RC_HEADER_LINES);
-        if (packet->data_bytes > 0)
-            return malformed(nic, RC_RVL_SHAPE);
-        return receive_rvl(nic, wid, packet);
-    case DNET_PRIM_RESEND >> 2:
-        return receive_resend(nic, wid, packet);
+        case DNET_PRIM_IPUSH >> 2:
+            return receive_ipush(nic, wid, packet);
+        case DNET_PRIM_RVS >> 2:
+            if (!hflag &&
+                ((type & 3) != DNET_ACCESS_CONTIGUOUS ||
+                 (!DNET_GET(h, PK_LFLAG) && !DNET_GET(h, PK_RFLAG) &&
+                  dnet_emu_is_aperture(nic, (uint32_t) DNET_GET(packet->header[1], PK_DST)))))
+                return malformed(nic, RC_HEADER_LINES);
+            return receive_rvs(nic, wid, packet);
+        case DNET_PRIM_RVL >> 2:
+            if (!hflag)
+                return malformed(nic, RC_HEADER_LINES);
+            if (packet->data_bytes > 0)
+                return malformed(nic, RC_RVL_SHAPE);
+            return receive_rvl(nic, wid, packet);
+        case DNET_PRIM_RESEND >> 2:
+            return receive_resend(nic, wid, packet);
     }
     dnet_emu_event(nic, DNET_EMU_DROP_STATE);
     return DNET_EMU_DELIVERED;
 }
 
-/* [nic 8, 11.9] Prototype profile, and where a NIC is made so: a packet without room stalls reception for the whole node, so nobody's
- * packet passes it.  A sender that has died takes its packet with it. */
+/* [nic 8, 11.9] Prototype profile, and where a NIC is made so: a packet without room stalls
+ * reception for the whole node, so nobody's packet passes it.  A sender that has died takes its
+ * packet with it. */
 static dnet_emu_result_t receive_in_line(dnet_emu_nic_t *nic, dnet_emu_packet_t *packet)
 {
     _Atomic uint64_t *stalled_by = &nic->state->stalled_by;
@@ -423,9 +427,10 @@ static dnet_emu_result_t receive_in_line(dnet_emu_nic_t *nic, dnet_emu_packet_t 
                                                 memory_order_relaxed);
     for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++)
         dnet_emu_module_state(nic, w, 0x1full << 17,
-                              (nic->area[w].state->rc_state        ? 4ull
+                              (nic->area[w].state->rc_state ? 4ull
                                : result == DNET_EMU_STALLED ? 2ull
-                                                            : 1ull) << 17);
+                                                            : 1ull)
+                                  << 17);
     return result;
 }
 

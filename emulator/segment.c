@@ -2,8 +2,9 @@
  *
  * The segment of a NIC: one sealed memfd file, its areas, and the memory behind them.
  *
- * The areas every NIC uses are reserved when it is made.  SO-DIMM memory and the flow ring are committed
- * piece by piece before their first use, so that a full machine gives an error and never a signal.
+ * The areas every NIC uses are reserved when it is made.  SO-DIMM memory and the flow ring are
+ * committed piece by piece before their first use, so that a full machine gives an error and never
+ * a signal.
  */
 #include "config.h"
 
@@ -46,9 +47,9 @@ typedef struct {
 } profile_t;
 
 static const profile_t profiles[] = {
-    [DNET_PROFILE_PROTOTYPE] = { 2048, 32768, 64, 0, 0 },
-    [DNET_PROFILE_EXTENDED] = { 2048, 32768, 1024, 16384, DNET_EMU_APERTURES },
-    [DNET_PROFILE_PROTOTYPE_FLOW] = { 2048, 32768, 64, 16384, 0 },
+    [DNET_PROFILE_PROTOTYPE] = {2048, 32768, 64, 0, 0},
+    [DNET_PROFILE_EXTENDED] = {2048, 32768, 1024, 16384, DNET_EMU_APERTURES},
+    [DNET_PROFILE_PROTOTYPE_FLOW] = {2048, 32768, 64, 16384, 0},
 };
 
 static uint64_t take(uint64_t *at, uint64_t bytes, uint64_t align)
@@ -78,15 +79,15 @@ static layout_t layout_of(const profile_t *p)
     }
     l.reserved_end = take(&at, 0, DNET_EMU_PAGE);
     for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++)
-        l.wid[w].flow = take(&at, (uint64_t) p->flow_entries * sizeof(dnet_flow_entry_t),
-                             DNET_EMU_PAGE);
+        l.wid[w].flow =
+            take(&at, (uint64_t) p->flow_entries * sizeof(dnet_flow_entry_t), DNET_EMU_PAGE);
     for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++)
         l.wid[w].sodimm = take(&at, DNET_EMU_AREA_MAX, AREA_ALIGN);
     l.bytes = at;
     return l;
 }
 
-/* ---- memory that is there ------------------------------------------------------------------- */
+/* ---- memory that is there ---- */
 
 static uint64_t number_in(const char *path, const char *format)
 {
@@ -103,7 +104,8 @@ static uint64_t number_in(const char *path, const char *format)
     return found ? value : UINT64_MAX;
 }
 
-/* Bytes this process may still use: what the machine has free, and what its control group allows. */
+/* Bytes this process may still use: what the machine has free, and what its control group allows.
+ */
 static uint64_t memory_available(void)
 {
     uint64_t kilobytes = number_in("/proc/meminfo", "MemAvailable: %llu kB");
@@ -141,8 +143,8 @@ static void mark_committed(const dnet_emu_nic_t *nic, unsigned wid, uint64_t off
 }
 
 /* Some piece of the range is not committed yet: make all of it so. */
-DNET_EMU_COLD bool dnet_emu_sodimm_commit_slow(const dnet_emu_nic_t *nic, unsigned wid, uint64_t offset,
-                                               uint64_t len)
+DNET_EMU_COLD bool dnet_emu_sodimm_commit_slow(const dnet_emu_nic_t *nic, unsigned wid,
+                                               uint64_t offset, uint64_t len)
 {
     const uint64_t granule = 1ull << DNET_EMU_GRANULE_SHIFT;
     uint64_t end = offset + len;
@@ -151,7 +153,8 @@ DNET_EMU_COLD bool dnet_emu_sodimm_commit_slow(const dnet_emu_nic_t *nic, unsign
         uint64_t g = at >> DNET_EMU_GRANULE_SHIFT;
 
         if (atomic_load_explicit(&nic->area[wid].state->committed[g / 64], memory_order_relaxed) >>
-                (g % 64) & 1)
+                (g % 64) &
+            1)
             continue;
         /* EINVAL: a kernel before 5.14, where the page fault itself must do. */
         if (madvise(nic->area[wid].sodimm + at, granule, MADV_POPULATE_WRITE) != 0 &&
@@ -169,8 +172,9 @@ DNET_EMU_COLD bool dnet_emu_sodimm_commit_slow(const dnet_emu_nic_t *nic, unsign
 /* Commit the page of the flow ring that entry `index` lies in. */
 DNET_EMU_COLD bool dnet_emu_flow_commit(const dnet_emu_nic_t *nic, unsigned wid, uint32_t index)
 {
-    uint8_t *page = (uint8_t *) nic->area[wid].flow +
-                    ((uint64_t) index * sizeof(dnet_flow_entry_t) & ~(uint64_t) (DNET_EMU_PAGE - 1));
+    uint8_t *page =
+        (uint8_t *) nic->area[wid].flow +
+        ((uint64_t) index * sizeof(dnet_flow_entry_t) & ~(uint64_t) (DNET_EMU_PAGE - 1));
 
     if (madvise(page, DNET_EMU_PAGE, MADV_POPULATE_WRITE) == 0 || errno == EINVAL)
         return true;
@@ -190,7 +194,8 @@ dnet_status_t dnet_emu_reserve(dnet_device_t *dev, uint64_t offset, uint64_t len
     if (len == 0)
         return DNET_OK;
     if (offset >= dnet_emu_sodimm_area(d->nic) || len > dnet_emu_sodimm_area(d->nic) - offset) {
-        dnet_error("SO-DIMM range %#" PRIx64 "+%#" PRIx64 " is outside the area of %" PRIu64 " bytes",
+        dnet_error("SO-DIMM range %#" PRIx64 "+%#" PRIx64 " is outside the area of %" PRIu64
+                   " bytes",
                    offset, len, dnet_emu_sodimm_area(d->nic));
         return DNET_ERR_ARGUMENT;
     }
@@ -215,12 +220,13 @@ void dnet_emu_unreserve(dnet_device_t *dev, uint64_t offset, uint64_t len)
         atomic_fetch_and_explicit(&d->area->state->committed[g / 64], ~(1ull << (g % 64)),
                                   memory_order_relaxed);
     if (fallocate(d->nic->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                  d->area->sodimm - (uint8_t *) d->nic->header + (off_t) from, (off_t) (end - from)))
+                  d->area->sodimm - (uint8_t *) d->nic->header + (off_t) from,
+                  (off_t) (end - from)))
         dnet_warn("cannot give back %" PRIu64 " bytes of SO-DIMM: %m", end - from);
 }
 
-/* [nic 6.0, OP-27] Bytes of SO-DIMM each WID owns: one module's capacity.  Bit 31 names apertures when there are
- * any, so an area then ends at 2 GB. */
+/* [nic 6.0, OP-27] Bytes of SO-DIMM each WID owns: one module's capacity.  Bit 31 names apertures
+ * when there are any, so an area then ends at 2 GB. */
 uint64_t dnet_emu_sodimm_area(const dnet_emu_nic_t *nic)
 {
     uint64_t code = dnet_emu_peek(nic->sreg_store + DNET_SREG_SODIMM_CAPACITY) & 0x3f;
@@ -232,7 +238,7 @@ uint64_t dnet_emu_sodimm_area(const dnet_emu_nic_t *nic)
     return bytes < limit ? bytes : limit;
 }
 
-/* ---- making, joining, leaving ---------------------------------------------------------------- */
+/* ---- making, joining, leaving ---- */
 
 /* Enter the areas of a mapped segment. */
 static void set_areas(dnet_emu_nic_t *nic, const profile_t *p, const layout_t *l)

@@ -19,7 +19,7 @@ static ring_t ring_of(const dnet_emu_nic_t *nic, unsigned wid)
 {
     const dnet_emu_wid_t *s = nic->area[wid].state;
     uint64_t code = dnet_emu_ureg(nic, wid, DNET_UREG_STATUS_AREA_SIZE) & 0x7f;
-    ring_t r = { .base = s->status_base & 0x7ff0, .size = 1024 };
+    ring_t r = {.base = s->status_base & 0x7ff0, .size = 1024};
 
     if (code != 0 && (code & (code - 1)) == 0)
         r.size = (uint32_t) (64 * code);
@@ -61,7 +61,8 @@ bool dnet_emu_swu_full(const dnet_emu_nic_t *nic, unsigned wid)
     return next(&r) == r.head;
 }
 
-/* [nic 8, OP-21] One entry: the request layout with changed meanings.  `address`: first address written. */
+/* [nic 8, OP-21] One entry: the request layout with changed meanings.  `address`: first address
+ * written. */
 void dnet_emu_swu_write(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_packet_t *packet,
                         uint32_t address)
 {

@@ -2,12 +2,13 @@
  *
  * Window Controller: Request FIFOs and acceptor (data sheet 4.2.2, 5.5, 5.6, 11.1).
  *
- * A request that meets no obstacle runs to completion inside the store that kicks it; a BOTF with nothing
- * before it does not even enter the FIFO.  One whose packet finds no room at a stalling receiver stays in
- * the executor, and later requests wait behind it.
+ * A request that meets no obstacle runs to completion inside the store that kicks it; a BOTF with
+ * nothing before it does not even enter the FIFO.  One whose packet finds no room at a stalling
+ * receiver stays in the executor, and later requests wait behind it.
  *
- * Prototype profile: one executor and one host FIFO for both WIDs, and a FIFO for requests from RC, all
- * held by one process at a time.  Extended profile: an executor for each WID, used by its process alone.
+ * Prototype profile: one executor and one host FIFO for both WIDs, and a FIFO for requests from RC,
+ * all held by one process at a time.  Extended profile: an executor for each WID, used by its
+ * process alone.
  */
 #include "config.h"
 
@@ -25,7 +26,7 @@ static void let_go(const dnet_emu_nic_t *nic, dnet_emu_wc_t *wc)
         dnet_emu_release(&wc->holder);
 }
 
-/* ---- FIFOs (5.6, OP-33) ------------------------------------------------------------------------- */
+/* ---- FIFOs (5.6, OP-33) ---- */
 
 static uint32_t fill(const dnet_emu_fifo_t *f)
 {
@@ -55,14 +56,14 @@ static dnet_emu_request_t pop(dnet_emu_fifo_t *f)
     return r;
 }
 
-/* RC has received an RVL: a request in the executor's own FIFO for those (5.3, 6.4).  The receive side is
- * held.  False: the FIFO is full. */
+/* RC has received an RVL: a request in the executor's own FIFO for those (5.3, 6.4).  The receive
+ * side is held.  False: the FIFO is full. */
 bool dnet_emu_wc_from_rc(dnet_emu_nic_t *nic, const dnet_emu_request_t *r)
 {
     return push(&nic->area[0].wc->rc, r);
 }
 
-/* ---- what the registers show ---------------------------------------------------------------------- */
+/* ---- what the registers show ---- */
 
 /* [nic 4.2] FIFO_AFULL; the prototype's FIFO serves both WIDs, so both see it. */
 static void show_fifo(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_wc_t *wc)
@@ -71,8 +72,7 @@ static void show_fifo(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_wc
     uint64_t now = fill(&wc->host) >= DNET_EMU_FIFO_AFULL ? bit : 0;
 
     for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++) {
-        uint64_t shown =
-            dnet_emu_peek(nic->area[w].ureg_load + DNET_UREG_CONTROLLER_STATUS) & bit;
+        uint64_t shown = dnet_emu_peek(nic->area[w].ureg_load + DNET_UREG_CONTROLLER_STATUS) & bit;
 
         if (shown == now || (nic->extended && w != wid))
             continue;
@@ -101,18 +101,19 @@ static void show_kick(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_re
     unsigned window;
 
     switch (DNET_GET(r->lower, RQ_OTYPE) >> 2) {
-    case DNET_PRIM_VL >> 2:
-        if (!copy)
-            dnet_emu_flags_begin(&nic->area[wid], (unsigned) (DNET_GET(r->upper, RQ_DST) >> 9) & 3);
-        break;
-    case DNET_PRIM_VS >> 2:
-        window = copy ? 3 : (unsigned) (DNET_GET(r->upper, RQ_SRC) >> 9) & 3;
-        dnet_emu_status_clear(nic, wid, three << (3 * window));
-        break;
+        case DNET_PRIM_VL >> 2:
+            if (!copy)
+                dnet_emu_flags_begin(&nic->area[wid],
+                                     (unsigned) (DNET_GET(r->upper, RQ_DST) >> 9) & 3);
+            break;
+        case DNET_PRIM_VS >> 2:
+            window = copy ? 3 : (unsigned) (DNET_GET(r->upper, RQ_SRC) >> 9) & 3;
+            dnet_emu_status_clear(nic, wid, three << (3 * window));
+            break;
     }
 }
 
-/* ---- acceptor (11.1) ------------------------------------------------------------------------------- */
+/* ---- acceptor (11.1) ---- */
 
 /* [nic 5.6] A request that waited for room in the FIFO enters it. */
 static void admit_pending(const dnet_emu_nic_t *nic, dnet_emu_wc_t *wc)
@@ -127,8 +128,8 @@ static void admit_pending(const dnet_emu_nic_t *nic, dnet_emu_wc_t *wc)
     }
 }
 
-/* Take a request from the FIFOs, in turn when both have one (OP-34).  A process that is here only to serve
- * an RVL (`host` false) leaves the host's requests to their owner. */
+/* Take a request from the FIFOs, in turn when both have one (OP-34).  A process that is here only
+ * to serve an RVL (`host` false) leaves the host's requests to their owner. */
 static bool fetch(const dnet_emu_nic_t *nic, dnet_emu_wc_t *wc, bool host)
 {
     bool from_host = host && fill(&wc->host) > 0;
@@ -149,34 +150,35 @@ static bool fetch(const dnet_emu_nic_t *nic, dnet_emu_wc_t *wc, bool host)
     return true;
 }
 
-/* [nic 11.1] One request is decoded ahead of the executor.  True: the executor has one to work on. */
+/* [nic 11.1] One request is decoded ahead of the executor.  True: the executor has one to work on.
+ */
 static bool accept_request(const dnet_emu_nic_t *nic, dnet_emu_wc_t *wc, bool host)
 {
     for (;;) {
         switch ((dnet_emu_acceptor_state_t) (wc->acceptor & 3)) {
-        case DNET_ACCEPTOR_NOP:
-            if (!fetch(nic, wc, host))
-                return wc->x.state != DNET_STATE_IDLE;
-            wc->acceptor = DNET_ACCEPTOR_REQ;
-            break;
-        case DNET_ACCEPTOR_REQ:
-            charge(nic, ACCEPTOR, 1);
-            wc->acceptor = DNET_ACCEPTOR_REQ_IN;
-            break;
-        case DNET_ACCEPTOR_REQ_IN:
-            charge(nic, ACCEPTOR, 1);
-            wc->acceptor = DNET_ACCEPTOR_WAIT;
-            break;
-        case DNET_ACCEPTOR_WAIT:
-            if (wc->x.state != DNET_STATE_IDLE)
-                return true;
-            charge(nic, ACCEPTOR, 1);
-            wc->x.request = wc->accepted;
-            wc->x.serving = 0;
-            wc->x.done = 0;
-            wc->x.state = DNET_STATE_PRIM;
-            wc->acceptor = DNET_ACCEPTOR_NOP;
-            break;
+            case DNET_ACCEPTOR_NOP:
+                if (!fetch(nic, wc, host))
+                    return wc->x.state != DNET_STATE_IDLE;
+                wc->acceptor = DNET_ACCEPTOR_REQ;
+                break;
+            case DNET_ACCEPTOR_REQ:
+                charge(nic, ACCEPTOR, 1);
+                wc->acceptor = DNET_ACCEPTOR_REQ_IN;
+                break;
+            case DNET_ACCEPTOR_REQ_IN:
+                charge(nic, ACCEPTOR, 1);
+                wc->acceptor = DNET_ACCEPTOR_WAIT;
+                break;
+            case DNET_ACCEPTOR_WAIT:
+                if (wc->x.state != DNET_STATE_IDLE)
+                    return true;
+                charge(nic, ACCEPTOR, 1);
+                wc->x.request = wc->accepted;
+                wc->x.serving = 0;
+                wc->x.done = 0;
+                wc->x.state = DNET_STATE_PRIM;
+                wc->acceptor = DNET_ACCEPTOR_NOP;
+                break;
         }
     }
 }
@@ -187,7 +189,8 @@ static bool may_execute(const dnet_emu_wc_t *wc, bool host)
     return host || wc->x.request.from_rc;
 }
 
-/* Let an executor work as far as it can.  RVLs that it has sent are served once it has been let go. */
+/* Let an executor work as far as it can.  RVLs that it has sent are served once it has been let go.
+ */
 static void work(dnet_emu_nic_t *nic, dnet_emu_nic_t *via, unsigned wid, bool host)
 {
     dnet_emu_wc_t *wc = nic->area[wid].wc;
@@ -200,7 +203,8 @@ static void work(dnet_emu_nic_t *nic, dnet_emu_nic_t *via, unsigned wid, bool ho
         go_on = accept_request(nic, wc, host) && may_execute(wc, host);
         if (go_on) {
             unsigned w = wc->x.request.wid & 1;
-            dnet_emu_context_t c = { .nic = nic, .via = via, .area = &nic->area[w], .wid = w, .x = &wc->x };
+            dnet_emu_context_t c = {
+                .nic = nic, .via = via, .area = &nic->area[w], .wid = w, .x = &wc->x};
 
             go_on = dnet_emu_execute(&c);
             service = wc->x.service_lid;
@@ -219,8 +223,10 @@ static void work(dnet_emu_nic_t *nic, dnet_emu_nic_t *via, unsigned wid, bool ho
     }
 }
 
-/* [nic 5.1, 5.5, 5.6] A request through the FIFO; Command1 means Prefetch Window instead of SO-DIMM. */
-static __attribute__((noinline)) void queue_request(dnet_emu_device_t *d, uint64_t lower, bool to_pw)
+/* [nic 5.1, 5.5, 5.6] A request through the FIFO; Command1 means Prefetch Window instead of
+ * SO-DIMM. */
+static __attribute__((noinline)) void queue_request(dnet_emu_device_t *d, uint64_t lower,
+                                                    bool to_pw)
 {
     dnet_emu_nic_t *nic = d->nic;
     unsigned wid = d->dev.wid;
@@ -228,7 +234,8 @@ static __attribute__((noinline)) void queue_request(dnet_emu_device_t *d, uint64
     dnet_emu_wid_t *s = d->area->state;
     dnet_emu_request_t r = {
         .lower = lower,
-        .upper = dnet_emu_ureg(nic, wid, to_pw ? DNET_UREG_COMMAND1_UPPER : DNET_UREG_COMMAND0_UPPER),
+        .upper =
+            dnet_emu_ureg(nic, wid, to_pw ? DNET_UREG_COMMAND1_UPPER : DNET_UREG_COMMAND0_UPPER),
         .to_pw = to_pw,
         .wid = (uint8_t) wid,
         .ex_on = dnet_emu_ureg(nic, wid, DNET_UREG_COMMAND_EX_FLAG) & 1,
@@ -250,31 +257,32 @@ static __attribute__((noinline)) void queue_request(dnet_emu_device_t *d, uint64
 
 /* A request executed at once whose packet did not simply arrive. */
 DNET_EMU_COLD static void not_delivered(dnet_emu_device_t *d, uint64_t lower,
-                                               const dnet_emu_packet_t *p, dnet_emu_result_t result)
+                                        const dnet_emu_packet_t *p, dnet_emu_result_t result)
 {
     dnet_emu_executor_t *x = &d->area->wc->x;
 
     switch (result) {
-    case DNET_EMU_DELIVERED: case DNET_EMU_DROPPED:
-        return;
-    case DNET_EMU_STOPPED:
-        dnet_emu_report(d->nic, d->area, DNET_REPORT_STOPPED, 0);
-        return;
-    case DNET_EMU_HELD:
-        dnet_emu_report(d->nic, d->area, DNET_REPORT_HELD, 0);
-        return;
-    case DNET_EMU_UNREACHABLE:
-        dnet_emu_report(d->nic, d->area, DNET_REPORT_UNREACHABLE, 0);
-        return;
-    case DNET_EMU_STALLED:
-        break;
-    case DNET_EMU_SERVE:
-        x->reply = p->service;
-        x->reply_lid = p->service_nic->lid;
-        x->reply_state = DNET_STATE_PRIM;
-        break;
+        case DNET_EMU_DELIVERED:
+        case DNET_EMU_DROPPED:
+            return;
+        case DNET_EMU_STOPPED:
+            dnet_emu_report(d->nic, d->area, DNET_REPORT_STOPPED, 0);
+            return;
+        case DNET_EMU_HELD:
+            dnet_emu_report(d->nic, d->area, DNET_REPORT_HELD, 0);
+            return;
+        case DNET_EMU_UNREACHABLE:
+            dnet_emu_report(d->nic, d->area, DNET_REPORT_UNREACHABLE, 0);
+            return;
+        case DNET_EMU_STALLED:
+            break;
+        case DNET_EMU_SERVE:
+            x->reply = p->service;
+            x->reply_lid = p->service_nic->lid;
+            x->reply_state = DNET_STATE_PRIM;
+            break;
     }
-    x->request = (dnet_emu_request_t){ .lower = lower, .wid = (uint8_t) d->dev.wid };
+    x->request = (dnet_emu_request_t){.lower = lower, .wid = (uint8_t) d->dev.wid};
     x->serving = result == DNET_EMU_SERVE;
     x->done = 0;
     x->state = DNET_STATE_WAIT;
@@ -336,7 +344,8 @@ void dnet_emu_wc_request(dnet_emu_device_t *d, uint64_t lower, bool to_pw)
 {
     unsigned type = (unsigned) DNET_GET(lower, RQ_OTYPE);
 
-    if (DNET_EMU_LIKELY(type == DNET_PRIM_BOTF && is_idle(d) && DNET_GET(lower, RQ_BOTF_SIZE) >= 16))
+    if (DNET_EMU_LIKELY(type == DNET_PRIM_BOTF && is_idle(d) &&
+                        DNET_GET(lower, RQ_BOTF_SIZE) >= 16))
         window_at_once(d, lower);
     else if (type != DNET_PRIM_LHSv2 || to_pw || !is_idle(d) || !message_at_once(d, lower))
         queue_request(d, lower, to_pw);

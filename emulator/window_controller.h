@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Inside the Window Controller: the acceptor (window_controller.c), the executor (executor.c) and the
- * packets of RVS and IPUSH (packets.c).
+ * Inside the Window Controller: the acceptor (window_controller.c), the executor (executor.c) and
+ * the packets of RVS and IPUSH (packets.c).
  */
 #ifndef DNET_EMU_WINDOW_CONTROLLER_H
 #define DNET_EMU_WINDOW_CONTROLLER_H
 
 #include "emulator/swif/swif.h"
 
-/* Who executes: the NIC of the executor and the WID of its request, and the NIC whose routes this process
- * sends by (its own; another one only when an RVL is served here for another node). */
+/* Who executes: the NIC of the executor and the WID of its request, and the NIC whose routes this
+ * process sends by (its own; another one only when an RVL is served here for another node). */
 typedef struct {
     dnet_emu_nic_t *nic;
     dnet_emu_nic_t *via;
@@ -19,12 +19,12 @@ typedef struct {
 } dnet_emu_context_t;
 
 enum { /* Primitive Counter (4.3): 10 bits each */
-    DNET_COUNTER_BOTF,
-    DNET_COUNTER_VL,
-    DNET_COUNTER_VS,
-    DNET_COUNTER_RVL,
-    DNET_COUNTER_RVS,
-    DNET_COUNTER_IPUSH,
+       DNET_COUNTER_BOTF,
+       DNET_COUNTER_VL,
+       DNET_COUNTER_VS,
+       DNET_COUNTER_RVL,
+       DNET_COUNTER_RVS,
+       DNET_COUNTER_IPUSH,
 };
 
 /* [nic 4.3, OP-37] One more completed primitive of this family, modulo 1024. */
@@ -60,8 +60,8 @@ static inline uint64_t dnet_emu_total(uint64_t half)
 }
 
 /* A gathering access as one 64-bit half describes it: Lower of VL and RVL, or Command Ex. */
-static inline dnet_emu_source_t dnet_emu_source(const dnet_emu_nic_t *nic, unsigned wid, uint64_t half,
-                                                uint32_t offset)
+static inline dnet_emu_source_t dnet_emu_source(const dnet_emu_nic_t *nic, unsigned wid,
+                                                uint64_t half, uint32_t offset)
 {
     return (dnet_emu_source_t){
         .nic = nic,
@@ -73,8 +73,8 @@ static inline dnet_emu_source_t dnet_emu_source(const dnet_emu_nic_t *nic, unsig
     };
 }
 
-/* [nic 2, 6.6, 7.1, 7.2] A Write Window's content is the packet, but for PGID and Packet Size, which the NIC
- * stamps (4.4, 4.6).  size >= 16.  The source LID goes beside the packet (OP-12). */
+/* [nic 2, 6.6, 7.1, 7.2] A Write Window's content is the packet, but for PGID and Packet Size,
+ * which the NIC stamps (4.4, 4.6).  size >= 16.  The source LID goes beside the packet (OP-12). */
 static inline dnet_emu_result_t dnet_emu_send_window(dnet_emu_nic_t *nic, dnet_emu_nic_t *via,
                                                      const uint8_t *windows, unsigned wid,
                                                      uint64_t lower, dnet_emu_packet_t *p)
@@ -118,25 +118,25 @@ static inline dnet_emu_result_t dnet_emu_send_window(dnet_emu_nic_t *nic, dnet_e
 
 /* packets.c: the packets of one RVS or IPUSH primitive. */
 typedef struct {
-    uint64_t header;   /* 1st line without Packet Size, hflag, eflag, lflag */
-    uint32_t target;   /* DSTOff of the request */
-    uint32_t list;     /* Stride or List Address */
+    uint64_t header; /* 1st line without Packet Size, hflag, eflag, lflag */
+    uint32_t target; /* DSTOff of the request */
+    uint32_t list;   /* Stride or List Address */
     uint32_t element;
     uint64_t total;
     bool eflag;
-    bool lflag;        /* of the first packet */
+    bool lflag; /* of the first packet */
     bool reply;
-    bool spread;       /* RVSS, RVSI: whole elements in each packet */
+    bool spread; /* RVSS, RVSI: whole elements in each packet */
     uint16_t dlid;
-    uint32_t lines;    /* of each header */
-    uint32_t limit;    /* data bytes in a packet */
-    uint32_t burst;    /* data bytes handed over together */
+    uint32_t lines; /* of each header */
+    uint32_t limit; /* data bytes in a packet */
+    uint32_t burst; /* data bytes handed over together */
     dnet_emu_source_t source;
     uint8_t bounce[DNET_EMU_BOUNCE_BYTES];
 } dnet_emu_stream_t;
 bool dnet_emu_stream_send(const dnet_emu_context_t *c, dnet_emu_stream_t *s);
-bool dnet_emu_message_packet(const dnet_emu_nic_t *nic, unsigned wid, const uint8_t *windows, uint64_t lower,
-                             uint64_t upper, dnet_emu_packet_t *p);
+bool dnet_emu_message_packet(const dnet_emu_nic_t *nic, unsigned wid, const uint8_t *windows,
+                             uint64_t lower, uint64_t upper, dnet_emu_packet_t *p);
 bool dnet_emu_stream_serve(const dnet_emu_context_t *c, dnet_emu_stream_t *s);
 dnet_emu_result_t dnet_emu_stream_packet(const dnet_emu_context_t *c, dnet_emu_stream_t *s,
                                          dnet_emu_packet_t *p);

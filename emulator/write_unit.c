@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Write Unit (data sheet 4.2.2, 6.2, 6.7, 9.2): stores into SO-DIMM contiguous, strided or by list, and
- * IPUSH ring arithmetic.  The same placement rules serve RVS into Prefetch Window and LLCM.
+ * Write Unit (data sheet 4.2.2, 6.2, 6.7, 9.2): stores into SO-DIMM contiguous, strided or by list,
+ * and IPUSH ring arithmetic.  The same placement rules serve RVS into Prefetch Window and LLCM.
  */
 #include "config.h"
 
@@ -9,9 +9,9 @@
 
 #define STRING_MOVE_BYTES 768
 
-/* memmove() for data that another process reads next.  A string move takes a line from another processor's
- * cache without reading it first; memmove() does so from about 2 KB on only (1 KB messages 0.46 us each
- * instead of 0.60, 2 KB 0.43 instead of 0.58: osu_bw). */
+/* memmove() for data that another process reads next.  A string move takes a line from another
+ * processor's cache without reading it first; memmove() does so from about 2 KB on only (1 KB
+ * messages 0.46 us each instead of 0.60, 2 KB 0.43 instead of 0.58: osu_bw). */
 static void move(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
 #ifdef __x86_64__
@@ -25,9 +25,10 @@ static void move(uint8_t *to, const uint8_t *from, uint32_t bytes)
     memmove(to, from, bytes);
 }
 
-/* Copy `bytes` of a packet's data, from byte `from` on, to memory of this process.  False: a span lies in
- * another process and cannot be read. */
-bool dnet_emu_payload_copy(const dnet_emu_packet_t *packet, uint32_t from, uint8_t *to, uint32_t bytes)
+/* Copy `bytes` of a packet's data, from byte `from` on, to memory of this process.  False: a span
+ * lies in another process and cannot be read. */
+bool dnet_emu_payload_copy(const dnet_emu_packet_t *packet, uint32_t from, uint8_t *to,
+                           uint32_t bytes)
 {
     for (unsigned s = 0; s < packet->spans && bytes > 0; s++) {
         const dnet_emu_span_t *span = &packet->span[s];
@@ -39,7 +40,8 @@ bool dnet_emu_payload_copy(const dnet_emu_packet_t *packet, uint32_t from, uint8
         }
         n = span->bytes - from < bytes ? span->bytes - from : bytes;
         if (DNET_EMU_LIKELY(span->pid == 0))
-            move(to, span->at + from, n); /* a process may send to itself, over its own source */
+            /* a process may send to itself, over its own source */
+            move(to, span->at + from, n);
         else if (!dnet_emu_remote_read(span->pid, (uintptr_t) span->at + from, to, n))
             return false;
         to += n;
@@ -60,8 +62,8 @@ bool dnet_emu_wu_memory(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_
            (bytes == n1 || dnet_emu_sodimm_commit(nic, wid, ring->start, bytes - n1));
 }
 
-/* [nic 9.2, 9.3] Append `bytes` of a packet's data at the ring's Tail and move the Tail.  The caller has
- * tested the free space and dnet_emu_wu_memory(). */
+/* [nic 9.2, 9.3] Append `bytes` of a packet's data at the ring's Tail and move the Tail.  The
+ * caller has tested the free space and dnet_emu_wu_memory(). */
 bool dnet_emu_wu_append(const dnet_emu_nic_t *nic, unsigned wid, dnet_emu_ring_t *ring,
                         const dnet_emu_packet_t *packet, uint32_t from, uint32_t bytes)
 {
@@ -71,7 +73,8 @@ bool dnet_emu_wu_append(const dnet_emu_nic_t *nic, unsigned wid, dnet_emu_ring_t
     uint32_t n1 = ring->size - at < bytes ? ring->size - at : bytes;
     bool ok;
 
-    charge(nic, WU, 16 + n8 / 8 - 1); /* [nic 11.8] ring 4, address 2, data 2, right 2, write 6 */
+    /* [nic 11.8] ring 4, address 2, data 2, right 2, write 6 */
+    charge(nic, WU, 16 + n8 / 8 - 1);
     ok = dnet_emu_payload_copy(packet, from, base + at, n1) &&
          dnet_emu_payload_copy(packet, from + n1, base, bytes - n1);
     at += n8;
@@ -83,7 +86,7 @@ bool dnet_emu_wu_append(const dnet_emu_nic_t *nic, unsigned wid, dnet_emu_ring_t
     return ok;
 }
 
-/* ---- placement ------------------------------------------------------------------------------ */
+/* ---- placement ---- */
 
 typedef enum { TARGET_SODIMM, TARGET_PW, TARGET_LLCM } target_t;
 
@@ -99,21 +102,21 @@ typedef struct {
 static place_t place_in(const dnet_emu_nic_t *nic, unsigned wid, target_t kind)
 {
     const dnet_emu_areas_t *a = &nic->area[wid];
-    place_t p = { .nic = nic, .wid = wid, .kind = kind };
+    place_t p = {.nic = nic, .wid = wid, .kind = kind};
 
     switch (kind) {
-    case TARGET_SODIMM:
-        p.base = a->sodimm;
-        p.limit = dnet_emu_sodimm_area(nic);
-        break;
-    case TARGET_PW:
-        p.base = a->pw;
-        p.limit = DNET_WINDOW_BYTES * 4;
-        break;
-    case TARGET_LLCM:
-        p.base = a->llcm;
-        p.limit = nic->llcm_bytes;
-        break;
+        case TARGET_SODIMM:
+            p.base = a->sodimm;
+            p.limit = dnet_emu_sodimm_area(nic);
+            break;
+        case TARGET_PW:
+            p.base = a->pw;
+            p.limit = DNET_WINDOW_BYTES * 4;
+            break;
+        case TARGET_LLCM:
+            p.base = a->llcm;
+            p.limit = nic->llcm_bytes;
+            break;
     }
     return p;
 }
@@ -140,41 +143,41 @@ static bool put(place_t *p, uint64_t offset, const dnet_emu_packet_t *data, uint
     if (n == 0)
         return bytes == 0;
     switch (p->kind) {
-    case TARGET_SODIMM:
-        if (!dnet_emu_sodimm_commit(p->nic, p->wid, offset, n) ||
-            !dnet_emu_payload_copy(data, from, p->base + offset, n))
-            p->failed = true;
-        break;
-    case TARGET_PW:
-        if (!dnet_emu_payload_copy(data, from, p->base + offset, n))
-            p->failed = true;
-        break;
-    case TARGET_LLCM:
-        while (n > 0) {
-            uint8_t piece[512];
-            uint32_t m = n < sizeof piece ? n : (uint32_t) sizeof piece;
-
-            if (!dnet_emu_payload_copy(data, from, piece, m)) {
+        case TARGET_SODIMM:
+            if (!dnet_emu_sodimm_commit(p->nic, p->wid, offset, n) ||
+                !dnet_emu_payload_copy(data, from, p->base + offset, n))
                 p->failed = true;
-                break;
+            break;
+        case TARGET_PW:
+            if (!dnet_emu_payload_copy(data, from, p->base + offset, n))
+                p->failed = true;
+            break;
+        case TARGET_LLCM:
+            while (n > 0) {
+                uint8_t piece[512];
+                uint32_t m = n < sizeof piece ? n : (uint32_t) sizeof piece;
+
+                if (!dnet_emu_payload_copy(data, from, piece, m)) {
+                    p->failed = true;
+                    break;
+                }
+                if (offset % 8 == 0)
+                    put_words(p->base + offset, piece, m);
+                else
+                    memcpy(p->base + offset, piece, m);
+                offset += m;
+                from += m;
+                n -= m;
+                bytes -= m;
+                room -= m;
             }
-            if (offset % 8 == 0)
-                put_words(p->base + offset, piece, m);
-            else
-                memcpy(p->base + offset, piece, m);
-            offset += m;
-            from += m;
-            n -= m;
-            bytes -= m;
-            room -= m;
-        }
-        break;
+            break;
     }
     return bytes <= room;
 }
 
-/* [nic 6.0] A 32-bit list entry of the own SO-DIMM area; entries outside it read as an offset past the
- * end, so that their element goes nowhere. */
+/* [nic 6.0] A 32-bit list entry of the own SO-DIMM area; entries outside it read as an offset past
+ * the end, so that their element goes nowhere. */
 static uint64_t list_entry(const dnet_emu_nic_t *nic, unsigned wid, uint32_t list, uint32_t i)
 {
     uint64_t at = (uint64_t) list + 4ull * i;
@@ -203,8 +206,8 @@ static inline __attribute__((always_inline)) uint32_t spread_of(uint32_t bytes,
     return count;
 }
 
-/* Spread whole elements, from element `first` on, that lie one behind the other in this process and not in
- * the area they go to.  Returns how many, up to one that is not all inside the area. */
+/* Spread whole elements, from element `first` on, that lie one behind the other in this process and
+ * not in the area they go to.  Returns how many, up to one that is not all inside the area. */
 static uint32_t spread(const place_t *p, unsigned access, uint32_t offset, uint32_t stride_or_list,
                        uint32_t element, uint32_t first, uint32_t count,
                        const dnet_emu_packet_t *data)
@@ -219,7 +222,8 @@ static uint32_t spread(const place_t *p, unsigned access, uint32_t offset, uint3
     return DNET_EMU_BY_ELEMENT(element, spread_of, &e, first, count, span->at + first * element);
 }
 
-/* [nic 6.2, 6.3, OP-29, OP-30] Place data by access mode.  False: some of it passed the end of the target. */
+/* [nic 6.2, 6.3, OP-29, OP-30] Place data by access mode.  False: some of it passed the end of the
+ * target. */
 static bool scatter(place_t *p, unsigned access, uint32_t offset, uint32_t stride_or_list,
                     uint32_t element, uint32_t bytes, const dnet_emu_packet_t *data)
 {
@@ -229,8 +233,8 @@ static bool scatter(place_t *p, unsigned access, uint32_t offset, uint32_t strid
     if (access == DNET_ACCESS_CONTIGUOUS)
         return put(p, offset, data, 0, bytes);
     for (uint32_t from = 0; from < bytes; from += element, i++) {
-        uint32_t whole = spread(p, access, offset, stride_or_list, element, i,
-                                (bytes - from) / element, data);
+        uint32_t whole =
+            spread(p, access, offset, stride_or_list, element, i, (bytes - from) / element, data);
 
         i += whole;
         from += whole * element;
@@ -285,7 +289,8 @@ static dnet_emu_result_t place_aperture(const dnet_emu_nic_t *nic, unsigned wid,
     if (n == 0)
         return DNET_EMU_DELIVERED;
     if (pid == nic->pid)
-        ok = dnet_emu_payload_copy(packet, 0, (uint8_t *) (uintptr_t) (base + offset), (uint32_t) n);
+        ok =
+            dnet_emu_payload_copy(packet, 0, (uint8_t *) (uintptr_t) (base + offset), (uint32_t) n);
     else
         ok = dnet_emu_remote_write(pid, packet, base + offset, n);
     return ok ? DNET_EMU_DELIVERED : DNET_EMU_UNREACHABLE;
@@ -298,15 +303,16 @@ dnet_emu_result_t dnet_emu_wu_place(const dnet_emu_nic_t *nic, unsigned wid,
     uint64_t h = packet->header[0];
     uint32_t offset = (uint32_t) DNET_GET(packet->header[1], PK_DST);
     uint32_t list = packet->header_lines > 2 ? (uint32_t) DNET_GET(packet->header[2], PK_LIST) : 0;
-    target_t kind = DNET_GET(h, PK_LFLAG) ? TARGET_LLCM
+    target_t kind = DNET_GET(h, PK_LFLAG)   ? TARGET_LLCM
                     : DNET_GET(h, PK_RFLAG) ? TARGET_PW
                                             : TARGET_SODIMM;
     place_t p;
 
-    /* [nic 11.8] address 2, data 2, right 2, write 6; a line more, a clock more; no right and no SO-DIMM
-     * for the Prefetch Window */
-    charge(nic, WU, (kind == TARGET_PW ? 6u : 12u) * packet->packets +
-                        (packet->data_bytes > 8 ? (packet->data_bytes - 1) / 8 : 0));
+    /* [nic 11.8] address 2, data 2, right 2, write 6; a line more, a clock more; no right and no
+     * SO-DIMM for the Prefetch Window */
+    charge(nic, WU,
+           (kind == TARGET_PW ? 6u : 12u) * packet->packets +
+               (packet->data_bytes > 8 ? (packet->data_bytes - 1) / 8 : 0));
     if (kind == TARGET_SODIMM && dnet_emu_is_aperture(nic, offset))
         return place_aperture(nic, wid, packet);
     if (kind == TARGET_SODIMM && !dnet_emu_sodimm_ready(nic)) {

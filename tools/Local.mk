@@ -10,10 +10,10 @@ tools_dnet_trace_LDADD = libdnet_common.la
 dist_man_MANS += tools/dnet-trace.1
 
 # Tables that repeat a .def list: `make lists` renews them, the tests say when one is stale.
-check_PROGRAMS += tools/lists
-DNET_UNIT_TESTS += tools/lists
-tools_lists_SOURCES = tools/lists.c
-lists: tools/lists$(EXEEXT)
-	DNET_SRC='$(abs_top_srcdir)' tools/lists --write
+check_PROGRAMS += scripts/lists
+DNET_UNIT_TESTS += scripts/lists
+scripts_lists_SOURCES = scripts/lists.c
+lists: scripts/lists$(EXEEXT)
+	DNET_SRC='$(abs_top_srcdir)' scripts/lists --write
 .PHONY: lists
 dist_pkgdata_DATA = tools/wireshark/dimmnet.lua

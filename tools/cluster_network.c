@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * dnet-cluster: the network between the nodes.  Whoever changes it is its Subnet Manager for that time and
- * holds the lock of its file.
+ * dnet-cluster: the network between the nodes.  Whoever changes it is its Subnet Manager for that
+ * time and holds the lock of its file.
  */
 #include "config.h"
 
@@ -38,14 +38,15 @@ static void show_network(dnet_json_t *json, const dnet_fabric_t *f)
 }
 
 /* Arguments of path, cut, restore and degrade: `want` words, a cluster by --name. */
-static int find_network(int argc, char **argv, int want, bool change, options_t *o, dnet_network_t *n)
+static int find_network(int argc, char **argv, int want, bool change, options_t *o,
+                        dnet_network_t *n)
 {
     dnet_cluster_t *cluster;
     if (!parse_options(argc, argv, o))
         return EXIT_USAGE;
     if (argc - optind != want) {
         fprintf(stderr, "dnet-cluster %s: want %s\n", argv[0],
-                want == 2                          ? "two nodes"
+                want == 2                         ? "two nodes"
                 : strcmp(argv[0], "degrade") == 0 ? "SWITCH:PORT"
                                                   : "SWITCH or SWITCH:PORT");
         return EXIT_USAGE;
@@ -60,7 +61,7 @@ static int find_network(int argc, char **argv, int want, bool change, options_t 
     return status == DNET_OK ? EXIT_GOOD : EXIT_FAILED;
 }
 
-/* ---- path ---------------------------------------------------------------------------- */
+/* ---- path ---- */
 
 /* A node by its number or its server's name. */
 static int find_node(const dnet_topo_t *t, const char *text)
@@ -92,7 +93,7 @@ int run_path(int argc, char **argv)
     return code;
 }
 
-/* ---- cut and restore ----------------------------------------------------------------- */
+/* ---- cut and restore ---- */
 
 static int sweep(dnet_network_t *n)
 {
@@ -137,7 +138,7 @@ int run_restore(int argc, char **argv)
     return code;
 }
 
-/* ---- degrade ------------------------------------------------------------------------- */
+/* ---- degrade ---- */
 
 int run_degrade(int argc, char **argv)
 {
@@ -155,21 +156,22 @@ int run_degrade(int argc, char **argv)
     } else if (!dnet_topo_find_part(t, what, &sw, &link) || link == DNET_TOPO_NONE) {
         fprintf(stderr, "dnet-cluster degrade: %s is no link between switches\n", what);
     } else {
-        dnet_switches_degrade(&n.switches, 2 * link + (dnet_topo_tail(t, 2 * link) != sw), &o.fault);
+        dnet_switches_degrade(&n.switches, 2 * link + (dnet_topo_tail(t, 2 * link) != sw),
+                              &o.fault);
         code = EXIT_GOOD;
     }
     dnet_network_leave(&n);
     return code;
 }
 
-/* ---- up ------------------------------------------------------------------------------ */
+/* ---- up ---- */
 
-/* Made, written and read again: numbers of switches and nodes are those that every later reader sees. */
+/* Made, written and read again: numbers of switches and nodes are those that every later reader
+ * sees. */
 static dnet_status_t make_network(const options_t *o, dnet_fabric_t **fabric_p)
 {
     dnet_fabric_t *made;
-    dnet_status_t status =
-        dnet_fabric_make(o->topology, o->engine ? o->engine : "turnadd", &made);
+    dnet_status_t status = dnet_fabric_make(o->topology, o->engine ? o->engine : "turnadd", &made);
     if (status != DNET_OK)
         return status;
     status = o->config.fabric < 0 ? DNET_ERR_SYSTEM : dnet_fabric_store(made, o->config.fabric);
@@ -209,7 +211,7 @@ int up_network(options_t *o, int (*start)(const dnet_cluster_config_t *config))
     return code;
 }
 
-/* ---- status -------------------------------------------------------------------------- */
+/* ---- status ---- */
 
 static void show_end(dnet_json_t *json, const char *back, const dnet_switches_reading_t *r)
 {

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "cluster/switches.h"
-#include "subnet/json_out.h"
+#include "subnet/base/json_out.h"
 
 enum { EXIT_GOOD = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
@@ -22,7 +22,8 @@ typedef struct {
 
 /* dnet-cluster.c */
 
-/** Options of the command in argv[0]; optind is left at the first argument.  False: a line has said why. */
+/** Options of the command in argv[0]; optind is left at the first argument.  False: a line has said
+ * why. */
 bool parse_options(int argc, char **argv, options_t *o);
 
 /** Open a cluster; a line says so when there is none. */

@@ -78,7 +78,8 @@ int command_option(const tool_t *tool, int argc, char **argv)
     for (const tool_option_t *o = tool->option; o->name && n < OPTIONS_MAX - 1; o++) {
         if (!listed(command->options, o->name))
             continue;
-        known[n++] = (struct option){o->name, o->arg ? required_argument : no_argument, NULL, o->code};
+        known[n++] =
+            (struct option){o->name, o->arg ? required_argument : no_argument, NULL, o->code};
         if (o->code < 128 && strchr(tool->letters, o->code))
             snprintf(letters + strlen(letters), 3, "%c%s", o->code, o->arg ? ":" : "");
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Tools that are made of commands ("dnet-subnet route"): one list of commands, one of options, and from
- * these the command line of each command and its --help.
+ * Tools that are made of commands ("dnet-subnet route"): one list of commands, one of options, and
+ * from these the command line of each command and its --help.
  */
 #ifndef DNET_TOOLS_COMMAND_H
 #define DNET_TOOLS_COMMAND_H
@@ -10,7 +10,8 @@
 
 typedef struct {
     const char *name, *arg; /* arg: what --help calls its value; NULL: it has none */
-    int code;               /* as command_option() returns it; a letter of `letters` is its short form */
+    /* as command_option() returns it; a letter of `letters` is its short form */
+    int code;
     const char *help;
 } tool_option_t;
 
@@ -33,9 +34,11 @@ typedef struct {
 int command_run(const tool_t *tool, int argc, char **argv);
 
 /**
- * getopt_long() with the options of the command in argv[0]; --help is answered here and ends the tool.
+ * getopt_long() with the options of the command in argv[0]; --help is answered here and ends the
+ * tool.
  *
- * @return the option's code, its value in optarg; -1 after the last; '?' wrong (a line has said why)
+ * @return the option's code, its value in optarg; -1 after the last; '?' wrong (a line has said
+ * why)
  */
 int command_option(const tool_t *tool, int argc, char **argv);
 

@@ -31,11 +31,13 @@ static int run_status(int argc, char **argv);
 
 static const tool_option_t options[] = {
     {"nodes", "N", 'n', "NICs, 1 to 3071 (2)"},
-    {"topology", "SPEC", 't', "a network between them, as for dnet-subnet; its servers are the nodes"},
+    {"topology", "SPEC", 't',
+     "a network between them, as for dnet-subnet; its servers are the nodes"},
     {"engine", "E", 'e', "routing engine of that network (turnadd)"},
     {"profile", "P", 'p', "prototype, extended or prototype-flow (prototype)"},
     {"pgid", "N", 'g', "process group of both WIDs of every node, 0 to 255 (1)"},
-    {"cold", NULL, 'c', "leave the NICs as after power-on: no LID, no PGID, SO-DIMM not initialised"},
+    {"cold", NULL, 'c',
+     "leave the NICs as after power-on: no LID, no PGID, SO-DIMM not initialised"},
     {"owner", "PID", 'o', "end the cluster when this process ends"},
     {"json", NULL, 'j', "as JSON"},
     {"links", NULL, 'l', "what each link of the network has carried"},
@@ -55,7 +57,8 @@ static const tool_command_t commands[] = {
     {"down", "[NAME]", "", "end a cluster", run_down},
     {"status", "[NAME]", "json links", "show a cluster, or all of this user", run_status},
     {"path", "NODE NODE", "name", "explain the way between two nodes", run_path},
-    {"cut", "SWITCH[:PORT]", "name force", "take a switch or link out of service, route again", run_cut},
+    {"cut", "SWITCH[:PORT]", "name force", "take a switch or link out of service, route again",
+     run_cut},
     {"restore", "SWITCH[:PORT]", "name", "put it back into service, route again", run_restore},
     {"degrade", "SWITCH:PORT", "name width speed symbol-errors receive-errors heal",
      "make a link sick; dnet-subnet health finds it", run_degrade},
@@ -64,7 +67,7 @@ static const tool_command_t commands[] = {
 
 static const tool_t tool = {"dnet-cluster", "", commands, options, NULL, EXIT_USAGE};
 
-/* ---- command line -------------------------------------------------------------------- */
+/* ---- command line ---- */
 
 static bool parse_number(const char *option, const char *text, unsigned long least,
                          unsigned long most, unsigned long *value_p)
@@ -111,22 +114,24 @@ static bool parse_fault(int c, options_t *o)
     dnet_switches_fault_t *f = &o->fault;
     o->fault_given = true;
     switch (c) {
-    case 'W':
-        f->lanes = strcmp(optarg, "1x") == 0 ? 1 : strcmp(optarg, "4x") == 0 ? 4 : 0;
-        if (!f->lanes)
-            fprintf(stderr, "dnet-cluster: --width %s: want 1x or 4x\n", optarg);
-        return f->lanes != 0;
-    case 'S':
-        f->lane_mbps = dnet_switches_speed(optarg);
-        if (!f->lane_mbps)
-            fprintf(stderr, "dnet-cluster: --speed %s: want SDR, DDR or QDR\n", optarg);
-        return f->lane_mbps != 0;
-    case 'y': return parse_rate("symbol-errors", optarg, &f->symbol_rate);
-    case 'r': return parse_rate("receive-errors", optarg, &f->receive_rate);
-    case 'H':
-        *f = (dnet_switches_fault_t){.lanes = DNET_SWITCHES_LANES,
-                                     .lane_mbps = DNET_SWITCHES_LANE_MBPS};
-        return true;
+        case 'W':
+            f->lanes = strcmp(optarg, "1x") == 0 ? 1 : strcmp(optarg, "4x") == 0 ? 4 : 0;
+            if (!f->lanes)
+                fprintf(stderr, "dnet-cluster: --width %s: want 1x or 4x\n", optarg);
+            return f->lanes != 0;
+        case 'S':
+            f->lane_mbps = dnet_switches_speed(optarg);
+            if (!f->lane_mbps)
+                fprintf(stderr, "dnet-cluster: --speed %s: want SDR, DDR or QDR\n", optarg);
+            return f->lane_mbps != 0;
+        case 'y':
+            return parse_rate("symbol-errors", optarg, &f->symbol_rate);
+        case 'r':
+            return parse_rate("receive-errors", optarg, &f->receive_rate);
+        case 'H':
+            *f = (dnet_switches_fault_t){.lanes = DNET_SWITCHES_LANES,
+                                         .lane_mbps = DNET_SWITCHES_LANE_MBPS};
+            return true;
     }
     return false; /* a line has said why */
 }
@@ -136,27 +141,42 @@ static bool parse_option(int c, options_t *o)
     unsigned long value = 0;
     bool good = true;
     switch (c) {
-    case 'n':
-        good = parse_number("nodes", optarg, 1, DNET_NODES_MAX, &value);
-        o->config.nodes = (uint32_t) value;
-        o->nodes_given = true;
-        return good;
-    case 'p': return parse_profile(optarg, &o->config.profile);
-    case 'g':
-        good = parse_number("pgid", optarg, 0, 255, &value);
-        o->config.pgid = (uint8_t) value;
-        return good;
-    case 'o':
-        good = parse_number("owner", optarg, 1, INT32_MAX, &value);
-        o->config.owner = (int32_t) value;
-        return good;
-    case 'c': o->config.cold = true; return true;
-    case 'j': o->json = true; return true;
-    case 'l': o->links = true; return true;
-    case 'f': o->force = true; return true;
-    case 't': o->topology = optarg; return true;
-    case 'e': o->engine = optarg; return true;
-    case 'N': o->config.name = optarg; return true;
+        case 'n':
+            good = parse_number("nodes", optarg, 1, DNET_NODES_MAX, &value);
+            o->config.nodes = (uint32_t) value;
+            o->nodes_given = true;
+            return good;
+        case 'p':
+            return parse_profile(optarg, &o->config.profile);
+        case 'g':
+            good = parse_number("pgid", optarg, 0, 255, &value);
+            o->config.pgid = (uint8_t) value;
+            return good;
+        case 'o':
+            good = parse_number("owner", optarg, 1, INT32_MAX, &value);
+            o->config.owner = (int32_t) value;
+            return good;
+        case 'c':
+            o->config.cold = true;
+            return true;
+        case 'j':
+            o->json = true;
+            return true;
+        case 'l':
+            o->links = true;
+            return true;
+        case 'f':
+            o->force = true;
+            return true;
+        case 't':
+            o->topology = optarg;
+            return true;
+        case 'e':
+            o->engine = optarg;
+            return true;
+        case 'N':
+            o->config.name = optarg;
+            return true;
     }
     return parse_fault(c, o);
 }
@@ -194,7 +214,7 @@ dnet_status_t find(const char *name, dnet_cluster_t **cluster_p)
     return status;
 }
 
-/* ---- up ------------------------------------------------------------------------------ */
+/* ---- up ---- */
 
 /* The keeper keeps nothing of the shell it was started from. */
 static void become_daemon(void *arg)
@@ -260,7 +280,7 @@ static int run_up(int argc, char **argv)
     return o.topology ? up_network(&o, start_keeper) : start_keeper(&o.config);
 }
 
-/* ---- down ---------------------------------------------------------------------------- */
+/* ---- down ---- */
 
 static int run_down(int argc, char **argv)
 {
@@ -277,7 +297,7 @@ static int run_down(int argc, char **argv)
     return status == DNET_OK ? EXIT_GOOD : EXIT_FAILED;
 }
 
-/* ---- status -------------------------------------------------------------------------- */
+/* ---- status ---- */
 
 /* What a node shows: read-only, whoever uses it. */
 typedef struct {
@@ -346,8 +366,8 @@ static uint32_t note_processes(const dnet_emu_description_t *is, process_t *tabl
     uint32_t n = 0;
     for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++)
         if (is->member[w] >= 0)
-            table[n++] = (process_t){is->member[w], is->lid, (uint8_t) w, is->pgid[w],
-                                     is->process[w]};
+            table[n++] =
+                (process_t){is->member[w], is->lid, (uint8_t) w, is->pgid[w], is->process[w]};
     return n;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * dnet-info: what this installation is, what an emulated NIC on this machine looks like, which sizes
- * travel how, and which NICs exist now.
+ * dnet-info: what this installation is, what an emulated NIC on this machine looks like, which
+ * sizes travel how, and which NICs exist now.
  */
 #include "config.h"
 
@@ -13,7 +13,7 @@
 #include "common/options.h"
 #include "dimmnet/emulator.h"
 #include "endpoint/endpoint.h"
-#include "nic/nic.h"
+#include "driver/driver.h"
 #include "srq_flowctl/srq_flowctl.h"
 
 typedef struct {
@@ -22,7 +22,8 @@ typedef struct {
 } printer_t;
 
 /* One fact: a line for people, a member for scripts. */
-static void fact(printer_t *p, const char *key, const char *title, const char *value, const char *unit)
+static void fact(printer_t *p, const char *key, const char *title, const char *value,
+                 const char *unit)
 {
     if (p->json)
         printf("%s\n  \"%s\": \"%s\"", p->first ? "{" : ",", key, value);
@@ -31,7 +32,8 @@ static void fact(printer_t *p, const char *key, const char *title, const char *v
     p->first = false;
 }
 
-static void number(printer_t *p, const char *key, const char *title, uint64_t value, const char *unit)
+static void number(printer_t *p, const char *key, const char *title, uint64_t value,
+                   const char *unit)
 {
     char text[32];
     snprintf(text, sizeof(text), "%" PRIu64, value);
@@ -57,7 +59,8 @@ static unsigned processors(void)
 
 static dnet_status_t show_nic(printer_t *p, const dnet_options_t *o)
 {
-    dnet_emu_config_t config = {.profile = extended(o) ? DNET_PROFILE_EXTENDED : DNET_PROFILE_PROTOTYPE_FLOW, .lid = 1};
+    dnet_emu_config_t config = {
+        .profile = extended(o) ? DNET_PROFILE_EXTENDED : DNET_PROFILE_PROTOTYPE_FLOW, .lid = 1};
     dnet_emu_nic_t *nic;
     dnet_device_t *dev;
     dnet_status_t status = dnet_emu_create(&config, &nic);
@@ -88,14 +91,15 @@ static dnet_status_t show_nic(printer_t *p, const dnet_options_t *o)
 
 static void show_paths(printer_t *p, const dnet_options_t *o)
 {
-    uint64_t packet = extended(o) ? DNET_NIC_PACKET_DATA_MAX : DNET_NIC_BOTF_DATA_MAX;
+    uint64_t packet = extended(o) ? DNET_DRV_PACKET_DATA_MAX : DNET_DRV_BOTF_DATA_MAX;
     heading(p, "How a message travels, by its length");
     number(p, "limit_entry", "BOTF, one LH entry: up to", DNET_LH_DATA_BYTES, "bytes");
-    number(p, "limit_botf", "BOTF, entry and IPUSH ring: up to", DNET_NIC_BOTF_DATA_MAX, "bytes");
+    number(p, "limit_botf", "BOTF, entry and IPUSH ring: up to", DNET_DRV_BOTF_DATA_MAX, "bytes");
     number(p, "limit_packet", "one IPUSH packet with LHSv2: up to",
            packet < o->eager_limit ? packet : o->eager_limit, "bytes");
     number(p, "limit_eager", "several packets: up to", o->eager_limit, "bytes");
-    number(p, "split_from", "RVL by the receiver; RVS and RVL, one half each: from", o->split_limit, "bytes");
+    number(p, "split_from", "RVL by the receiver; RVS and RVL, one half each: from", o->split_limit,
+           "bytes");
 }
 
 static void show_flow_control(printer_t *p, const dnet_options_t *o)
@@ -106,8 +110,8 @@ static void show_flow_control(printer_t *p, const dnet_options_t *o)
            "bytes in the flow ring");
     number(p, "matrix_4096x256", "bit matrix of 4096 nodes x 256", dnet_fc_table_bytes(4096, 256),
            "bytes, for comparison");
-    number(p, "matrix_32768x256", "bit matrix of 32768 nodes x 256", dnet_fc_table_bytes(32768, 256),
-           "bytes, for comparison");
+    number(p, "matrix_32768x256", "bit matrix of 32768 nodes x 256",
+           dnet_fc_table_bytes(32768, 256), "bytes, for comparison");
 }
 
 typedef struct {
@@ -135,8 +139,9 @@ static void show_running(printer_t *p)
 
 static int usage(FILE *out)
 {
-    fprintf(out, "usage: dnet-info [--json]\n"
-                 "Prints version, NIC, limits, thresholds and options of this dimmnet installation.\n");
+    fprintf(out,
+            "usage: dnet-info [--json]\n"
+            "Prints version, NIC, limits, thresholds and options of this dimmnet installation.\n");
     return out == stderr;
 }
 

@@ -153,9 +153,9 @@ static void point(table_t *t, uint32_t b, unsigned mode, unsigned method,
     if (t->o->form == JSON)
         printf("%s\n    {\"method\": \"%s\", \"mode\": \"%s\", \"release\": \"%s\", \"B\": %u, "
                "\"bytes\": %u, \"events_total\": %" PRIu64 ", \"events_max\": %" PRIu64
-               ", \"increase_percent\": %.4f}", t->some ? "," : "", method_name[method],
-               mode_name[mode], release, b, b * BUFFER_BYTES, result->events, result->events_max,
-               increase);
+               ", \"increase_percent\": %.4f}",
+               t->some ? "," : "", method_name[method], mode_name[mode], release, b,
+               b * BUFFER_BYTES, result->events, result->events_max, increase);
     t->some = true;
     if (t->o->form == FOR_PEOPLE && method == 0 && mode == 0)
         printf("%7u %5u", b, b * (BUFFER_BYTES / 1024));
@@ -200,8 +200,12 @@ static void study(const subject_t *subject, const options_t *o)
             for (unsigned mode = 0; mode < MODES; mode++) {
                 dnet_replay_result_t result;
                 dnet_replay_config_t config = {
-                    .buffers = b, .penalty_ns = penalty_ns[method], .wire_ns = o->wire_ns,
-                    .call_ns = o->call_ns, .replay = mode == REPLAY, .at_waits = o->at_waits,
+                    .buffers = b,
+                    .penalty_ns = penalty_ns[method],
+                    .wire_ns = o->wire_ns,
+                    .call_ns = o->call_ns,
+                    .replay = mode == REPLAY,
+                    .at_waits = o->at_waits,
                     .mark = method == LIMIT_EVENT && o->low_mark ? o->mark : 0};
                 must(dnet_replay_run(&subject->program, &config, &result));
                 point(&t, b, mode, method, &result);
@@ -222,13 +226,14 @@ static void rings(const subject_t *s, const options_t *o)
     if (o->form == CSV)
         printf("program,procs,partners_least,partners_mean,partners_most,ring_bytes,"
                "bytes_per_sender,bytes_shared,percent\n"
-               "%s,%u,%u,%.2f,%u,%u,%" PRIu64 ",%" PRIu64 ",%.1f\n", s->name,
-               s->program.ranks, p.least, p.mean, p.most, o->ring_bytes, alone, shared, percent);
+               "%s,%u,%u,%.2f,%u,%u,%" PRIu64 ",%" PRIu64 ",%.1f\n",
+               s->name, s->program.ranks, p.least, p.mean, p.most, o->ring_bytes, alone, shared,
+               percent);
     else if (o->form == JSON)
         printf("{\n  \"program\": \"%s\", \"ranks\": %u,\n  \"partners_least\": %u, "
                "\"partners_mean\": %.2f, \"partners_most\": %u, \"partners_most_rank\": %u,\n"
-               "  \"messages\": %" PRIu64
-               ", \"bytes\": %" PRIu64 ",\n  \"ring_bytes\": %u, \"bytes_per_sender\": %" PRIu64
+               "  \"messages\": %" PRIu64 ", \"bytes\": %" PRIu64
+               ",\n  \"ring_bytes\": %u, \"bytes_per_sender\": %" PRIu64
                ", \"bytes_shared\": %" PRIu64 ", \"percent\": %.1f\n}\n",
                s->name, s->program.ranks, p.least, p.mean, p.most, p.most_rank, p.messages, p.bytes,
                o->ring_bytes, alone, shared, percent);
@@ -247,8 +252,8 @@ static void rings(const subject_t *s, const options_t *o)
 static void write_trace(const dnet_replay_program_t *program, const char *name, const options_t *o)
 {
     FILE *out = strcmp(o->write, "-") == 0 ? stdout : fopen(o->write, "wb");
-    dnet_status_t status = out == NULL ? DNET_ERR_SYSTEM
-                                       : dnet_replay_to_trace(program, o->tick_ns, name, out);
+    dnet_status_t status =
+        out == NULL ? DNET_ERR_SYSTEM : dnet_replay_to_trace(program, o->tick_ns, name, out);
     if (out != NULL && out != stdout && fclose(out) != 0 && status == DNET_OK)
         status = DNET_ERR_SYSTEM;
     if (status == DNET_ERR_SYSTEM)
@@ -258,36 +263,95 @@ static void write_trace(const dnet_replay_program_t *program, const char *name, 
 
 static void parse(int argc, char **argv, options_t *o)
 {
-    enum { WRITE = 256, TICK, RELEASE, TRIGGER, MARK, WIRE, CALL, RINGS, RING, PRINT, AS_CSV,
-           AS_JSON, SHOW_VERSION };
-    static const struct option known[] = {
-        {"iterations", 1, NULL, 'i'}, {"noise", 1, NULL, 'n'},     {"seed", 1, NULL, 's'},
-        {"write", 1, NULL, WRITE},    {"tick", 1, NULL, TICK},     {"release", 1, NULL, RELEASE},
-        {"trigger", 1, NULL, TRIGGER}, {"mark", 1, NULL, MARK},    {"wire-ns", 1, NULL, WIRE},
-        {"call-ns", 1, NULL, CALL},   {"rings", 0, NULL, RINGS},   {"ring-bytes", 1, NULL, RING},
-        {"print", 0, NULL, PRINT},    {"csv", 0, NULL, AS_CSV},    {"json", 0, NULL, AS_JSON},
-        {"help", 0, NULL, 'h'},       {"version", 0, NULL, SHOW_VERSION}, {NULL, 0, NULL, 0}};
+    enum {
+        WRITE = 256,
+        TICK,
+        RELEASE,
+        TRIGGER,
+        MARK,
+        WIRE,
+        CALL,
+        RINGS,
+        RING,
+        PRINT,
+        AS_CSV,
+        AS_JSON,
+        SHOW_VERSION
+    };
+    static const struct option known[] = {{"iterations", 1, NULL, 'i'},
+                                          {"noise", 1, NULL, 'n'},
+                                          {"seed", 1, NULL, 's'},
+                                          {"write", 1, NULL, WRITE},
+                                          {"tick", 1, NULL, TICK},
+                                          {"release", 1, NULL, RELEASE},
+                                          {"trigger", 1, NULL, TRIGGER},
+                                          {"mark", 1, NULL, MARK},
+                                          {"wire-ns", 1, NULL, WIRE},
+                                          {"call-ns", 1, NULL, CALL},
+                                          {"rings", 0, NULL, RINGS},
+                                          {"ring-bytes", 1, NULL, RING},
+                                          {"print", 0, NULL, PRINT},
+                                          {"csv", 0, NULL, AS_CSV},
+                                          {"json", 0, NULL, AS_JSON},
+                                          {"help", 0, NULL, 'h'},
+                                          {"version", 0, NULL, SHOW_VERSION},
+                                          {NULL, 0, NULL, 0}};
     int c;
     while ((c = getopt_long(argc, argv, "i:n:s:h", known, NULL)) != -1) {
         switch (c) {
-        case 'i': o->iterations = (uint32_t) number("--iterations", optarg, 1, 100000); break;
-        case 'n': o->noise_percent = (uint32_t) number("--noise", optarg, 0, 100); break;
-        case 's': o->seed = number("--seed", optarg, 0, UINT64_MAX); break;
-        case WRITE: o->write = optarg; break;
-        case TICK: o->tick_ns = (uint32_t) number("--tick", optarg, 1, 1000000000); break;
-        case RELEASE: o->at_waits = second("--release", optarg, "any-call", "waits"); break;
-        case TRIGGER: o->low_mark = second("--trigger", optarg, "overflow", "low-mark"); break;
-        case MARK: o->mark = (uint32_t) number("--mark", optarg, 1, BUFFERS_MAX); break;
-        case WIRE: o->wire_ns = number("--wire-ns", optarg, 0, 1000000000); break;
-        case CALL: o->call_ns = number("--call-ns", optarg, 0, 1000000000); break;
-        case RINGS: o->rings = true; break;
-        case RING: o->ring_bytes = (uint32_t) number("--ring-bytes", optarg, 1, 1u << 30); break;
-        case PRINT: o->print = true; break;
-        case AS_CSV: o->form = CSV; break;
-        case AS_JSON: o->form = JSON; break;
-        case 'h': fputs(usage_text, stdout); exit(0);
-        case SHOW_VERSION: printf("dnet-replay (dimmnet) %s\n", PACKAGE_VERSION); exit(0);
-        default: exit(USAGE); /* getopt has said what is wrong */
+            case 'i':
+                o->iterations = (uint32_t) number("--iterations", optarg, 1, 100000);
+                break;
+            case 'n':
+                o->noise_percent = (uint32_t) number("--noise", optarg, 0, 100);
+                break;
+            case 's':
+                o->seed = number("--seed", optarg, 0, UINT64_MAX);
+                break;
+            case WRITE:
+                o->write = optarg;
+                break;
+            case TICK:
+                o->tick_ns = (uint32_t) number("--tick", optarg, 1, 1000000000);
+                break;
+            case RELEASE:
+                o->at_waits = second("--release", optarg, "any-call", "waits");
+                break;
+            case TRIGGER:
+                o->low_mark = second("--trigger", optarg, "overflow", "low-mark");
+                break;
+            case MARK:
+                o->mark = (uint32_t) number("--mark", optarg, 1, BUFFERS_MAX);
+                break;
+            case WIRE:
+                o->wire_ns = number("--wire-ns", optarg, 0, 1000000000);
+                break;
+            case CALL:
+                o->call_ns = number("--call-ns", optarg, 0, 1000000000);
+                break;
+            case RINGS:
+                o->rings = true;
+                break;
+            case RING:
+                o->ring_bytes = (uint32_t) number("--ring-bytes", optarg, 1, 1u << 30);
+                break;
+            case PRINT:
+                o->print = true;
+                break;
+            case AS_CSV:
+                o->form = CSV;
+                break;
+            case AS_JSON:
+                o->form = JSON;
+                break;
+            case 'h':
+                fputs(usage_text, stdout);
+                exit(0);
+            case SHOW_VERSION:
+                printf("dnet-replay (dimmnet) %s\n", PACKAGE_VERSION);
+                exit(0);
+            default:
+                exit(USAGE); /* getopt has said what is wrong */
         }
     }
 }
@@ -328,8 +392,13 @@ static void load(char **path, int paths, const options_t *o, subject_t *s)
 
 int main(int argc, char **argv)
 {
-    options_t o = {.noise_percent = 5, .tick_ns = 1, .mark = 19, .ring_bytes = 262144, .seed = 1,
-                   .wire_ns = 1000, .call_ns = 300};
+    options_t o = {.noise_percent = 5,
+                   .tick_ns = 1,
+                   .mark = 19,
+                   .ring_bytes = 262144,
+                   .seed = 1,
+                   .wire_ns = 1000,
+                   .call_ns = 300};
     subject_t s = {0};
     dnet_log_identity("dnet-replay");
     parse(argc, argv, &o);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * dnet-stat: the receiving side of running processes as their NICs show it: rings, who has one of his own, how full
- * they are, who has been stopped how often and who waits now.  NICs are mapped read-only.
+ * dnet-stat: the receiving side of running processes as their NICs show it: rings, who has one of
+ * his own, how full they are, who has been stopped how often and who waits now.  NICs are mapped
+ * read-only.
  */
 #include "config.h"
 
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nic/nic.h"
+#include "driver/driver.h"
 #include "tools/nics.h"
 
 #define SENDERS (1u << 13) /* {CLID, WID} */
@@ -49,9 +50,10 @@ static bool bit_of(const look_t *l, uint64_t table, uint32_t index)
     return l->dev->llcm[table + index / 8] >> index % 8 & 1;
 }
 
-/* ------------------------------------------------------------------ looking */
+/* ---- looking ---- */
 
-/* Entries of the flow ring that are still there: those the process has read, then those it has not. */
+/* Entries of the flow ring that are still there: those the process has read, then those it has not.
+ */
 static void look_at_flow(look_t *l)
 {
     uint32_t entries = l->dev->geometry.flow_entries;
@@ -62,7 +64,8 @@ static void look_at_flow(look_t *l)
         if (i - read < entries && DNET_GET(word, FLOW_VALID) != !(i & entries))
             return;
         uint16_t lid = (uint16_t) DNET_GET(word, FLOW_LID);
-        sender_t *s = &l->sender[dnet_hold_index(lid, (unsigned) DNET_GET(word, FLOW_WID)) % SENDERS];
+        sender_t *s =
+            &l->sender[dnet_hold_index(lid, (unsigned) DNET_GET(word, FLOW_WID)) % SENDERS];
         if (DNET_GET(word, FLOW_KIND) == DNET_FLOW_STOPPED) {
             s->stops++;
             s->stopped |= i - read < entries; /* its process has not noted it yet */
@@ -80,9 +83,9 @@ static void look_at_senders(look_t *l)
     for (uint32_t i = 2; i < SENDERS; i++) {
         sender_t *s = &l->sender[i];
         uint32_t word = dnet_emu_amt_word(l->nic, l->dev->wid, lid_of(i), i & 1);
-        s->ring = word / DNET_NIC_RING_WORDS;
-        s->stopped = bit_of(l, DNET_NIC_STOP_TABLE, i);
-        s->held = holds && bit_of(l, DNET_NIC_HOLD_TABLE, i);
+        s->ring = word / DNET_DRV_RING_WORDS;
+        s->stopped = bit_of(l, DNET_DRV_STOP_TABLE, i);
+        s->held = holds && bit_of(l, DNET_DRV_HOLD_TABLE, i);
         held += s->held;
         if (s->ring >= l->rings)
             l->rings = s->ring + 1;
@@ -106,7 +109,7 @@ static void look(look_t *l)
 
 static uint32_t ring_used(const look_t *l, uint32_t ring)
 {
-    uint64_t entry = nics_load(l->dev->llcm + (size_t) ring * DNET_NIC_RING_WORDS * 8);
+    uint64_t entry = nics_load(l->dev->llcm + (size_t) ring * DNET_DRV_RING_WORDS * 8);
     uint32_t used = (uint32_t) (DNET_GET(entry, AMT_TAIL) - DNET_GET(entry, AMT_HEAD));
     return l->ring_bytes ? used & (l->ring_bytes - 1) : 0;
 }
@@ -125,7 +128,7 @@ static bool worth_showing(const look_t *l, const sender_t *s)
     return s->stops || s->resends || s->ring || s->stopped || (s->held && !l->hold_all);
 }
 
-/* ------------------------------------------------------------------ showing */
+/* ---- showing ---- */
 
 static const char *mode_name(const look_t *l)
 {
@@ -137,8 +140,8 @@ static const char *mode_name(const look_t *l)
 static void show_table(const look_t *l, uint16_t lid)
 {
     char owner[32] = "all others";
-    printf("NIC 0x%04x WID %u, process %d: %u of %u LH entries in use, flow mode %s%s\n", lid, l->dev->wid,
-           l->process, l->lh_used, l->lh_entries, mode_name(l),
+    printf("NIC 0x%04x WID %u, process %d: %u of %u LH entries in use, flow mode %s%s\n", lid,
+           l->dev->wid, l->process, l->lh_used, l->lh_entries, mode_name(l),
            l->hold_all ? ", all senders held" : "");
     printf("  ring  owner           bytes    in use\n");
     for (uint32_t r = 0; r < l->rings; r++) {
@@ -157,8 +160,11 @@ static void show_table(const look_t *l, uint16_t lid)
         if (!heading)
             printf("  peer          ring  stopped here  resends from it  now\n");
         heading = true;
-        printf("  0x%04x WID %u  %4u  %12u  %15u  %s\n", lid_of(i), i & 1, s->ring, s->stops, s->resends,
-               s->stopped ? "stopped" : s->held ? "held" : "-");
+        printf("  0x%04x WID %u  %4u  %12u  %15u  %s\n", lid_of(i), i & 1, s->ring, s->stops,
+               s->resends,
+               s->stopped ? "stopped"
+               : s->held  ? "held"
+                          : "-");
     }
 }
 
@@ -173,7 +179,8 @@ static void show_json(const look_t *l, uint16_t lid)
         uint32_t i = owner_of(l, r);
         if (r && !i)
             continue;
-        printf("%s{\"ring\": %u, \"bytes\": %u, \"used\": %u", comma, r, l->ring_bytes, ring_used(l, r));
+        printf("%s{\"ring\": %u, \"bytes\": %u, \"used\": %u", comma, r, l->ring_bytes,
+               ring_used(l, r));
         if (r)
             printf(", \"owner\": {\"lid\": %u, \"wid\": %u}", lid_of(i), i & 1);
         printf("}");
@@ -187,8 +194,8 @@ static void show_json(const look_t *l, uint16_t lid)
             continue;
         printf("%s{\"lid\": %u, \"wid\": %u, \"ring\": %u, \"stops\": %u, \"resends\": %u, "
                "\"stopped\": %s, \"held\": %s}",
-               comma, lid_of(i), i & 1, s->ring, s->stops, s->resends, s->stopped ? "true" : "false",
-               s->held ? "true" : "false");
+               comma, lid_of(i), i & 1, s->ring, s->stops, s->resends,
+               s->stopped ? "true" : "false", s->held ? "true" : "false");
         comma = ", ";
     }
     printf("]}");
@@ -221,15 +228,16 @@ static unsigned show_nic(const nics_nic_t *n, bool json, unsigned shown)
     return shown;
 }
 
-/* ------------------------------------------------------------------ command line */
+/* ---- command line ---- */
 
 static int usage(FILE *out)
 {
-    fprintf(out, "usage: dnet-stat [--json] [PID | 0xLID]\n"
-                 "Rings, stops and resends of running processes, as their NICs show them.\n"
-                 "  PID      of the job this process belongs to or has started; else all of this user\n"
-                 "  0xLID    of the NICs with this LID, in hexadecimal\n"
-                 "Exit status: 0; 1 no such NIC; 2 usage.\n");
+    fprintf(out,
+            "usage: dnet-stat [--json] [PID | 0xLID]\n"
+            "Rings, stops and resends of running processes, as their NICs show them.\n"
+            "  PID      of the job this process belongs to or has started; else all of this user\n"
+            "  0xLID    of the NICs with this LID, in hexadecimal\n"
+            "Exit status: 0; 1 no such NIC; 2 usage.\n");
     return out == stderr ? 2 : 0;
 }
 
@@ -240,7 +248,8 @@ static bool choose(nics_t *nics, const char *text)
     char *end;
     errno = 0;
     long value = strtol(text, &end, is_lid ? 16 : 10);
-    if (*end || end == text || errno || value <= 0 || value > (is_lid ? DNET_LID_UNICAST_LAST : INT32_MAX))
+    if (*end || end == text || errno || value <= 0 ||
+        value > (is_lid ? DNET_LID_UNICAST_LAST : INT32_MAX))
         return false;
     if (!is_lid) {
         uint32_t at;
@@ -270,13 +279,15 @@ int main(int argc, char **argv)
         else if (!which && argv[i][0] != '-')
             which = argv[i];
         else {
-            fprintf(stderr, "dnet-stat: unknown argument %s; --help shows the arguments\n", argv[i]);
+            fprintf(stderr, "dnet-stat: unknown argument %s; --help shows the arguments\n",
+                    argv[i]);
             return 2;
         }
     }
     nics_t nics = nics_all();
     if (which && !choose(&nics, which)) {
-        fprintf(stderr, "dnet-stat: '%s' is neither a process number nor a LID such as 0x0001\n", which);
+        fprintf(stderr, "dnet-stat: '%s' is neither a process number nor a LID such as 0x0001\n",
+                which);
         free(nics.nic);
         return 2;
     }
@@ -288,7 +299,9 @@ int main(int argc, char **argv)
     free(nics.nic);
     if (shown || json)
         return shown == 0 && which;
-    fprintf(stderr, "dnet-stat: no process of this user%s%s has a NIC that can stop senders; dsh --list shows the NICs\n",
-            which ? " behind " : "", which ? which : "");
+    fprintf(
+        stderr,
+        "dnet-stat: no process of this user%s%s has a NIC that can stop senders; dsh --list shows the NICs\n",
+        which ? " behind " : "", which ? which : "");
     return 1;
 }

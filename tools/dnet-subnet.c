@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * dnet-subnet: topologies, routes, addresses, rails and link health of a subnet.  Each command answers one
- * question; dnet-subnet.1 describes them.
+ * dnet-subnet: topologies, routes, addresses, rails and link health of a subnet.  Each command
+ * answers one question; dnet-subnet.1 describes them.
  */
 #include "subnet_tool.h"
 

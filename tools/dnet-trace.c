@@ -52,7 +52,7 @@ typedef struct {
 static ring_t *rings;
 static unsigned ring_count;
 
-/* ------------------------------------------------------------------ rings */
+/* ---- rings ---- */
 
 /* Maps an open file as a ring.  @return what is wrong with it, or NULL */
 static const char *ring_map(ring_t *r, bool write)
@@ -62,8 +62,8 @@ static const char *ring_map(ring_t *r, bool write)
         return strerror(errno);
     if (st.st_size < DNET_TRACE_HEADER_BYTES || !S_ISREG(st.st_mode))
         return "not a trace";
-    void *at = mmap(NULL, (size_t) st.st_size, write ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED,
-                    r->fd, 0);
+    void *at = mmap(NULL, (size_t) st.st_size, write ? PROT_READ | PROT_WRITE : PROT_READ,
+                    MAP_SHARED, r->fd, 0);
     if (at == MAP_FAILED)
         return strerror(errno);
     r->header = at;
@@ -78,7 +78,8 @@ static const char *ring_map(ring_t *r, bool write)
     return (uint64_t) st.st_size < bytes || r->capacity == 0 ? "cut off" : NULL;
 }
 
-/* Is the ring among those we have?  Who looks at a process's ring, as this one does, has it open, too. */
+/* Is the ring among those we have?  Who looks at a process's ring, as this one does, has it open,
+ * too. */
 static bool ring_known(const ring_t *r)
 {
     for (unsigned i = 0; i < ring_count; i++)
@@ -140,13 +141,13 @@ static void rings_of_all_processes(bool write)
         closedir(d);
 }
 
-/* ------------------------------------------------------------------ events */
+/* ---- events ---- */
 
 /* Copies an event that is whole; its process may write it meanwhile. */
 static bool event_read(const ring_t *r, uint64_t n, event_t *e)
 {
-    dnet_trace_event_t *at = (dnet_trace_event_t *) (void *) ((uint8_t *) r->header +
-                                                              DNET_TRACE_HEADER_BYTES);
+    dnet_trace_event_t *at =
+        (dnet_trace_event_t *) (void *) ((uint8_t *) r->header + DNET_TRACE_HEADER_BYTES);
     at += n % r->capacity;
     /* Acquire: pairs with the release store of dnet_trace_write(). */
     uint64_t time_ns = atomic_load_explicit(&at->time_ns, memory_order_acquire);
@@ -188,7 +189,7 @@ static event_t *collect(uint64_t mask, size_t *count_p)
     return events;
 }
 
-/* ------------------------------------------------------------------ showing */
+/* ---- showing ---- */
 
 typedef enum { TABLE, JSON, CSV, CHROME } form_t;
 
@@ -197,7 +198,7 @@ static const char *register_name(uint64_t offset)
 {
     enum { UREG, SREG };
 #define DNET_REGISTER(page, name, at, access, reset, effect, clause, title) \
-    if (#access[0] == 'W' && offset == ((at) | (uint64_t) page << 16))      \
+    if (#access[0] == 'W' && offset == ((at) | (uint64_t) page << 16)) \
         return #name;
 #include "dimmnet/registers.def"
 #undef DNET_REGISTER
@@ -324,7 +325,8 @@ static void list_as_json(void)
 
 static void list_as_table(void)
 {
-    printf("%-11s %-9s %-6s %-22s %s\n", "point", "room", "shape", "arguments", "what has happened");
+    printf("%-11s %-9s %-6s %-22s %s\n", "point", "room", "shape", "arguments",
+           "what has happened");
     for (unsigned i = 0; i < DNET_TRACE_COUNT; i++) {
         const point_t *p = &points[i];
         const char *names[] = {p->who, p->first, p->second};
@@ -352,19 +354,20 @@ static void status(void)
     }
 }
 
-/* ------------------------------------------------------------------ switching */
+/* ---- switching ---- */
 
-/* The ring's memory is reserved first, so that its process never meets a page that cannot be had. */
+/* The ring's memory is reserved first, so that its process never meets a page that cannot be had.
+ */
 static bool switch_points(uint64_t mask)
 {
     bool good = true;
     for (unsigned i = 0; i < ring_count; i++) {
-        uint64_t bytes = DNET_TRACE_HEADER_BYTES +
-                         (uint64_t) rings[i].capacity * sizeof(dnet_trace_event_t);
+        uint64_t bytes =
+            DNET_TRACE_HEADER_BYTES + (uint64_t) rings[i].capacity * sizeof(dnet_trace_event_t);
         int cause = mask ? posix_fallocate(rings[i].fd, 0, (off_t) bytes) : 0;
         if (cause) {
-            fprintf(stderr, "dnet-trace: %s: a ring of %" PRIu64 " bytes: %s\n", rings[i].who, bytes,
-                    strerror(cause));
+            fprintf(stderr, "dnet-trace: %s: a ring of %" PRIu64 " bytes: %s\n", rings[i].who,
+                    bytes, strerror(cause));
             good = false;
             continue;
         }
@@ -373,7 +376,7 @@ static bool switch_points(uint64_t mask)
     return good;
 }
 
-/* ------------------------------------------------------------------ commands */
+/* ---- commands ---- */
 
 static int usage(FILE *out)
 {
@@ -419,23 +422,43 @@ static size_t parse_count(const char *text)
 static void parse_options(int argc, char **argv, request_t *r)
 {
     static const struct option options[] = {
-        {"json", no_argument, NULL, 'j'},          {"csv", no_argument, NULL, 'c'},
-        {"chrome", no_argument, NULL, 'g'},        {"last", required_argument, NULL, 'n'},
-        {"points", required_argument, NULL, 't'},  {"pid", required_argument, NULL, 'p'},
-        {"help", no_argument, NULL, 'h'},          {"version", no_argument, NULL, 'v'},
+        {"json", no_argument, NULL, 'j'},
+        {"csv", no_argument, NULL, 'c'},
+        {"chrome", no_argument, NULL, 'g'},
+        {"last", required_argument, NULL, 'n'},
+        {"points", required_argument, NULL, 't'},
+        {"pid", required_argument, NULL, 'p'},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'v'},
         {NULL, 0, NULL, 0},
     };
     for (int c; (c = getopt_long(argc, argv, "n:t:p:h", options, NULL)) != -1;) {
         switch (c) {
-            case 'j': r->form = JSON; break;
-            case 'c': r->form = CSV; break;
-            case 'g': r->form = CHROME; break;
-            case 't': r->mask = parse_points(optarg); break;
-            case 'n': r->last = parse_count(optarg); break;
-            case 'p': r->pids[r->pid_count++] = optarg; break;
-            case 'h': exit(usage(stdout));
-            case 'v': printf("dnet-trace %s\n", PACKAGE_VERSION); exit(0);
-            default: exit(usage(stderr));
+            case 'j':
+                r->form = JSON;
+                break;
+            case 'c':
+                r->form = CSV;
+                break;
+            case 'g':
+                r->form = CHROME;
+                break;
+            case 't':
+                r->mask = parse_points(optarg);
+                break;
+            case 'n':
+                r->last = parse_count(optarg);
+                break;
+            case 'p':
+                r->pids[r->pid_count++] = optarg;
+                break;
+            case 'h':
+                exit(usage(stdout));
+            case 'v':
+                printf("dnet-trace %s\n", PACKAGE_VERSION);
+                exit(0);
+            default:
+                exit(usage(stderr));
         }
     }
 }
@@ -446,8 +469,10 @@ static bool find_rings(char **files, const request_t *r, bool write)
     bool good = true;
     for (unsigned i = 0; i < r->pid_count; i++)
         if (!ring_of_process(r->pids[i], write)) {
-            fprintf(stderr, "dnet-trace: process %s cannot be traced: it has no dimmnet endpoint, "
-                            "writes its trace to a file, or is another user's\n", r->pids[i]);
+            fprintf(stderr,
+                    "dnet-trace: process %s cannot be traced: it has no dimmnet endpoint, "
+                    "writes its trace to a file, or is another user's\n",
+                    r->pids[i]);
             good = false;
         }
     for (char **f = files; *f; f++)

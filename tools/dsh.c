@@ -14,7 +14,7 @@
 #include "common/log.h"
 #include "tools/dsh.h"
 
-/* ---- commands ------------------------------------------------------------------------ */
+/* ---- commands ---- */
 
 typedef enum { LOOK, CHANGE } access_t;
 typedef enum { SHEET, OURS } origin_t;
@@ -103,7 +103,7 @@ bool dsh_run(dsh_t *d, char *line)
     return good;
 }
 
-/* ---- command line -------------------------------------------------------------------- */
+/* ---- command line ---- */
 
 static const char usage_text[] =
     "usage: dsh [--cluster NAME] [OPTIONS] PROCESSES PID WID\n"
@@ -156,23 +156,36 @@ static bool parse_number(const char *what, const char *text, unsigned long least
 static bool parse_option(int c, options_t *o)
 {
     switch (c) {
-    case 'C': o->cluster = optarg; return true;
-    case 'f': o->script = optarg; return true;
-    case 'e': o->manner.echo = true; return true;
-    case 's': o->manner.stop = true; return true;
-    case 'l': o->list = true; return true;
-    case 'n':
-        o->node_given = true;
-        return parse_number("--node", optarg, 1, DNET_NODES_MAX, &o->node);
-    case 'w': o->wid_given = true; return parse_number("--wid", optarg, 0, 1, &o->wid);
-    case 'j': return parse_number("--job", optarg, 1, INT32_MAX, &o->job);
-    case 'c':
-        if (o->texts == TEXTS_MAX) {
-            fprintf(stderr, "dsh: more than %u times -c; use --file\n", TEXTS_MAX);
-            return false;
-        }
-        o->text[o->texts++] = optarg;
-        return true;
+        case 'C':
+            o->cluster = optarg;
+            return true;
+        case 'f':
+            o->script = optarg;
+            return true;
+        case 'e':
+            o->manner.echo = true;
+            return true;
+        case 's':
+            o->manner.stop = true;
+            return true;
+        case 'l':
+            o->list = true;
+            return true;
+        case 'n':
+            o->node_given = true;
+            return parse_number("--node", optarg, 1, DNET_NODES_MAX, &o->node);
+        case 'w':
+            o->wid_given = true;
+            return parse_number("--wid", optarg, 0, 1, &o->wid);
+        case 'j':
+            return parse_number("--job", optarg, 1, INT32_MAX, &o->job);
+        case 'c':
+            if (o->texts == TEXTS_MAX) {
+                fprintf(stderr, "dsh: more than %u times -c; use --file\n", TEXTS_MAX);
+                return false;
+            }
+            o->text[o->texts++] = optarg;
+            return true;
     }
     return false; /* getopt has said why */
 }

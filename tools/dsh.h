@@ -39,7 +39,7 @@ typedef struct {
     uint32_t at; /* index in node */
     dnet_emu_nic_t *nic;
     dnet_device_t *dev;
-    bool look_only; /* NICs of a job: nothing may change them */
+    bool look_only;              /* NICs of a job: nothing may change them */
     dnet_emu_capture_t *capture; /* of the packets sent here; NULL: none */
     /* The line in hand. */
     const char *source; /* name of the script; NULL: a terminal */
@@ -48,7 +48,7 @@ typedef struct {
     bool quit, gone;
 } dsh_t;
 
-/* ---- dsh.c --------------------------------------------------------------------------- */
+/* ---- dsh.c ---- */
 
 /** Run one line, which is changed; comments do nothing.  @return false: it failed */
 bool dsh_run(dsh_t *d, char *line);
@@ -56,7 +56,7 @@ bool dsh_run(dsh_t *d, char *line);
 /** The i-th command's name, for completion; NULL after the last. */
 const char *dsh_command_name(unsigned i);
 
-/* ---- dsh_input.c --------------------------------------------------------------------- */
+/* ---- dsh_input.c ---- */
 
 typedef struct {
     bool echo; /* print prompt and line before running it */
@@ -68,7 +68,7 @@ bool dsh_run_terminal(dsh_t *d);
 bool dsh_run_file(dsh_t *d, const char *path, const dsh_manner_t *manner);
 bool dsh_run_text(dsh_t *d, const char *text, unsigned long line, const dsh_manner_t *manner);
 
-/* ---- dsh_words.c --------------------------------------------------------------------- */
+/* ---- dsh_words.c ---- */
 
 /** One line on stderr: where, which command, why.  Returns false, for callers to pass on. */
 __attribute__((format(printf, 2, 3))) bool dsh_fail(dsh_t *d, const char *fmt, ...);
@@ -87,7 +87,7 @@ bool dsh_pairs(dsh_t *d, unsigned count, char **words, dsh_pair_t *pairs, unsign
 /** Exactly `want` words behind the command's name; the line on stderr shows the syntax. */
 bool dsh_want(dsh_t *d, unsigned have, unsigned want, const char *syntax);
 
-/* ---- dsh_attach.c -------------------------------------------------------------------- */
+/* ---- dsh_attach.c ---- */
 
 /** Reach the nodes of a cluster.  @return false: said why */
 bool dsh_attach_cluster(dsh_t *d, const char *name);
@@ -103,7 +103,7 @@ void dsh_detach(dsh_t *d);
 /** Print every NIC of this user.  @return false: nothing could be printed */
 void dsh_list(void);
 
-/* ---- commands ------------------------------------------------------------------------ */
+/* ---- commands ---- */
 
 /** words: the command's name and its arguments.  @return false: failed, said why */
 typedef bool dsh_command_fn(dsh_t *d, unsigned count, char **words);

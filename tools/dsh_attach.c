@@ -16,7 +16,7 @@
 
 #define WAY_WAIT_S 60 /* a packet of a shell waits so long for a way through the network */
 
-/* ---- NICs of this user --------------------------------------------------------------- */
+/* ---- NICs of this user ---- */
 
 static void name_of(int32_t pid, char name[20])
 {
@@ -45,7 +45,7 @@ void dsh_list(void)
     free(f.nic);
 }
 
-/* ---- a job --------------------------------------------------------------------------- */
+/* ---- a job ---- */
 
 bool dsh_attach_job(dsh_t *d, int32_t pid)
 {
@@ -68,7 +68,7 @@ bool dsh_attach_job(dsh_t *d, int32_t pid)
     return dsh_take_node(d, d->at, wid);
 }
 
-/* ---- a cluster ----------------------------------------------------------------------- */
+/* ---- a cluster ---- */
 
 bool dsh_attach_cluster(dsh_t *d, const char *name)
 {
@@ -86,7 +86,7 @@ bool dsh_attach_cluster(dsh_t *d, const char *name)
     return true;
 }
 
-/* ---- the node in hand ---------------------------------------------------------------- */
+/* ---- the node in hand ---- */
 
 static void leave(dnet_emu_nic_t *nic, dnet_device_t *dev)
 {

@@ -14,7 +14,7 @@
 #define PROMPT "dsh > "
 #define HISTORY_LINES 500
 
-/* ---- terminal ------------------------------------------------------------------------ */
+/* ---- terminal ---- */
 
 static const char *prompt(EditLine *el)
 {
@@ -86,7 +86,7 @@ bool dsh_run_terminal(dsh_t *d)
     return good;
 }
 
-/* ---- scripts ------------------------------------------------------------------------- */
+/* ---- scripts ---- */
 
 /* Read a line without its newline.  What does not fit is read and dropped, so that a line of any
  * length costs no memory; the caller learns its length.  false: no line is left. */

@@ -14,7 +14,7 @@
 
 #define PIECE_BYTES 4096u
 
-/* ---- memory -------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 /* Own SO-DIMM memory, in the form of the data sheet's dumps; offsets for addresses. */
 static bool dump_sodimm(dsh_t *d, uint64_t offset, uint64_t bytes)
@@ -49,7 +49,7 @@ bool dsh_sodimm_read(dsh_t *d, unsigned count, char **words)
            dsh_number(d, "Size", words[2], UINT64_MAX, &size) && dump_sodimm(d, offset, size);
 }
 
-/* ---- rings --------------------------------------------------------------------------- */
+/* ---- rings ---- */
 
 /* Entries of a ring to show: those that wait, or the `wanted` that were filled last. */
 typedef struct {
@@ -105,7 +105,7 @@ static const char *primitive_name(uint64_t code)
 {
     switch (code) {
 #define DNET_PRIMITIVE(name, code, family, access) \
-    case code:                                     \
+    case code: \
         return #name;
 #include "dimmnet/primitives.def"
 #undef DNET_PRIMITIVE
@@ -183,7 +183,7 @@ bool dsh_ipush_ring(dsh_t *d, unsigned count, char **words)
     return dump_waiting(d, start, size, head, waiting < most ? waiting : (uint32_t) most);
 }
 
-/* ---- registers by name --------------------------------------------------------------- */
+/* ---- registers by name ---- */
 
 typedef struct {
     const char *name, *title;
@@ -280,7 +280,7 @@ bool dsh_events(dsh_t *d, unsigned count, char **words)
     return true;
 }
 
-/* ---- packets --------------------------------------------------------------------------- */
+/* ---- packets ---- */
 
 /* What this shell sends from now on, and the replies it gets, go to a file (docs/tracing.md). */
 bool dsh_trace(dsh_t *d, unsigned count, char **words)
@@ -298,7 +298,7 @@ bool dsh_trace(dsh_t *d, unsigned count, char **words)
     return true;
 }
 
-/* ---- nodes --------------------------------------------------------------------------- */
+/* ---- nodes ---- */
 
 bool dsh_nodes(dsh_t *d, unsigned count, char **words)
 {

@@ -18,7 +18,7 @@
 #define MAP_BASE 0x4213c000u
 #define LINE_BYTES 16u
 
-/* ---- dumps --------------------------------------------------------------------------- */
+/* ---- dumps ---- */
 
 uint64_t dsh_address(const dsh_t *d, dsh_area_t area)
 {
@@ -104,7 +104,7 @@ bool dsh_ww_read(dsh_t *d, unsigned count, char **words)
                        "ww_read WW# Size");
 }
 
-/* ---- writes -------------------------------------------------------------------------- */
+/* ---- writes ---- */
 
 /* Iteration 32-bit values at successive addresses, each Increment larger. */
 static bool write_values(dsh_t *d, uint8_t *area, uint64_t area_bytes, uint64_t from,
@@ -145,7 +145,7 @@ bool dsh_ww_write(dsh_t *d, unsigned count, char **words)
                         p[1].value, p[2].value, p[3].value, p[4].value);
 }
 
-/* ---- requests ------------------------------------------------------------------------ */
+/* ---- requests ---- */
 
 void dsh_store(dsh_t *d, bool system, uint32_t offset, uint64_t value)
 {
@@ -243,7 +243,7 @@ bool dsh_rllcm_write(dsh_t *d, unsigned count, char **words)
                      DNET_PUT(sizeof(image), RQ_BOTF_SIZE));
 }
 
-/* ---- registers ----------------------------------------------------------------------- */
+/* ---- registers ---- */
 
 /* What the shell calls a register, and the banner above its value. */
 typedef struct {
@@ -419,7 +419,7 @@ bool dsh_ureg_write(dsh_t *d, unsigned count, char **words)
     return true;
 }
 
-/* ---- the shell itself ---------------------------------------------------------------- */
+/* ---- the shell itself ---- */
 
 bool dsh_version(dsh_t *d, unsigned count, char **words)
 {

@@ -26,8 +26,8 @@ typedef struct {
 nics_t nics_all(void);
 
 /**
- * Keep the NICs of a job: of the processes that `pid` has started; or, when `pid` is itself one of the job's
- * processes, its own and those of its siblings in the same process group.
+ * Keep the NICs of a job: of the processes that `pid` has started; or, when `pid` is itself one of
+ * the job's processes, its own and those of its siblings in the same process group.
  *
  * @param at_p, wid_p  index of the NIC that `pid` uses, and as which WID; else 0
  */

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * dnet-subnet health: sick links from two readings of the error counters and the link speeds, of a fabric
- * (outputs of ibqueryerrors) or of an emulated cluster's switches.  Says what it would isolate; with --apply
- * it runs `ibportstate GUID PORT disable` for each, or puts tables without the link in force in the cluster.
+ * dnet-subnet health: sick links from two readings of the error counters and the link speeds, of a
+ * fabric (outputs of ibqueryerrors) or of an emulated cluster's switches.  Says what it would
+ * isolate; with --apply it runs `ibportstate GUID PORT disable` for each, or puts tables without
+ * the link in force in the cluster.
  */
 #include "subnet_tool.h"
 
 #include "cluster/network.h"
 #include "common/log.h"
-#include "subnet/progress.h"
+#include "subnet/base/progress.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -22,7 +23,9 @@ extern char **environ;
 
 static const char *const states[] = {"clean", "watch", "sick"};
 static const char *const decisions[] = {
-    "keep", "isolate", "keep: nothing else connects the two ends",
+    "keep",
+    "isolate",
+    "keep: nothing else connects the two ends",
     "keep: a quarter of the uplinks is gone; --confirm to go on",
 };
 
@@ -34,8 +37,8 @@ static dnet_status_t disable(const dnet_topo_t *t, int link)
     int status = 0;
     snprintf(guid, sizeof(guid), "0x%" PRIx64, t->sw[t->link[link].sw[0]].guid);
     snprintf(port, sizeof(port), "%d", t->link[link].port[0]);
-    char *const argv[] = {(char *) "ibportstate", (char *) "-G", guid, port, (char *) "disable",
-                          NULL};
+    char *const argv[] = {(char *) "ibportstate", (char *) "-G", guid, port,
+                          (char *) "disable",     NULL};
     int rc = posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ);
     if (rc) {
         dnet_error("health: cannot run ibportstate: %s (Debian: infiniband-diags)", strerror(rc));
@@ -137,7 +140,7 @@ static dnet_status_t make_room(look_t *k)
     return k->before && k->after ? DNET_OK : DNET_ERR_NO_MEMORY;
 }
 
-/* ---- a fabric, by files ------------------------------------------------------------- */
+/* ---- a fabric, by files ---- */
 
 static dnet_status_t look_at_fabric(look_t *k)
 {
@@ -155,7 +158,7 @@ static dnet_status_t look_at_fabric(look_t *k)
     return st;
 }
 
-/* ---- a cluster ---------------------------------------------------------------------- */
+/* ---- a cluster ---- */
 
 static dnet_status_t take(const dnet_cluster_t *cluster, bool change, dnet_network_t *network)
 {
@@ -220,8 +223,9 @@ int subnet_health(int argc, char **argv)
     if (rc)
         return rc;
     if (o.cluster ? o.before || o.after || o.topology : !o.before || !o.after) {
-        dnet_error("health: needs --cluster NAME alone, or --before FILE and --after FILE, two outputs "
-                   "of ibqueryerrors");
+        dnet_error(
+            "health: needs --cluster NAME alone, or --before FILE and --after FILE, two outputs "
+            "of ibqueryerrors");
         return SUBNET_EXIT_USAGE;
     }
     dnet_status_t st = o.cluster ? look_at_cluster(&k) : look_at_fabric(&k);

@@ -6,16 +6,14 @@
 #include "subnet_rails.h"
 
 #include "common/log.h"
-#include "subnet/progress.h"
+#include "subnet/base/progress.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 const rails_setting_t rails_settings[RAILS_SETTINGS] = {
-    {"minhop", {"minhop", "minhop"}, false},
-    {"updn", {"updn", "updn"}, false},
-    {"ftree", {"ftree", "ftree"}, false},
-    {"updn2", {"updn", "updn"}, true},
+    {"minhop", {"minhop", "minhop"}, false}, {"updn", {"updn", "updn"}, false},
+    {"ftree", {"ftree", "ftree"}, false},    {"updn2", {"updn", "updn"}, true},
     {"hetero", {"ftree", "dfsssp"}, true},
 };
 
@@ -36,8 +34,8 @@ static int sick_link(const dnet_topo_t *t, int i, uint64_t seed)
     return link;
 }
 
-static dnet_status_t route_rail(const rails_setting_t *setting, int i, const char *topology, int sick,
-                                uint64_t seed, rails_t *rs)
+static dnet_status_t route_rail(const rails_setting_t *setting, int i, const char *topology,
+                                int sick, uint64_t seed, rails_t *rs)
 {
     dnet_topo_t **t = &rs->topo[i];
     dnet_traffic_t tr = {0};
@@ -64,7 +62,7 @@ static dnet_status_t route_rail(const rails_setting_t *setting, int i, const cha
 dnet_status_t rails_open(rails_t *rs, const rails_setting_t *setting, const char *const topology[2],
                          int sick, uint64_t seed)
 {
-    *rs = (rails_t) {.setting = setting};
+    *rs = (rails_t){.setting = setting};
     for (int i = 0; i < 2; i++) {
         dnet_status_t st = route_rail(setting, i, topology[i], sick, seed, rs);
         if (st)
@@ -82,11 +80,11 @@ void rails_close(rails_t *rs)
     }
 }
 
-dnet_status_t rails_sample(rails_t *rs, int nodes, int trials, uint64_t seed,
-                           dnet_stripe_t stripe, rails_sample_t *out)
+dnet_status_t rails_sample(rails_t *rs, int nodes, int trials, uint64_t seed, dnet_stripe_t stripe,
+                           rails_sample_t *out)
 {
     int *order = dnet_subnet_alloc((size_t) nodes, sizeof(int));
-    *out = (rails_sample_t) {.lowest = 1e9};
+    *out = (rails_sample_t){.lowest = 1e9};
     if (!order)
         return DNET_ERR_NO_MEMORY;
     for (int i = 0; i < trials; i++) {
@@ -123,8 +121,8 @@ static dnet_status_t one_setting(const subnet_options_t *o, const rails_setting_
         st = rails_sample(&rs, n, o->trials, o->seed, DNET_STRIPE_SPLIT, &halves);
         split = halves.mean;
         printf("  %5d nodes: worst pair %.2f GB/s mean, %.2f best, %.2f lowest; split %.2f; "
-               "alltoall %.2f (%.2f loose)\n", n, sample.mean, sample.best, sample.lowest, split,
-               all, loose);
+               "alltoall %.2f (%.2f loose)\n",
+               n, sample.mean, sample.best, sample.lowest, split, all, loose);
         dnet_json_object(j, NULL);
         dnet_json_int(j, "nodes", n);
         dnet_json_number(j, "worst_mean", sample.mean);

@@ -7,7 +7,7 @@
 
 #include "subnet_tool.h"
 
-#include "subnet/rails.h"
+#include "subnet/judges/rails.h"
 
 /* TSUBAME2.0's rails: alike but for where the I/O servers hang [MR §1]. */
 #define RAILS_FIRST "tsubame:88:18:6:0"
@@ -17,7 +17,8 @@
 
 typedef struct rails_setting {
     const char *name, *engine[2];
-    bool repaired; /* sick links are out of service; else they run at a quarter of their speed */
+    /* sick links are out of service; else they run at a quarter of their speed */
+    bool repaired;
 } rails_setting_t;
 
 extern const rails_setting_t rails_settings[RAILS_SETTINGS]; /* hetero is the last */
@@ -44,7 +45,7 @@ dnet_status_t rails_open(rails_t *rs, const rails_setting_t *setting, const char
                          int sick, uint64_t seed);
 void rails_close(rails_t *rs);
 
-dnet_status_t rails_sample(rails_t *rs, int nodes, int trials, uint64_t seed,
-                           dnet_stripe_t stripe, rails_sample_t *out);
+dnet_status_t rails_sample(rails_t *rs, int nodes, int trials, uint64_t seed, dnet_stripe_t stripe,
+                           rails_sample_t *out);
 
 #endif

@@ -6,8 +6,8 @@
 #include "subnet_rails.h"
 
 #include "common/log.h"
-#include "subnet/paths.h"
-#include "subnet/progress.h"
+#include "subnet/routing/paths.h"
+#include "subnet/base/progress.h"
 
 #include <errno.h>
 #include <math.h>
@@ -122,9 +122,9 @@ static dnet_status_t throughput(const dnet_turns_t *turns, dnet_traffic_kind_t k
 }
 
 /*
- * Inside a tree.  The source balances one path for each pair of servers; spreading evenly costs much less, and is as
- * good where all shortest walks are allowed.  So the search is for engines that come near to full throughput, as TP;
- * Up-Down stays far below with either.
+ * Inside a tree.  The source balances one path for each pair of servers; spreading evenly costs
+ * much less, and is as good where all shortest walks are allowed.  So the search is for engines
+ * that come near to full throughput, as TP; Up-Down stays far below with either.
  */
 static dnet_status_t throughput_inside(const dnet_turns_t *turns, int bundles, double *out)
 {
@@ -136,14 +136,15 @@ static dnet_status_t throughput_inside(const dnet_turns_t *turns, int bundles, d
     return st;
 }
 
-/* bundles, inside: walks for a pair of switches, between trees (or in a network of one) and inside them. */
+/* bundles, inside: walks for a pair of switches, between trees (or in a network of one) and inside
+ * them. */
 static dnet_status_t pair_run(const char *topology, uint64_t seed, const char *engine, int bundles,
                               int inside, pair_result_t *out)
 {
     dnet_topo_t *t = NULL;
     dnet_traffic_t tr = {0};
     dnet_routing_t r = {0};
-    *out = (pair_result_t) {0};
+    *out = (pair_result_t){0};
     dnet_status_t st = dnet_topo_make(topology, seed, &t);
     if (!st)
         st = dnet_traffic_init(&tr, t, DNET_TRAFFIC_WEIGHTED, DNET_TRAFFIC_ACROSS);
@@ -247,25 +248,32 @@ static void scale(book_t *b)
     static const struct {
         int n, bundles, inside; /* fewer bundles where there are more pairs of switches */
         double percent, tolerance;
-    } table2[] = {{16, 10, 10, 6.25, 0}, {128, 10, 10, 15.23, 1.5},
-                  {1024, 4, 4, 19.78, 0.005}, {8192, 1, 4, 23.43, 0.005}};
-    FILE *f = data_file(b, "scale.dat", "servers/tree turnadd-in turnadd-between updn-in "
+    } table2[] = {{16, 10, 10, 6.25, 0},
+                  {128, 10, 10, 15.23, 1.5},
+                  {1024, 4, 4, 19.78, 0.005},
+                  {8192, 1, 4, 23.43, 0.005}};
+    FILE *f = data_file(b, "scale.dat",
+                        "servers/tree turnadd-in turnadd-between updn-in "
                         "updn-between tp-in tp-between prohibited%");
     for (int i = 0; i < 4 && table2[i].n <= b->o->nodes && !b->st; i++) {
         pair_result_t r[TURN_ENGINES];
         char spec[48], what[64], paper[16];
         snprintf(spec, sizeof(spec), "two-fat-trees:%d:middle", table2[i].n);
         for (int e = 0; e < TURN_ENGINES && !b->st; e++)
-            b->st = pair_run(spec, 1, turn_engines[e], table2[i].bundles,
-                             table2[i].inside, &r[e]);
+            b->st = pair_run(spec, 1, turn_engines[e], table2[i].bundles, table2[i].inside, &r[e]);
         if (b->st)
             break;
         snprintf(what, sizeof(what), "prohibited at connecting links, %d per tree, %%",
                  table2[i].n);
         snprintf(paper, sizeof(paper), "%.2f", table2[i].percent);
         double share = 100 * r[TURNADD].connecting_prohibited;
-        row(b, i == 0 ? "TA-14" : i == 1 ? "TA-15" : i == 2 ? "TA-16" : "TA-17", what, share, paper,
-            table2[i].percent - table2[i].tolerance, table2[i].percent + table2[i].tolerance);
+        row(b,
+            i == 0   ? "TA-14"
+            : i == 1 ? "TA-15"
+            : i == 2 ? "TA-16"
+                     : "TA-17",
+            what, share, paper, table2[i].percent - table2[i].tolerance,
+            table2[i].percent + table2[i].tolerance);
         snprintf(what, sizeof(what), "middle, %d per tree, inside, turn addition", table2[i].n);
         row(b, "TA-10", what, r[TURNADD].inside, "1.00", 0.99, 1.01);
         snprintf(what, sizeof(what), "middle, %d per tree, inside, TP", table2[i].n);
@@ -312,14 +320,16 @@ static dnet_status_t spine_failure(const char *topology, dnet_lid_scheme_t schem
     return st;
 }
 
-#define FAILED_SPINE 1   /* the second: [LID Table 4]'s counts are those of one of the first nine */
+/* the second: [LID Table 4]'s counts are those of one of the first nine */
+#define FAILED_SPINE 1
 #define FIRST_LEAF 0x4001 /* [LID Table 3] */
 
 /*
- * Datagrams for routes to switches when a spine fails.  A spine of 324 or 648 ports is a director of 36-port
- * chips, each a switch with a LID of its own: 18 + 9 or 36 + 18.  Their LIDs follow the leaves', spine by spine.
- * Every switch that is left, leaf or chip, rewrites the blocks with the LIDs of the failed spine's chips: 783
- * at 5,832 nodes, the difference of the two lines of [LID Table 4].
+ * Datagrams for routes to switches when a spine fails.  A spine of 324 or 648 ports is a director
+ * of 36-port chips, each a switch with a LID of its own: 18 + 9 or 36 + 18.  Their LIDs follow the
+ * leaves', spine by spine. Every switch that is left, leaf or chip, rewrites the blocks with the
+ * LIDs of the failed spine's chips: 783 at 5,832 nodes, the difference of the two lines of [LID
+ * Table 4].
  */
 static long director_mads(int leaves, int spines, int chips)
 {
@@ -332,7 +342,8 @@ static void addresses(book_t *b)
 {
     static const struct {
         const char *name, *topology;
-    } nets[] = {{"256", "leaf-spine:16:16:16"}, {"5832", "leaf-spine:324:18:18"},
+    } nets[] = {{"256", "leaf-spine:16:16:16"},
+                {"5832", "leaf-spine:324:18:18"},
                 {"11664", "leaf-spine:648:18:18"}};
     dnet_fdb_diff_t d[3][3]; /* [network][scheme] */
     for (int n = 0; n < 3; n++)
@@ -349,15 +360,16 @@ static void addresses(book_t *b)
         7.875);
     row(b, "LID-05", "update time, 11,664 nodes, s", dnet_fdb_seconds(118584, 264, 1), "31.31",
         31.305, 31.315);
-    exact(b, "LID-07", "256 nodes, conventional, blocks per leaf",
-          d[0][0].leaf_node_blocks / 16.0, 4);
+    exact(b, "LID-07", "256 nodes, conventional, blocks per leaf", d[0][0].leaf_node_blocks / 16.0,
+          4);
     exact(b, "LID-08", "256 nodes, port-major, blocks per leaf", d[0][1].leaf_node_blocks / 16.0,
           1);
     exact(b, "LID-11", "5,832, conventional, node-route MADs", (double) d[1][0].node_blocks, 29484);
     exact(b, "LID-11", "5,832, port-major, node-route MADs", (double) d[1][1].node_blocks, 1944);
     long small = director_mads(324, 18, 27), large = director_mads(648, 18, 54);
-    double all[2][2] = {{(double) (d[1][0].node_blocks + small), (double) (d[1][1].node_blocks + small)},
-                        {(double) (d[2][0].node_blocks + large), (double) (d[2][1].node_blocks + large)}};
+    double all[2][2] = {
+        {(double) (d[1][0].node_blocks + small), (double) (d[1][1].node_blocks + small)},
+        {(double) (d[2][0].node_blocks + large), (double) (d[2][1].node_blocks + large)}};
     exact(b, "LID-14", "5,832, switch-route MADs, spines of 27 chips", (double) small, 783);
     exact(b, "LID-10", "5,832, conventional, all MADs", all[0][0], 30267);
     exact(b, "LID-10", "5,832, port-major, all MADs", all[0][1], 2727);
@@ -421,7 +433,8 @@ static void sick_rails(book_t *b, const char *const topology[2])
         rails_means(b, topology, sick[i], NULL, large, &alone);
         for (int s = 0; s + 1 < RAILS_SETTINGS && !b->st; s++) {
             char what[80];
-            snprintf(what, sizeof(what), "hetero over %s, 600 nodes and more, %d sick links a rail, %%",
+            snprintf(what, sizeof(what),
+                     "hetero over %s, 600 nodes and more, %d sick links a rail, %%",
                      rails_settings[s].name, sick[i]);
             if (sick[i] == 4 && !rails_settings[s].repaired)
                 row(b, "MR-06", what, gain(large, s), "16.0..39.5", 10, 45);
@@ -432,9 +445,9 @@ static void sick_rails(book_t *b, const char *const topology[2])
 }
 
 /*
- * [MR §2.1, §4].  Without sick links what is left is the routing.  I/O servers on the second rail alone shift the counters of minhop and updn
- * there, which makes their two rails differ without anybody having meant it; on both rails they
- * do not.
+ * [MR §2.1, §4].  Without sick links what is left is the routing.  I/O servers on the second rail
+ * alone shift the counters of minhop and updn there, which makes their two rails differ without
+ * anybody having meant it; on both rails they do not.
  */
 static void rails(book_t *b)
 {
@@ -497,7 +510,7 @@ int subnet_reproduce(int argc, char **argv)
     if (b.st)
         return subnet_exit(b.st);
     dnet_json_array(&b.j, "rows");
-    void (*const parts[])(book_t *) = {addresses, rails,  bisection,
+    void (*const parts[])(book_t *) = {addresses, rails, bisection,
                                        junctions, scale, random_networks};
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && !b.st; i++) {
         parts[i](&b);

@@ -5,8 +5,8 @@
 #include "subnet_tool.h"
 
 #include "common/log.h"
-#include "subnet/paths.h"
-#include "subnet/progress.h"
+#include "subnet/routing/paths.h"
+#include "subnet/base/progress.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -88,8 +88,8 @@ void subnet_report_verdict(const char *key, const dnet_verdict_t *v, const dnet_
                            dnet_json_t *j)
 {
     printf("  %s: %s; %ld pairs, %ld missing, %ld astray, %ld loops, %d of %d lanes cyclic; %ld "
-           "ways to switches missing\n", key,
-           dnet_verdict_good(v) ? "good" : "BAD", v->pairs, v->missing, v->astray, v->loops,
+           "ways to switches missing\n",
+           key, dnet_verdict_good(v) ? "good" : "BAD", v->pairs, v->missing, v->astray, v->loops,
            v->cyclic_lanes, v->lanes, v->management);
     if (v->first_bad_switch != DNET_TOPO_NONE) {
         int d = (int) v->first_bad_dest;
@@ -127,8 +127,8 @@ void subnet_report_tables(const dnet_tables_t *tables, const dnet_verdict_t *v, 
     if (!tables)
         return;
     printf("  destinations with pinned walks %ld, in dependency order %ld, on the tree %ld, "
-           "unrouted %ld\n", tables->pinned, tables->second_order, tables->fallbacks,
-           tables->unrouted);
+           "unrouted %ld\n",
+           tables->pinned, tables->second_order, tables->fallbacks, tables->unrouted);
     dnet_json_int(j, "destinations_pinned", tables->pinned);
     dnet_json_int(j, "destinations_in_dependency_order", tables->second_order);
     dnet_json_int(j, "destinations_on_tree", tables->fallbacks);
@@ -147,8 +147,9 @@ static dnet_status_t write_files(const subnet_options_t *o, dnet_topo_t *t,
         FILE *out = path ? subnet_output(path) : NULL;
         if (!path)
             continue;
-        st = !out ? DNET_ERR_SYSTEM
-                  : part ? dnet_lid_write_guid2lid(t, out) : dnet_lft_write(t, tables, out);
+        st = !out   ? DNET_ERR_SYSTEM
+             : part ? dnet_lid_write_guid2lid(t, out)
+                    : dnet_lft_write(t, tables, out);
         if (out && subnet_output_close(out, path))
             st = DNET_ERR_SYSTEM;
     }
@@ -156,9 +157,8 @@ static dnet_status_t write_files(const subnet_options_t *o, dnet_topo_t *t,
 }
 
 /* Verify and evaluate; *good is the verdict. */
-static dnet_status_t judge(const subnet_options_t *o, const dnet_topo_t *t,
-                           const dnet_routing_t *r, const dnet_traffic_t *tr, dnet_json_t *j,
-                           bool *good)
+static dnet_status_t judge(const subnet_options_t *o, const dnet_topo_t *t, const dnet_routing_t *r,
+                           const dnet_traffic_t *tr, dnet_json_t *j, bool *good)
 {
     dnet_traffic_t in, across;
     dnet_verdict_t v;
@@ -284,7 +284,7 @@ int subnet_path(int argc, char **argv)
         opt.no_tables = false;
         st = dnet_route(t, engine, &opt, NULL, &r);
     }
-    rc = st                                            ? subnet_exit(st)
+    rc = st                                                ? subnet_exit(st)
          : dnet_tables_explain(r.tables, src, dst, stdout) ? SUBNET_EXIT_GOOD
                                                            : SUBNET_EXIT_BAD;
     dnet_routing_free(&r);

@@ -59,8 +59,9 @@ int subnet_verify(int argc, char **argv)
 static void report_diff(const char *what, const dnet_fdb_diff_t *d, dnet_json_t *j)
 {
     printf("%s: %ld entries in %ld blocks; blocks with servers' entries %ld (%ld at leaves), with "
-           "switches' entries %ld; at most %d blocks per switch\n", what, d->entries, d->blocks,
-           d->node_blocks, d->leaf_node_blocks, d->switch_blocks, d->max_per_switch);
+           "switches' entries %ld; at most %d blocks per switch\n",
+           what, d->entries, d->blocks, d->node_blocks, d->leaf_node_blocks, d->switch_blocks,
+           d->max_per_switch);
     dnet_json_object(j, what);
     dnet_json_int(j, "entries", d->entries);
     dnet_json_int(j, "blocks", d->blocks);
@@ -122,7 +123,8 @@ static dnet_status_t fail_spine(const subnet_options_t *o, dnet_topo_t *t, dnet_
     if (!st) {
         report_diff("spine_failure", &diff, j);
         printf("update time at %.0f us a datagram: %.2f s one after the other, %.2f s with %d "
-               "outstanding\n", o->mad_us, dnet_fdb_seconds(diff.blocks, o->mad_us, 1),
+               "outstanding\n",
+               o->mad_us, dnet_fdb_seconds(diff.blocks, o->mad_us, 1),
                dnet_fdb_seconds(diff.blocks, o->mad_us, o->window), o->window);
         dnet_json_number(j, "serial_seconds", dnet_fdb_seconds(diff.blocks, o->mad_us, 1));
         dnet_json_number(j, "pipelined_seconds",

@@ -5,7 +5,7 @@
 #include "subnet_tool.h"
 
 #include "common/log.h"
-#include "subnet/progress.h"
+#include "subnet/base/progress.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -59,12 +59,14 @@ static const tool_option_t options[] = {
 };
 
 #define OF_TOPOLOGY "topology seed hints cut quiet"
-#define OF_ENGINE "engine traffic matrix between root lanes ties seed-tree weightless static-weights"
+#define OF_ENGINE \
+    "engine traffic matrix between root lanes ties seed-tree weightless static-weights"
 
 static const tool_command_t commands[] = {
     {"gen", "", OF_TOPOLOGY " format output list",
      "make a topology and write it as ibsim net, Graphviz or SVG", subnet_gen},
-    {"route", "", OF_TOPOLOGY " " OF_ENGINE " verify pairs-only bundles scheme guid2lid write-lfts json",
+    {"route", "",
+     OF_TOPOLOGY " " OF_ENGINE " verify pairs-only bundles scheme guid2lid write-lfts json",
      "route a topology; verify, evaluate, write forwarding tables", subnet_route},
     {"verify", "", OF_TOPOLOGY " lfts sl json",
      "judge forwarding tables dumped by a subnet manager", subnet_verify},
@@ -139,67 +141,131 @@ static bool parse_one(int c, subnet_options_t *o)
     static const char *const trees[] = {"auto", "off", "on", NULL};
     int word;
     switch (c) {
-    case 't': o->topology = optarg; return true;
-    case 'e': o->engine = optarg; return true;
-    case 'j': o->json = optarg; return true;
-    case 'o': o->output = optarg; return true;
-    case 'f': o->format = optarg; return true;
-    case 'T': o->traffic = optarg; return true;
-    case 'M': o->matrix = optarg; return true;
-    case 'H': o->hints = optarg; return true;
-    case 'r': o->root = optarg; return true;
-    case 'L': o->lfts = optarg; return true;
-    case 'S': o->lanes_file = optarg; return true;
-    case 'v': o->verify = true; return true;
-    case 'p': o->pairs_only = true; return true;
-    case 'w': o->weightless = true; return true;
-    case 'W': o->static_weights = true; return true;
-    case 'q': o->quiet = true; return true;
-    case 'a': o->list = true; return true;
-    case 'b': return parse_rate("between", optarg, &o->between);
-    case 'n': return parse_int("seeds", optarg, 1, 1000, &o->seeds);
-    case 'l': return parse_int("lanes", optarg, 1, 15, &o->lanes);
-    case 'B': return parse_int("bundles", optarg, 0, 1000, &o->bundles);
-    case 1: o->against = optarg; return true;
-    case 3: o->guid2lid = optarg; return true;
-    case 4: o->write_lfts = optarg; return true;
-    case 5: return parse_int("fail", optarg, 1, 65535, &o->fail);
-    case 6: return parse_int("window", optarg, 1, 1000, &o->window);
-    case 7: return parse_rate("mad-us", optarg, &o->mad_us);
-    case 8: return parse_int("trials", optarg, 1, 100000, &o->trials);
-    case 17: return parse_int("sick", optarg, 0, SUBNET_SICK_MAX, &o->sick);
-    case 9: return parse_int("nodes", optarg, 2, 65535, &o->nodes);
-    case 10: o->data = optarg; return true;
-    case 11: o->before = optarg; return true;
-    case 12: o->after = optarg; return true;
-    case 18: o->cluster = optarg; return true;
-    case 13: return parse_rate("interval", optarg, &o->interval);
-    case 14: return parse_rate("nominal", optarg, &o->nominal);
-    case 15: o->apply = true; return true;
-    case 16: o->confirm = true; return true;
-    case 2:
-        o->scheme = parse_word("scheme", optarg, dnet_lid_schemes);
-        return o->scheme >= 0;
-    case 'c':
-        if (o->cuts < (int) (sizeof(o->cut) / sizeof(o->cut[0]))) {
-            o->cut[o->cuts++] = optarg;
+        case 't':
+            o->topology = optarg;
             return true;
-        }
-        dnet_error("--cut: at most %d times", o->cuts);
-        return false;
-    case 's':
-        o->seed = strtoull(optarg, NULL, 0);
-        return true;
-    case 'i':
-        word = parse_word("ties", optarg, ties);
-        o->ties = (dnet_ties_t) word;
-        return word >= 0;
-    case 'R':
-        word = parse_word("seed-tree", optarg, trees);
-        o->seed_tree = (dnet_seed_tree_t) word;
-        return word >= 0;
-    default:
-        return false; /* a line has said what is wrong */
+        case 'e':
+            o->engine = optarg;
+            return true;
+        case 'j':
+            o->json = optarg;
+            return true;
+        case 'o':
+            o->output = optarg;
+            return true;
+        case 'f':
+            o->format = optarg;
+            return true;
+        case 'T':
+            o->traffic = optarg;
+            return true;
+        case 'M':
+            o->matrix = optarg;
+            return true;
+        case 'H':
+            o->hints = optarg;
+            return true;
+        case 'r':
+            o->root = optarg;
+            return true;
+        case 'L':
+            o->lfts = optarg;
+            return true;
+        case 'S':
+            o->lanes_file = optarg;
+            return true;
+        case 'v':
+            o->verify = true;
+            return true;
+        case 'p':
+            o->pairs_only = true;
+            return true;
+        case 'w':
+            o->weightless = true;
+            return true;
+        case 'W':
+            o->static_weights = true;
+            return true;
+        case 'q':
+            o->quiet = true;
+            return true;
+        case 'a':
+            o->list = true;
+            return true;
+        case 'b':
+            return parse_rate("between", optarg, &o->between);
+        case 'n':
+            return parse_int("seeds", optarg, 1, 1000, &o->seeds);
+        case 'l':
+            return parse_int("lanes", optarg, 1, 15, &o->lanes);
+        case 'B':
+            return parse_int("bundles", optarg, 0, 1000, &o->bundles);
+        case 1:
+            o->against = optarg;
+            return true;
+        case 3:
+            o->guid2lid = optarg;
+            return true;
+        case 4:
+            o->write_lfts = optarg;
+            return true;
+        case 5:
+            return parse_int("fail", optarg, 1, 65535, &o->fail);
+        case 6:
+            return parse_int("window", optarg, 1, 1000, &o->window);
+        case 7:
+            return parse_rate("mad-us", optarg, &o->mad_us);
+        case 8:
+            return parse_int("trials", optarg, 1, 100000, &o->trials);
+        case 17:
+            return parse_int("sick", optarg, 0, SUBNET_SICK_MAX, &o->sick);
+        case 9:
+            return parse_int("nodes", optarg, 2, 65535, &o->nodes);
+        case 10:
+            o->data = optarg;
+            return true;
+        case 11:
+            o->before = optarg;
+            return true;
+        case 12:
+            o->after = optarg;
+            return true;
+        case 18:
+            o->cluster = optarg;
+            return true;
+        case 13:
+            return parse_rate("interval", optarg, &o->interval);
+        case 14:
+            return parse_rate("nominal", optarg, &o->nominal);
+        case 15:
+            o->apply = true;
+            return true;
+        case 16:
+            o->confirm = true;
+            return true;
+        case 2:
+            o->scheme = parse_word("scheme", optarg, dnet_lid_schemes);
+            return o->scheme >= 0;
+        case 'c':
+            if (o->cuts < (int) (sizeof(o->cut) / sizeof(o->cut[0]))) {
+                o->cut[o->cuts++] = optarg;
+                return true;
+            }
+            dnet_error("--cut: at most %d times", o->cuts);
+            return false;
+        case 's':
+            o->seed = strtoull(optarg, NULL, 0);
+            return true;
+        case 'i':
+            word = parse_word("ties", optarg, ties);
+            o->ties = (dnet_ties_t) word;
+            return word >= 0;
+        case 'R':
+            word = parse_word("seed-tree", optarg, trees);
+            o->seed_tree = (dnet_seed_tree_t) word;
+            return word >= 0;
+        default:
+            return false; /* a line has said what is wrong */
     }
 }
 
@@ -219,13 +285,13 @@ int subnet_parse(int argc, char **argv, subnet_options_t *o)
 int subnet_exit(dnet_status_t st)
 {
     switch (st) {
-    case DNET_OK:
-        return SUBNET_EXIT_GOOD;
-    case DNET_ERR_NO_MEMORY:
-    case DNET_ERR_SYSTEM:
-        return SUBNET_EXIT_SYSTEM;
-    default:
-        return SUBNET_EXIT_USAGE;
+        case DNET_OK:
+            return SUBNET_EXIT_GOOD;
+        case DNET_ERR_NO_MEMORY:
+        case DNET_ERR_SYSTEM:
+            return SUBNET_EXIT_SYSTEM;
+        default:
+            return SUBNET_EXIT_USAGE;
     }
 }
 
@@ -263,7 +329,7 @@ dnet_status_t subnet_traffic(const subnet_options_t *o, const dnet_topo_t *t, dn
 
 dnet_route_options_t subnet_route_options(const subnet_options_t *o, const dnet_traffic_t *tr)
 {
-    return (dnet_route_options_t) {
+    return (dnet_route_options_t){
         .seed = o->seed,
         .traffic = tr,
         .root = o->root,

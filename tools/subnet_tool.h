@@ -5,10 +5,10 @@
 #ifndef DNET_TOOLS_SUBNET_TOOL_H
 #define DNET_TOOLS_SUBNET_TOOL_H
 
-#include "subnet/json_out.h"
-#include "subnet/lid.h"
-#include "subnet/routing.h"
-#include "subnet/verify.h"
+#include "subnet/base/json_out.h"
+#include "subnet/addresses/lid.h"
+#include "subnet/routing/routing.h"
+#include "subnet/judges/verify.h"
 #include "tools/command.h"
 
 #include <getopt.h>
@@ -16,7 +16,8 @@
 /* Exit codes, also in the man page. */
 enum {
     SUBNET_EXIT_GOOD = 0,
-    SUBNET_EXIT_BAD = 1,    /* the verdict is bad: a cycle, something unreachable, a sick link */
+    /* the verdict is bad: a cycle, something unreachable, a sick link */
+    SUBNET_EXIT_BAD = 1,
     SUBNET_EXIT_USAGE = 2,  /* wrong command line or input file */
     SUBNET_EXIT_SYSTEM = 3, /* memory, files */
 };

@@ -26,14 +26,14 @@
 #define BUFFER_BYTES 65536u
 
 enum { /* block types and option codes of pcapng */
-    SECTION_HEADER = 0x0a0d0d0a,
-    INTERFACE_DESCRIPTION = 1,
-    ENHANCED_PACKET = 6,
-    OPT_IF_NAME = 2,
-    OPT_IF_RESOLUTION = 9,
-    OPT_PACKET_FLAGS = 2,
-    INBOUND = 1,
-    OUTBOUND = 2,
+       SECTION_HEADER = 0x0a0d0d0a,
+       INTERFACE_DESCRIPTION = 1,
+       ENHANCED_PACKET = 6,
+       OPT_IF_NAME = 2,
+       OPT_IF_RESOLUTION = 9,
+       OPT_PACKET_FLAGS = 2,
+       INBOUND = 1,
+       OUTBOUND = 2,
 };
 
 struct dnet_emu_capture {
@@ -46,7 +46,7 @@ struct dnet_emu_capture {
     char path[];
 };
 
-/* ---- blocks ------------------------------------------------------------------------------ */
+/* ---- blocks ---- */
 
 static void put(dnet_emu_capture_t *c, const void *from, size_t bytes)
 {
@@ -99,7 +99,7 @@ static void put_file_header(dnet_emu_capture_t *c, const char *who)
 
     put32(c, 0x1a2b3c4d);
     put32(c, 1); /* version 1.0 */
-    put(c, &(int64_t){ -1 }, 8);
+    put(c, &(int64_t){-1}, 8);
     end_block(c, start);
     start = begin_block(c, INTERFACE_DESCRIPTION);
     put32(c, LINKTYPE_USER0);
@@ -109,7 +109,7 @@ static void put_file_header(dnet_emu_capture_t *c, const char *who)
     end_block(c, start);
 }
 
-/* ---- the file ---------------------------------------------------------------------------- */
+/* ---- the file ---- */
 
 /* Write what has been put together.  A file that cannot take it keeps whole blocks only. */
 static bool flush(dnet_emu_capture_t *c)
@@ -189,9 +189,10 @@ void dnet_emu_capture_set(dnet_emu_nic_t *nic, dnet_emu_capture_t *capture)
     dnet_emu_swif_choose(nic);
 }
 
-/* ---- packets ----------------------------------------------------------------------------- */
+/* ---- packets ---- */
 
-/* [nic 7.4] Header of the packet that begins `from` bytes into a burst, and has `bytes` of its data. */
+/* [nic 7.4] Header of the packet that begins `from` bytes into a burst, and has `bytes` of its
+ * data. */
 static void header_of(const dnet_emu_nic_t *nic, const dnet_emu_packet_t *p, uint32_t from,
                       uint32_t bytes, uint64_t *h)
 {
@@ -282,4 +283,4 @@ static dnet_emu_result_t capture_send(dnet_emu_nic_t *via, uint16_t dlid, dnet_e
     return result;
 }
 
-const dnet_emu_swif_ops_t dnet_emu_swif_capture = { .name = "capture", .send = capture_send };
+const dnet_emu_swif_ops_t dnet_emu_swif_capture = {.name = "capture", .send = capture_send};

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Switch interface that loses, doubles and delays the messages of the stop/resend protocol, for tests
- * (docs/flow-control.md section 3).  It stands before the one that is there.
+ * Switch interface that loses, doubles and delays the messages of the stop/resend protocol, for
+ * tests (docs/flow-control.md section 3).  It stands before the one that is there.
  *
- *   stop lost      the sender is told that it has been stopped, and the receiver learns nothing of it
- *   stop late      the receiver learns of it behind up to LATE_MOST later packets of this process, when the
- *                  sender may long have gone on: as if the sender asked for more
- *   stop doubled   the packet knocks twice: the receiver is told of two stops
- *   hold lost      the sender is told that its message is held back, and the receiver learns nothing of it
- *   resend lost, doubled, or late
+ *   stop lost      the sender is told that it has been stopped, and the receiver learns nothing of
+ * it stop late      the receiver learns of it behind up to LATE_MOST later packets of this process,
+ * when the sender may long have gone on: as if the sender asked for more stop doubled   the packet
+ * knocks twice: the receiver is told of two stops hold lost      the sender is told that its
+ * message is held back, and the receiver learns nothing of it resend lost, doubled, or late
  *
- * What a sender is told about its packet is the answer of the request itself, and can be neither lost nor late.
+ * What a sender is told about its packet is the answer of the request itself, and can be neither
+ * lost nor late.
  */
 #include "config.h"
 
@@ -59,7 +59,7 @@ static bool delay(struct dnet_emu_faults *f, uint16_t dlid, const dnet_emu_packe
 {
     for (unsigned i = 0; i < LATE_SLOTS; i++)
         if (!f->late[i].wait) {
-            f->late[i] = (late_t){ *packet, dlid, 1 + next_random(f) % LATE_MOST };
+            f->late[i] = (late_t){*packet, dlid, 1 + next_random(f) % LATE_MOST};
             return true;
         }
     return false;
@@ -76,14 +76,15 @@ static dnet_emu_result_t send_resend(dnet_emu_nic_t *via, struct dnet_emu_faults
     return f->below->send(via, dlid, packet);
 }
 
-/* The packet has been stopped for nothing: its receiver learns of it later.  A RESEND with MORE says the same as the
- * note of a stop. */
+/* The packet has been stopped for nothing: its receiver learns of it later.  A RESEND with MORE
+ * says the same as the note of a stop. */
 static void note_late(struct dnet_emu_faults *f, uint16_t dlid, const dnet_emu_packet_t *stopped)
 {
-    const uint64_t kept = DNET_MASK(PK_PGID) | DNET_MASK(PK_DWID) | DNET_MASK(PK_SWID) | DNET_MASK(PK_DLID);
+    const uint64_t kept =
+        DNET_MASK(PK_PGID) | DNET_MASK(PK_DWID) | DNET_MASK(PK_SWID) | DNET_MASK(PK_DLID);
     dnet_emu_packet_t note = {
-        .header = { (stopped->header[0] & kept) | DNET_PUT(DNET_PRIM_RESEND, PK_TYPE),
-                    DNET_PUT(1, RS_MORE) | DNET_PUT(stopped->data_bytes, RS_NEED) },
+        .header = {(stopped->header[0] & kept) | DNET_PUT(DNET_PRIM_RESEND, PK_TYPE),
+                   DNET_PUT(1, RS_MORE) | DNET_PUT(stopped->data_bytes, RS_NEED)},
         .header_lines = 2,
         .packets = 1,
         .slid = stopped->slid,
@@ -133,7 +134,7 @@ static dnet_emu_result_t faults_send(dnet_emu_nic_t *via, uint16_t dlid, dnet_em
     return f->below->send(via, dlid, packet);
 }
 
-static const dnet_emu_swif_ops_t faults_ops = { .name = "faults", .send = faults_send };
+static const dnet_emu_swif_ops_t faults_ops = {.name = "faults", .send = faults_send};
 
 dnet_status_t dnet_emu_faults_set(dnet_emu_nic_t *nic, uint32_t permille, uint32_t seed)
 {

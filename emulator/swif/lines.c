@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Packets as sequences of 66-bit lines (data sheet 7.1), for whoever has lines instead of packets: finds
- * where packets begin and end, and the header's length (7.4), and hands them to the Receive Controller.
+ * Packets as sequences of 66-bit lines (data sheet 7.1), for whoever has lines instead of packets:
+ * finds where packets begin and end, and the header's length (7.4), and hands them to the Receive
+ * Controller.
  */
 #include "config.h"
 
@@ -18,9 +19,9 @@ typedef struct {
 /* An RVL has been accepted: answer it, as far as there is room. */
 static void serve(dnet_emu_nic_t *nic, const dnet_emu_packet_t *p)
 {
-    dnet_emu_executor_t x = { .state = DNET_STATE_PRIM, .request = p->service };
+    dnet_emu_executor_t x = {.state = DNET_STATE_PRIM, .request = p->service};
     unsigned wid = p->service.wid & 1;
-    dnet_emu_context_t c = { .nic = nic, .via = nic, .area = &nic->area[wid], .wid = wid, .x = &x };
+    dnet_emu_context_t c = {.nic = nic, .via = nic, .area = &nic->area[wid], .wid = wid, .x = &x};
 
     (void) dnet_emu_execute(&c);
 }
@@ -31,7 +32,7 @@ static void deliver(dnet_emu_nic_t *nic, uint16_t slid, const assembly_t *a)
     uint64_t h = a->line[0];
     uint32_t size = (uint32_t) DNET_GET(h, PK_SIZE);
     uint32_t header = 2;
-    dnet_emu_packet_t p = { .packets = 1, .slid = slid, .spans = 1 };
+    dnet_emu_packet_t p = {.packets = 1, .slid = slid, .spans = 1};
 
     if (DNET_GET(h, PK_HFLAG))
         header = (DNET_GET(h, PK_TYPE) >> 2) == DNET_PRIM_RVL >> 2 ? 4 : 3;
@@ -42,14 +43,15 @@ static void deliver(dnet_emu_nic_t *nic, uint16_t slid, const assembly_t *a)
     p.data_bytes = (a->count - header) * 8;
     if (size >= header * 8 && size - header * 8 < p.data_bytes)
         p.data_bytes = size - header * 8;
-    p.span[0] = (dnet_emu_span_t){ .at = (const uint8_t *) &a->line[header], .bytes = p.data_bytes };
+    p.span[0] = (dnet_emu_span_t){.at = (const uint8_t *) &a->line[header], .bytes = p.data_bytes};
     if (dnet_emu_rc_receive(nic, &p) == DNET_EMU_SERVE)
         serve(nic, &p);
 }
 
-void dnet_emu_inject(dnet_emu_nic_t *nic, uint16_t slid, const dnet_emu_line_t *lines, unsigned count)
+void dnet_emu_inject(dnet_emu_nic_t *nic, uint16_t slid, const dnet_emu_line_t *lines,
+                     unsigned count)
 {
-    assembly_t a = { .count = 0, .open = false };
+    assembly_t a = {.count = 0, .open = false};
 
     for (unsigned i = 0; i < count; i++) {
         if (lines[i].id == DNET_LINE_FIRST) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Switch interface between NICs of one host (architecture: swif/shm).  A packet is delivered by running
- * the destination NIC's Receive Controller in the sender's context, on the destination's segment, which
- * is mapped at the first packet to it.  Packets to the own LID loop back (OP-57).
+ * Switch interface between NICs of one host (architecture: swif/shm).  A packet is delivered by
+ * running the destination NIC's Receive Controller in the sender's context, on the destination's
+ * segment, which is mapped at the first packet to it.  Packets to the own LID loop back (OP-57).
  */
 #include "config.h"
 
@@ -33,7 +33,8 @@ DNET_EMU_COLD static dnet_emu_nic_t *peer_attach(dnet_emu_nic_t *via, uint16_t d
         route->nic = NULL;
         return NULL;
     }
-    /* Only the owner's own reserve call needs the descriptor; thousands of peers must not hold one each. */
+    /* Only the owner's own reserve call needs the descriptor; thousands of peers must not hold one
+     * each. */
     dnet_emu_close_descriptor(route->nic);
     dnet_emu_segment_protect(route->nic);
     return route->nic;
@@ -62,4 +63,4 @@ static dnet_emu_result_t shm_send(dnet_emu_nic_t *via, uint16_t dlid, dnet_emu_p
     return dnet_emu_rc_receive(nic, packet);
 }
 
-const dnet_emu_swif_ops_t dnet_emu_swif_shm = { .name = "shm", .send = shm_send };
+const dnet_emu_swif_ops_t dnet_emu_swif_shm = {.name = "shm", .send = shm_send};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The plug between Core Logic and the network (architecture: Core Logic | SWIF).  A switch interface
- * carries packets in order per pair and without loss, with the source LID beside the packet.
+ * The plug between Core Logic and the network (architecture: Core Logic | SWIF).  A switch
+ * interface carries packets in order per pair and without loss, with the source LID beside the
+ * packet.
  */
 #ifndef DNET_EMU_SWIF_H
 #define DNET_EMU_SWIF_H

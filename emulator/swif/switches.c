@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Switch interface of a cluster with a network: each packet goes from switch to switch as the forwarding
- * tables in force say (dimmnet/switches.h), is counted on every link it passes, and is then delivered as by
- * swif/shm.  It stands in that one's place, so that a NIC without a network pays nothing.
+ * Switch interface of a cluster with a network: each packet goes from switch to switch as the
+ * forwarding tables in force say (dimmnet/switches.h), is counted on every link it passes, and is
+ * then delivered as by swif/shm.  It stands in that one's place, so that a NIC without a network
+ * pays nothing.
  *
- * A packet that has no way, because a link on it has been cut or a table leads nowhere, waits in its
- * sender's context, as it would in a switch's buffer, until there are tables with a way.
+ * A packet that has no way, because a link on it has been cut or a table leads nowhere, waits in
+ * its sender's context, as it would in a switch's buffer, until there are tables with a way.
  */
 #include "config.h"
 
@@ -24,7 +25,7 @@
 #include "dimmnet/switches.h"
 #include "emulator/swif/swif.h"
 
-#define LOOK_EVERY_NS 200000u   /* while a packet waits */
+#define LOOK_EVERY_NS 200000u /* while a packet waits */
 #define TELL_AFTER_NS 1000000000u
 
 struct dnet_emu_network {
@@ -41,7 +42,7 @@ typedef struct {
     uint32_t at, port; /* switch that has no way on, and the port its table names */
 } way_t;
 
-/* ---- the way ------------------------------------------------------------------------------ */
+/* ---- the way ---- */
 
 /* Where a port leads; what is out of range leads nowhere. */
 static uint32_t wire_of(const dnet_switches_t *n, uint32_t sw, uint32_t port)
@@ -51,7 +52,8 @@ static uint32_t wire_of(const dnet_switches_t *n, uint32_t sw, uint32_t port)
     return port < ports && first + port < n->header->wires ? n->wire[first + port] : DNET_WIRE_FREE;
 }
 
-static bool walk(const dnet_switches_t *n, uint32_t generation, uint32_t from, uint32_t to, way_t *w)
+static bool walk(const dnet_switches_t *n, uint32_t generation, uint32_t from, uint32_t to,
+                 way_t *w)
 {
     _Atomic uint16_t *table = n->table[generation & 1];
     uint32_t sw = n->at[from] - 1;
@@ -60,8 +62,8 @@ static bool walk(const dnet_switches_t *n, uint32_t generation, uint32_t from, u
         uint32_t wire;
 
         w->at = sw;
-        w->port = atomic_load_explicit(&table[(size_t) sw * n->header->lids + to],
-                                       memory_order_relaxed);
+        w->port =
+            atomic_load_explicit(&table[(size_t) sw * n->header->lids + to], memory_order_relaxed);
         wire = wire_of(n, sw, w->port);
         if (wire == (DNET_WIRE_NODE | to))
             return true;
@@ -99,7 +101,7 @@ static void count(const dnet_switches_t *n, const way_t *w, const dnet_emu_packe
     }
 }
 
-/* ---- waiting for one ---------------------------------------------------------------------- */
+/* ---- waiting for one ---- */
 
 static uint64_t now_ns(void)
 {
@@ -118,7 +120,7 @@ static const char *name_of(const dnet_switches_t *n, uint32_t sw)
 DNET_EMU_COLD static bool wait_for_way(const dnet_emu_network_t *net, uint16_t slid, uint16_t dlid,
                                        way_t *w)
 {
-    const struct timespec pause = { .tv_nsec = LOOK_EVERY_NS };
+    const struct timespec pause = {.tv_nsec = LOOK_EVERY_NS};
     const dnet_switches_t *n = &net->is;
     uint64_t start = now_ns(), waited = 0;
     bool told = false;
@@ -128,9 +130,10 @@ DNET_EMU_COLD static bool wait_for_way(const dnet_emu_network_t *net, uint16_t s
         waited = now_ns() - start;
         if (!told && waited >= TELL_AFTER_NS) {
             told = true;
-            dnet_warn("LID %#x waits for a way to LID %#x: switch %s port %" PRIu32
-                      " is cut, and there are no tables around it; dnet-cluster restore brings it back",
-                      slid, dlid, name_of(n, w->at), w->port);
+            dnet_warn(
+                "LID %#x waits for a way to LID %#x: switch %s port %" PRIu32
+                " is cut, and there are no tables around it; dnet-cluster restore brings it back",
+                slid, dlid, name_of(n, w->at), w->port);
         }
         if (waited >= net->wait_s * (uint64_t) 1000000000u || dnet_emu_process_ended(net->keeper)) {
             dnet_error("LID %#x has had no way to LID %#x for %" PRIu64
@@ -154,14 +157,16 @@ static bool known(const dnet_switches_t *n, uint16_t lid)
     return clid < n->header->lids && dnet_clid_to_lid(clid) == lid && n->at[clid] != 0;
 }
 
-static dnet_emu_result_t switches_send(dnet_emu_nic_t *via, uint16_t dlid, dnet_emu_packet_t *packet)
+static dnet_emu_result_t switches_send(dnet_emu_nic_t *via, uint16_t dlid,
+                                       dnet_emu_packet_t *packet)
 {
     const dnet_emu_network_t *net = via->network;
     uint16_t slid = packet->slid;
     way_t way;
 
     if (slid != dlid && known(&net->is, slid) && known(&net->is, dlid)) {
-        if (DNET_EMU_UNLIKELY(!find_way(&net->is, dnet_lid_to_clid(slid), dnet_lid_to_clid(dlid), &way)) &&
+        if (DNET_EMU_UNLIKELY(
+                !find_way(&net->is, dnet_lid_to_clid(slid), dnet_lid_to_clid(dlid), &way)) &&
             !wait_for_way(net, slid, dlid, &way))
             return DNET_EMU_UNREACHABLE;
         count(&net->is, &way, packet);
@@ -169,9 +174,9 @@ static dnet_emu_result_t switches_send(dnet_emu_nic_t *via, uint16_t dlid, dnet_
     return dnet_emu_swif_shm.send(via, dlid, packet);
 }
 
-const dnet_emu_swif_ops_t dnet_emu_swif_switches = { .name = "switches", .send = switches_send };
+const dnet_emu_swif_ops_t dnet_emu_swif_switches = {.name = "switches", .send = switches_send};
 
-/* ---- joining ------------------------------------------------------------------------------ */
+/* ---- joining ---- */
 
 /* Map the segment behind a descriptor: all of it to be read, the counts to be written too. */
 static bool map(dnet_emu_network_t *net, int fd)
@@ -198,7 +203,8 @@ static bool map(dnet_emu_network_t *net, int fd)
                 MAP_SHARED | MAP_FIXED, fd, (off_t) want.count_offset) != MAP_FAILED;
 }
 
-dnet_status_t dnet_emu_network_join(dnet_emu_nic_t *nic, int32_t pid, int32_t segment, uint32_t wait_s)
+dnet_status_t dnet_emu_network_join(dnet_emu_nic_t *nic, int32_t pid, int32_t segment,
+                                    uint32_t wait_s)
 {
     char path[64];
     dnet_emu_network_t *net = calloc(1, sizeof *net);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A NIC as one process sees it: the memory map of the data sheet (section 3), reduced to the areas of
- * one WID, and the three things an emulated NIC needs that a board would get for free.
+ * A NIC as one process sees it: the memory map of the data sheet (section 3), reduced to the areas
+ * of one WID, and the three things an emulated NIC needs that a board would get for free.
  *
  * Host stores and host loads of the register pages go through two pointers, because several offsets
- * hold one register for stores and another for loads (0x700: Head and Tail).  On a board both pointers
- * are the same page.  After a store the host calls dnet_reg_store(), which tells the NIC when the
- * register is one whose store has an effect of its own.
+ * hold one register for stores and another for loads (0x700: Head and Tail).  On a board both
+ * pointers are the same page.  After a store the host calls dnet_reg_store(), which tells the NIC
+ * when the register is one whose store has an effect of its own.
  *
  * Threads: a device belongs to one process and is used by one thread at a time.
  */
@@ -21,7 +21,8 @@
 #include "dimmnet/format.h"
 #include "dimmnet/status.h"
 
-/** Register offsets: DNET_UREG_<NAME> in the User Register page, DNET_SREG_<NAME> in the System page. */
+/** Register offsets: DNET_UREG_<NAME> in the User Register page, DNET_SREG_<NAME> in the System
+ * page. */
 enum {
 #define DNET_REGISTER(page, name, offset, access, reset, effect, clause, title) \
     DNET_##page##_##name = (offset),
@@ -32,19 +33,20 @@ enum {
 
 /** Sizes of the areas of one WID.  The prototype profile has the data sheet's. */
 typedef struct {
-    uint32_t ww_count;      /* Write Windows of DNET_WINDOW_BYTES each */
-    uint32_t pw_count;      /* Prefetch Windows of DNET_WINDOW_BYTES each */
+    uint32_t ww_count; /* Write Windows of DNET_WINDOW_BYTES each */
+    uint32_t pw_count; /* Prefetch Windows of DNET_WINDOW_BYTES each */
     uint32_t llcm_bytes;
-    uint32_t lh_entries;    /* power of two; one stays unused */
-    uint32_t flow_entries;  /* power of two; 0: this NIC has no flow ring (prototype) */
+    uint32_t lh_entries;     /* power of two; one stays unused */
+    uint32_t flow_entries;   /* power of two; 0: this NIC has no flow ring (prototype) */
     uint32_t aperture_slots; /* 0: no apertures (prototype) */
-    uint64_t sodimm_bytes;  /* own half of the SO-DIMM space */
+    uint64_t sodimm_bytes;   /* own half of the SO-DIMM space */
 } dnet_geometry_t;
 
 typedef struct dnet_device dnet_device_t;
 
 typedef struct {
-    /** The host has stored to (or, for Controller Reset, loaded from) register `offset` of a page. */
+    /** The host has stored to (or, for Controller Reset, loaded from) register `offset` of a page.
+     */
     void (*kick)(dnet_device_t *dev, uint32_t offset, bool system_page);
     /** Let the NIC go on with requests that wait for room elsewhere. */
     void (*run)(dnet_device_t *dev);
@@ -55,8 +57,9 @@ typedef struct {
      */
     void (*sleep)(dnet_device_t *dev, uint32_t timeout_us, bool (*still_idle)(void *), void *arg);
     /**
-     * Sleep until the limit event (LH Limit register) has happened more often than `seen` times.  For a
-     * thread that does nothing else; the only operation beside event_raise() that may run next to others.
+     * Sleep until the limit event (LH Limit register) has happened more often than `seen` times.
+     * For a thread that does nothing else; the only operation beside event_raise() that may run
+     * next to others.
      *
      * @param when_ns_p  when it happened last, on CLOCK_MONOTONIC
      * @return how often it has happened
@@ -69,36 +72,40 @@ typedef struct {
 
 struct dnet_device {
     const dnet_device_ops_t *ops;
-    uint8_t *ww;                    /* Write Windows, store only */
-    const uint8_t *pw;              /* Prefetch Windows, load only [nic OP-53] */
-    uint8_t *llcm;                  /* load and store, any size */
-    const dnet_lh_entry_t *lh;      /* LH Buffer, load only */
-    uint8_t *ureg_store;            /* User Register page */
+    uint8_t *ww;               /* Write Windows, store only */
+    const uint8_t *pw;         /* Prefetch Windows, load only [nic OP-53] */
+    uint8_t *llcm;             /* load and store, any size */
+    const dnet_lh_entry_t *lh; /* LH Buffer, load only */
+    uint8_t *ureg_store;       /* User Register page */
     const uint8_t *ureg_load;
-    uint8_t *sreg_store;            /* System Register page; NULL: not privileged */
+    uint8_t *sreg_store; /* System Register page; NULL: not privileged */
     const uint8_t *sreg_load;
-    const dnet_flow_entry_t *flow;  /* flow ring; NULL in the prototype profile */
-    uint8_t *sodimm;                /* own SO-DIMM area mapped into the host (extension); else NULL */
+    const dnet_flow_entry_t *flow; /* flow ring; NULL in the prototype profile */
+    /* own SO-DIMM area mapped into the host (extension); else NULL */
+    uint8_t *sodimm;
     dnet_geometry_t geometry;
-    unsigned wid;                   /* 0 or 1 */
+    unsigned wid; /* 0 or 1 */
 };
 
 /** Values of the Flow Mode register (extension; docs/protocol.md section 6). */
 typedef enum {
-    DNET_FLOW_MODE_STALL = 0, /* full rings stall reception, as the data sheet says */
-    DNET_FLOW_MODE_STOP = 1,  /* full rings stop exactly the sender that hit the limit */
+    DNET_FLOW_MODE_STALL = 0,  /* full rings stall reception, as the data sheet says */
+    DNET_FLOW_MODE_STOP = 1,   /* full rings stop exactly the sender that hit the limit */
     DNET_FLOW_MODE_PAUSED = 2, /* not ready: every sender is stopped */
-    DNET_FLOW_MODE_HOLD = 3,   /* as STOP; and messages of the senders in the hold table are held back */
-    DNET_FLOW_MODE_RETRY = 4,  /* full rings refuse the packet, and its receiver is not told */
+    /* as STOP; and messages of the senders in the hold table are held back */
+    DNET_FLOW_MODE_HOLD = 3,
+    DNET_FLOW_MODE_RETRY = 4, /* full rings refuse the packet, and its receiver is not told */
 } dnet_flow_mode_t;
 
 /** Result field of the Stop Report register: what became of the last request of this WID. */
 typedef enum {
     DNET_REPORT_DELIVERED = 0,
-    DNET_REPORT_STOPPED = 1,     /* [63:32] = bytes of the primitive that were delivered before */
+    /* [63:32] = bytes of the primitive that were delivered before */
+    DNET_REPORT_STOPPED = 1,
     DNET_REPORT_UNREACHABLE = 2, /* no NIC has that LID, or its process is gone */
     DNET_REPORT_HELD = 3,        /* the receiver holds this sender's messages back */
-    DNET_REPORT_STALLED = 4,     /* waits in the NIC for room at the receiver; a later report follows */
+    /* waits in the NIC for room at the receiver; a later report follows */
+    DNET_REPORT_STALLED = 4,
 } dnet_report_t;
 
 static inline void dnet_reg_store_quiet(dnet_device_t *dev, uint32_t offset, uint64_t value)

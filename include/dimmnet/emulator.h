@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Making and joining emulated NICs.  An emulated NIC is one shared-memory segment; its Core Logic runs
- * inside the processes that use it.
+ * Making and joining emulated NICs.  An emulated NIC is one shared-memory segment; its Core Logic
+ * runs inside the processes that use it.
  */
 #ifndef DIMMNET_EMULATOR_H
 #define DIMMNET_EMULATOR_H
@@ -15,8 +15,8 @@
 #include "dimmnet/status.h"
 
 typedef enum {
-    DNET_PROFILE_PROTOTYPE, /* exactly the data sheet's sizes and rules */
-    DNET_PROFILE_EXTENDED,  /* same formats and rules; larger rings, apertures, flow ring */
+    DNET_PROFILE_PROTOTYPE,      /* exactly the data sheet's sizes and rules */
+    DNET_PROFILE_EXTENDED,       /* same formats and rules; larger rings, apertures, flow ring */
     DNET_PROFILE_PROTOTYPE_FLOW, /* the prototype with a flow ring: what messages need of it */
 } dnet_profile_t;
 
@@ -24,19 +24,21 @@ typedef struct dnet_emu_nic dnet_emu_nic_t;
 
 typedef struct {
     dnet_profile_t profile;
-    uint16_t lid;         /* what the Subnet Manager assigned; shown in SMA LID */
-    bool in_line;         /* a packet without room stalls reception for both WIDs, in the extended profile too */
-    bool start_paused;    /* with a flow ring: both WIDs stop their senders until their process sets Flow Mode */
-    bool no_pgid_check;   /* receivers accept every PGID (OP-13) */
-    bool strict_swid;     /* BOTF images get their SWID from the register page used (OP-14) */
-    bool rc_skip_errors;  /* RC goes on at the next first line after an error (OP-42) */
+    uint16_t lid; /* what the Subnet Manager assigned; shown in SMA LID */
+    /* a packet without room stalls reception for both WIDs, in the extended profile too */
+    bool in_line;
+    /* with a flow ring: both WIDs stop their senders until their process sets Flow Mode */
+    bool start_paused;
+    bool no_pgid_check;  /* receivers accept every PGID (OP-13) */
+    bool strict_swid;    /* BOTF images get their SWID from the register page used (OP-14) */
+    bool rc_skip_errors; /* RC goes on at the next first line after an error (OP-42) */
 } dnet_emu_config_t;
 
 /** Where a NIC's segment can be found: enough for another process of the same user to attach. */
 typedef struct {
-    int32_t pid;      /* owner */
-    int32_t fd;       /* the owner's descriptor of the segment */
-    uint64_t id;      /* random; a segment with another id is not the one meant */
+    int32_t pid; /* owner */
+    int32_t fd;  /* the owner's descriptor of the segment */
+    uint64_t id; /* random; a segment with another id is not the one meant */
     uint16_t lid;
 } dnet_emu_locator_t;
 
@@ -60,8 +62,9 @@ void dnet_emu_locate(const dnet_emu_nic_t *nic, dnet_emu_locator_t *locator_p);
 dnet_status_t dnet_emu_attach(const dnet_emu_locator_t *locator, dnet_emu_nic_t **nic_p);
 
 /**
- * Look at a NIC of the same user without taking part: its segment is mapped read-only, so nothing this
- * process does can change it.  A device opened on it claims no WID, and stores to it are faults.
+ * Look at a NIC of the same user without taking part: its segment is mapped read-only, so nothing
+ * this process does can change it.  A device opened on it claims no WID, and stores to it are
+ * faults.
  *
  * @param locator  as found by dnet_emu_find(), or with id 0: whatever NIC that descriptor is
  * @return as dnet_emu_attach()
@@ -69,8 +72,9 @@ dnet_status_t dnet_emu_attach(const dnet_emu_locator_t *locator, dnet_emu_nic_t 
 dnet_status_t dnet_emu_watch(const dnet_emu_locator_t *locator, dnet_emu_nic_t **nic_p);
 
 /**
- * Visit every NIC segment that a process of this user holds open, this process included: one visit for
- * each descriptor, in the order of /proc.  Processes that may not be looked into are passed over.
+ * Visit every NIC segment that a process of this user holds open, this process included: one visit
+ * for each descriptor, in the order of /proc.  Processes that may not be looked into are passed
+ * over.
  *
  * @param visit  called with the process, its descriptor, and the NIC's id and LID
  */
@@ -83,46 +87,52 @@ typedef struct {
     uint16_t lid;
     int32_t maker;                           /* process that made it */
     int32_t process[DNET_PROCESSES_PER_NIC]; /* that has the WID open; 0: none */
-    int32_t member[DNET_PROCESSES_PER_NIC];  /* PID of the data sheet: its place in its process group; -1: not told */
-    uint8_t pgid[DNET_PROCESSES_PER_NIC];    /* its process group */
+    /* PID of the data sheet: its place in its process group; -1: not told */
+    int32_t member[DNET_PROCESSES_PER_NIC];
+    uint8_t pgid[DNET_PROCESSES_PER_NIC]; /* its process group */
 } dnet_emu_description_t;
 
 void dnet_emu_describe(const dnet_emu_nic_t *nic, dnet_emu_description_t *description_p);
 
-/** Entry of the AMT Address Table for packets of a sender to a WID (9.1): index of a 64-bit word of LLCM. */
+/** Entry of the AMT Address Table for packets of a sender to a WID (9.1): index of a 64-bit word of
+ * LLCM. */
 uint16_t dnet_emu_amt_word(const dnet_emu_nic_t *nic, unsigned wid, uint16_t slid, unsigned swid);
 
 /**
- * Read SO-DIMM memory for display, past all units.  Memory never written reads 0 and stays uncommitted.
+ * Read SO-DIMM memory for display, past all units.  Memory never written reads 0 and stays
+ * uncommitted.
  *
  * @param offset,len  bytes in the area of `wid`
  * @return DNET_OK; DNET_ERR_ARGUMENT (outside the area); DNET_ERR_SYSTEM
  */
-dnet_status_t dnet_emu_sodimm_peek(const dnet_emu_nic_t *nic, unsigned wid, uint64_t offset, void *to,
-                                   uint64_t len);
+dnet_status_t dnet_emu_sodimm_peek(const dnet_emu_nic_t *nic, unsigned wid, uint64_t offset,
+                                   void *to, uint64_t len);
 
 /**
- * Make a NIC as it was after power-on, for its next users: registers, rings, tables, SO-DIMM memory.
+ * Make a NIC as it was after power-on, for its next users: registers, rings, tables, SO-DIMM
+ * memory.
  *
  * @param start_paused  as in dnet_emu_config_t
  * @return DNET_OK; DNET_ERR_STATE (another process has a WID open, logged)
  */
 dnet_status_t dnet_emu_restart(dnet_emu_nic_t *nic, bool start_paused);
 
-/** Tell others what place (from 0) this process has in its process group; until the device is closed. */
+/** Tell others what place (from 0) this process has in its process group; until the device is
+ * closed. */
 void dnet_emu_set_member(dnet_device_t *dev, uint32_t member);
 
 /**
  * From now on packets that this process sends through `nic`, and replies to its RVLs, follow the
- * forwarding tables of a network (dimmnet/switches.h) and are counted on its links.  One that has no
- * way waits for new tables; after a second a line says where the way ends.
+ * forwarding tables of a network (dimmnet/switches.h) and are counted on its links.  One that has
+ * no way waits for new tables; after a second a line says where the way ends.
  *
  * @param pid,segment  process that keeps the network, and its descriptor of the segment
  * @param wait_s       after so many seconds the packet's target counts as unreachable (logged)
  * @return DNET_OK; DNET_ERR_FORMAT (no such network, or of another user or version; logged);
  *         DNET_ERR_NO_MEMORY
  */
-dnet_status_t dnet_emu_network_join(dnet_emu_nic_t *nic, int32_t pid, int32_t segment, uint32_t wait_s);
+dnet_status_t dnet_emu_network_join(dnet_emu_nic_t *nic, int32_t pid, int32_t segment,
+                                    uint32_t wait_s);
 
 /** The opposite; dnet_emu_detach() does it too. */
 void dnet_emu_network_leave(dnet_emu_nic_t *nic);
@@ -137,11 +147,12 @@ void dnet_emu_detach(dnet_emu_nic_t *nic);
  * @param privileged  also map the System Register page (the process that brings the NIC up)
  * @return DNET_OK; DNET_ERR_STATE (another process has this WID open); DNET_ERR_NO_MEMORY
  */
-dnet_status_t dnet_emu_open(dnet_emu_nic_t *nic, unsigned wid, bool privileged, dnet_device_t **dev_p);
+dnet_status_t dnet_emu_open(dnet_emu_nic_t *nic, unsigned wid, bool privileged,
+                            dnet_device_t **dev_p);
 
 /**
- * Tell this process's switch interface where a LID lives.  Nothing is mapped before the first packet.
- * The device's own LID is routed by itself (loopback).
+ * Tell this process's switch interface where a LID lives.  Nothing is mapped before the first
+ * packet. The device's own LID is routed by itself (loopback).
  */
 dnet_status_t dnet_emu_route(dnet_emu_nic_t *nic, const dnet_emu_locator_t *locator);
 
@@ -154,8 +165,8 @@ dnet_status_t dnet_emu_route(dnet_emu_nic_t *nic, const dnet_emu_locator_t *loca
 dnet_status_t dnet_emu_reserve(dnet_device_t *dev, uint64_t offset, uint64_t len);
 
 /**
- * Give back the memory of the whole pieces of 64 KB inside a part of the own SO-DIMM area.  They read as 0, and
- * the next access or dnet_emu_reserve() commits them anew.
+ * Give back the memory of the whole pieces of 64 KB inside a part of the own SO-DIMM area.  They
+ * read as 0, and the next access or dnet_emu_reserve() commits them anew.
  */
 void dnet_emu_unreserve(dnet_device_t *dev, uint64_t offset, uint64_t len);
 
@@ -166,12 +177,13 @@ typedef struct {
 } dnet_emu_line_t;
 
 /**
- * Hand lines to a NIC's Receive Controller as if its switch interface had received them: any sequence of
- * identifiers and contents, however wrong.  For tests, fuzzing and replay of captures.
+ * Hand lines to a NIC's Receive Controller as if its switch interface had received them: any
+ * sequence of identifiers and contents, however wrong.  For tests, fuzzing and replay of captures.
  *
  * @param slid  LID the lines come from; RVLs are answered to it by the routes of `nic`
  */
-void dnet_emu_inject(dnet_emu_nic_t *nic, uint16_t slid, const dnet_emu_line_t *lines, unsigned count);
+void dnet_emu_inject(dnet_emu_nic_t *nic, uint16_t slid, const dnet_emu_line_t *lines,
+                     unsigned count);
 
 /** A capture file; used by one thread at a time, by any number of NICs of this process. */
 typedef struct dnet_emu_capture dnet_emu_capture_t;
@@ -200,11 +212,11 @@ void dnet_emu_capture_set(dnet_emu_nic_t *nic, dnet_emu_capture_t *capture);
 void dnet_emu_capture_close(dnet_emu_capture_t *capture);
 
 /**
- * From now on lose, double and delay stops and resends of what this process sends through `nic`: for tests of
- * the protocol.  Call it after dnet_emu_capture_set().
+ * From now on lose, double and delay stops and resends of what this process sends through `nic`:
+ * for tests of the protocol.  Call it after dnet_emu_capture_set().
  *
- * @param permille  of 1000 packets so many are stopped for nothing; of 1000 stops so many are doubled; of 1000
- *                  resends so many are lost, as many doubled and as many late
+ * @param permille  of 1000 packets so many are stopped for nothing; of 1000 stops so many are
+ * doubled; of 1000 resends so many are lost, as many doubled and as many late
  * @param seed      of the pseudo-random sequence
  * @return DNET_OK; DNET_ERR_NO_MEMORY
  */
@@ -222,12 +234,13 @@ typedef enum {
 uint64_t dnet_emu_events(const dnet_emu_nic_t *nic, dnet_emu_event_t event);
 
 /**
- * Has the process of that WID ended without closing its device?  Only NICs this process has exchanged
- * packets with are known; for others the answer is false.
+ * Has the process of that WID ended without closing its device?  Only NICs this process has
+ * exchanged packets with are known; for others the answer is false.
  */
 bool dnet_emu_peer_lost(const dnet_emu_nic_t *nic, uint16_t lid, unsigned wid);
 
-/** May this process copy straight into and out of that process's memory?  Tried with a real copy. */
+/** May this process copy straight into and out of that process's memory?  Tried with a real copy.
+ */
 bool dnet_emu_can_copy_direct(const dnet_emu_nic_t *nic, uint16_t lid, unsigned wid);
 
 #endif

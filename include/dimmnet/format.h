@@ -3,8 +3,8 @@
  * Bit formats of the NIC: requests, packet headers, receive status, LH entries, flow-ring entries.
  *
  * All words are 64 bits, little endian.  Source: data sheet sections 5 (requests), 7 (packets),
- * 8 (status), 9 (AMT) and 10 (LHS).  Every position stands once, in the tables below; the driver and
- * the emulated NIC both use them and nothing else.
+ * 8 (status), 9 (AMT) and 10 (LHS).  Every position stands once, in the tables below; the driver
+ * and the emulated NIC both use them and nothing else.
  */
 #ifndef DIMMNET_FORMAT_H
 #define DIMMNET_FORMAT_H
@@ -18,9 +18,9 @@ extern "C" {
 /* One field: lowest bit and width. */
 #define DNET_FIELD_MASK(shift, width) (((width) >= 64 ? ~0ull : ((1ull << (width)) - 1)) << (shift))
 #define DNET_GET_(word, shift, width) (((uint64_t) (word) >> (shift)) & DNET_FIELD_MASK(0, width))
-#define DNET_PUT_(value, shift, width) \
-    (((uint64_t) (value) & DNET_FIELD_MASK(0, width)) << (shift))
-/* DNET_GET(word, RQ_SIZE), DNET_PUT(value, RQ_SIZE): the field lists below supply shift and width. */
+#define DNET_PUT_(value, shift, width) (((uint64_t) (value) &DNET_FIELD_MASK(0, width)) << (shift))
+/* DNET_GET(word, RQ_SIZE), DNET_PUT(value, RQ_SIZE): the field lists below supply shift and width.
+ */
 #define DNET_GET(word, field) DNET_GET_(word, DNET_##field##_SHIFT, DNET_##field##_WIDTH)
 #define DNET_PUT(value, field) DNET_PUT_(value, DNET_##field##_SHIFT, DNET_##field##_WIDTH)
 #define DNET_MASK(field) DNET_FIELD_MASK(DNET_##field##_SHIFT, DNET_##field##_WIDTH)
@@ -48,13 +48,15 @@ typedef enum { DNET_LINE_FIRST = 1, DNET_LINE_LAST = 2, DNET_LINE_MIDDLE = 3 } d
 #define DNET_LINE_BYTES 8u
 #define DNET_WINDOW_BYTES 512u
 #define DNET_LH_ENTRY_BYTES 64u
-#define DNET_LH_DATA_BYTES 48u /* user data in an LH entry, behind envelope and pointer/size (10.2) */
+/* user data in an LH entry, behind envelope and pointer/size (10.2) */
+#define DNET_LH_DATA_BYTES 48u
 #define DNET_ENVELOPE_BYTES 8u
 #define DNET_STATUS_BYTES 16u
-#define DNET_ELEMENT_MAX 128u  /* bytes of an element, a power of two (5.4) */
-#define DNET_ITERATION_MAX 255u /* elements of a request (5.1) */
+#define DNET_ELEMENT_MAX 128u       /* bytes of an element, a power of two (5.4) */
+#define DNET_ITERATION_MAX 255u     /* elements of a request (5.1) */
 #define DNET_PACKET_MAX_BYTES 4088u /* 12-bit Packet Size, whole lines (OP-10) */
-#define DNET_COPY_MARKER 0xffffffffu /* DSTOff of a copy's VL half, SRCOff of its VS half (6.8) */
+/* DSTOff of a copy's VL half, SRCOff of its VS half (6.8) */
+#define DNET_COPY_MARKER 0xffffffffu
 #define DNET_PROCESSES_PER_NIC 2u
 #define DNET_LID_UNICAST_LAST 0xBFFFu
 #define DNET_NODES_MAX 3071u /* CLIDs 0x001..0xBFF (OP-06) */
@@ -79,8 +81,8 @@ static inline uint16_t dnet_node_to_lid(uint16_t node)
 
 /** An entry of the LH Buffer (10.2). */
 typedef struct {
-    uint64_t envelope; /* +0x00 Context, Valid, Complete, Rank, Tag */
-    uint64_t where;    /* +0x08 Pointer [63:32], Size [31:0] */
+    uint64_t envelope;                /* +0x00 Context, Valid, Complete, Rank, Tag */
+    uint64_t where;                   /* +0x08 Pointer [63:32], Size [31:0] */
     uint8_t data[DNET_LH_DATA_BYTES]; /* +0x10 */
 } dnet_lh_entry_t;
 _Static_assert(sizeof(dnet_lh_entry_t) == DNET_LH_ENTRY_BYTES, "an LH entry is one cache line");
@@ -94,13 +96,14 @@ _Static_assert(sizeof(dnet_status_entry_t) == DNET_STATUS_BYTES, "status entry s
 
 /** Kinds of flow-ring entries (docs/protocol.md section 6). */
 typedef enum {
-    DNET_FLOW_STOPPED = 1, /* receiver side: this NIC stopped that sender; it waits for RESEND */
-    DNET_FLOW_RESEND = 2,  /* sender side: that receiver grants `credits` packets */
-    DNET_FLOW_HELD = 3,    /* receiver side: this NIC holds that sender's messages back */
+    /* receiver side: this NIC stopped that sender; it waits for RESEND */
+    DNET_FLOW_STOPPED = 1,
+    DNET_FLOW_RESEND = 2, /* sender side: that receiver grants `credits` packets */
+    DNET_FLOW_HELD = 3,   /* receiver side: this NIC holds that sender's messages back */
 } dnet_flow_kind_t;
 
-/** Set in the envelope of an LHS packet that a NIC in Flow Mode HOLD lets in from everybody; in the LH entry
- * the bit is Complete. */
+/** Set in the envelope of an LHS packet that a NIC in Flow Mode HOLD lets in from everybody; in the
+ * LH entry the bit is Complete. */
 #define DNET_ENVELOPE_PASS DNET_MASK(LH_COMPLETE)
 
 /** Hold table in LLCM: one bit per sender, at {CLID, WID} as in the AMT Address Table (9.1). */
@@ -111,10 +114,12 @@ static inline uint32_t dnet_hold_index(uint16_t lid, unsigned wid)
     return (uint32_t) dnet_lid_to_clid(lid) << 1 | (wid & 1);
 }
 
-/** An entry of the flow ring (extension).  `word` is written last; its VALID bit flips every lap. */
+/** An entry of the flow ring (extension).  `word` is written last; its VALID bit flips every lap.
+ */
 typedef struct {
     uint64_t word; /* +0x00 FLOW_* fields */
-    uint64_t arg;  /* +0x08 STOPPED: bytes the packet needed; RESEND: second word of the packet */
+    /* +0x08 STOPPED: bytes the packet needed; RESEND: second word of the packet */
+    uint64_t arg;
 } dnet_flow_entry_t;
 _Static_assert(sizeof(dnet_flow_entry_t) == 16, "flow entry size");
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The emulated switches between the NICs of a cluster: a segment that says where each port leads, what
- * the forwarding tables hold and which links are out of service, and counts what each link carries.
+ * The emulated switches between the NICs of a cluster: a segment that says where each port leads,
+ * what the forwarding tables hold and which links are out of service, and counts what each link
+ * carries.
  *
  *   header       dnet_switches_header_t
  *   names        of the switches, DNET_SWITCHES_NAME_BYTES each, ended by 0
@@ -11,11 +12,12 @@
  *   head         [channels] switch at the end of a channel; channels 2n and 2n + 1 are link n
  *   at           [lids] 1 + the switch a NIC hangs on, by CLID; 0: no such NIC
  *   down         [channels / 2] links out of service
- *   table[2]     [switches][lids] port for a CLID; the one in force is that of the generation's lowest bit
- *   count        [channels], on pages of their own: all a process that sends may write
+ *   table[2]     [switches][lids] port for a CLID; the one in force is that of the generation's
+ * lowest bit count        [channels], on pages of their own: all a process that sends may write
  *
- * The Subnet Manager's part, which runs in dnet-cluster(1), writes the table that is not in force and then
- * the generation.  A reader that finds another generation after its walk than before walks again.
+ * The Subnet Manager's part, which runs in dnet-cluster(1), writes the table that is not in force
+ * and then the generation.  A reader that finds another generation after its walk than before walks
+ * again.
  */
 #ifndef DIMMNET_SWITCHES_H
 #define DIMMNET_SWITCHES_H
@@ -34,17 +36,18 @@
 #define DNET_WIRE_NODE 0x80000000u
 
 typedef struct {
-    uint64_t magic;    /* +0x00 */
-    uint32_t version;  /* +0x08 */
-    uint32_t switches; /* +0x0c */
-    uint32_t wires;    /* +0x10 */
-    uint32_t channels; /* +0x14 */
-    uint32_t lids;     /* +0x18 highest CLID of a NIC + 1 */
+    uint64_t magic;              /* +0x00 */
+    uint32_t version;            /* +0x08 */
+    uint32_t switches;           /* +0x0c */
+    uint32_t wires;              /* +0x10 */
+    uint32_t channels;           /* +0x14 */
+    uint32_t lids;               /* +0x18 highest CLID of a NIC + 1 */
     _Atomic uint32_t generation; /* +0x1c tables made; its store is what puts them in force */
 } dnet_switches_header_t;
 _Static_assert(sizeof(dnet_switches_header_t) == 32, "switches header size");
 
-/** Errors of a kind at a port: so many until an instant, and at a steady rate since, whether packets pass or not. */
+/** Errors of a kind at a port: so many until an instant, and at a steady rate since, whether
+ * packets pass or not. */
 typedef struct {
     double counted;    /* +0x00 */
     double per_second; /* +0x08 */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Persistent clusters of emulated NICs: made by dnet-cluster(1), used by dsh(1) and by MPI jobs with
- * DIMMNET_CLUSTER.
+ * Persistent clusters of emulated NICs: made by dnet-cluster(1), used by dsh(1) and by MPI jobs
+ * with DIMMNET_CLUSTER.
  *
  * A cluster belongs to one user and lives as long as its keeper process.  Every function here
  * removes what a keeper that has ended left behind before it looks for anything.
@@ -26,9 +26,10 @@ typedef struct {
     dnet_profile_t profile;
     int64_t since;            /* seconds since 1970 */
     dnet_emu_locator_t *node; /* [nodes], node 1 first */
-    int32_t fabric;   /* the keeper's descriptor of the network (fabric.h); -1: none */
-    int32_t switches; /* the keeper's descriptor of its switches (dimmnet/switches.h); -1: none */
-    int fd;                   /* of the roster */
+    int32_t fabric;           /* the keeper's descriptor of the network (fabric.h); -1: none */
+    /* the keeper's descriptor of its switches (dimmnet/switches.h); -1: none */
+    int32_t switches;
+    int fd; /* of the roster */
 } dnet_cluster_t;
 
 typedef struct {
@@ -36,10 +37,11 @@ typedef struct {
     uint32_t nodes; /* 1..DNET_NODES_MAX */
     dnet_profile_t profile;
     const uint16_t *lid; /* [nodes]; NULL: node n gets the n-th LID that has a CLID */
-    int fabric;   /* file of the network (fabric.h), which stays the caller's; -1: none */
-    int switches; /* segment of its switches (switches.h), likewise */
+    int fabric;          /* file of the network (fabric.h), which stays the caller's; -1: none */
+    int switches;        /* segment of its switches (switches.h), likewise */
     uint8_t pgid;        /* of both WIDs of every node */
-    bool cold;     /* leave the NICs as after power-on: no LID, no PGID, SO-DIMM not initialised */
+    /* leave the NICs as after power-on: no LID, no PGID, SO-DIMM not initialised */
+    bool cold;
     int32_t owner; /* the cluster ends with this process; 0: with dnet_cluster_stop() */
 } dnet_cluster_config_t;
 

@@ -41,7 +41,7 @@ typedef struct {
 } version_t;
 _Static_assert(sizeof(version_t) == 24 + 2 * 64 + 64 * 64, "fabric file layout");
 
-/* ---- routing ------------------------------------------------------------------------------ */
+/* ---- routing ---- */
 
 /* [nic 2] Numbers from 1, without those no compressed LID names. */
 static dnet_status_t assign_lids(dnet_topo_t *t)
@@ -79,7 +79,8 @@ static dnet_status_t route(const char *name, const dnet_topo_t *t, dnet_tables_t
     dnet_routing_t routing = {0};
     if (!engine)
         return DNET_ERR_ARGUMENT;
-    dnet_status_t status = dnet_traffic_init(&traffic, t, DNET_TRAFFIC_WEIGHTED, DNET_TRAFFIC_ACROSS);
+    dnet_status_t status =
+        dnet_traffic_init(&traffic, t, DNET_TRAFFIC_WEIGHTED, DNET_TRAFFIC_ACROSS);
     dnet_route_options_t options = {.traffic = &traffic, .lanes = 1};
     if (status == DNET_OK)
         status = dnet_route(t, engine, &options, NULL, &routing);
@@ -94,7 +95,7 @@ static dnet_status_t route(const char *name, const dnet_topo_t *t, dnet_tables_t
     return status;
 }
 
-/* ---- a network in pieces -------------------------------------------------------------------- */
+/* ---- a network in pieces ---- */
 
 /* Mark what hangs together with switch `first`. */
 static void mark_piece(const dnet_topo_t *t, int first, bool *in, int *queue)
@@ -148,8 +149,8 @@ static dnet_status_t route_piece(const char *engine, dnet_topo_t *t, const bool 
 }
 
 /*
- * Each piece is routed by itself.  Entries for other pieces stay: a packet for there waits, and its sender
- * names the link at which the way ends.
+ * Each piece is routed by itself.  Entries for other pieces stay: a packet for there waits, and its
+ * sender names the link at which the way ends.
  */
 static dnet_status_t route_pieces(const char *engine, dnet_topo_t *t, dnet_tables_t *all)
 {
@@ -286,9 +287,8 @@ dnet_status_t dnet_fabric_reroute(dnet_fabric_t *f, dnet_fdb_diff_t *diff)
 {
     dnet_tables_t *tables = NULL;
     *diff = (dnet_fdb_diff_t){0};
-    dnet_status_t status = separates(f->topo)
-                               ? reroute_pieces(f, &tables, &f->verdict)
-                               : route(f->engine, f->topo, &tables, &f->verdict);
+    dnet_status_t status = separates(f->topo) ? reroute_pieces(f, &tables, &f->verdict)
+                                              : route(f->engine, f->topo, &tables, &f->verdict);
     if (status != DNET_OK) {
         if (tables)
             dnet_tables_free(tables);
@@ -311,7 +311,7 @@ void dnet_fabric_free(dnet_fabric_t *f)
     free(f);
 }
 
-/* ---- file --------------------------------------------------------------------------------- */
+/* ---- file ---- */
 
 int dnet_fabric_file(void)
 {

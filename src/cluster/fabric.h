@@ -11,8 +11,8 @@
 #define DNET_CLUSTER_FABRIC_H
 
 #include "cluster/cluster.h"
-#include "subnet/lid.h"
-#include "subnet/verify.h"
+#include "subnet/addresses/lid.h"
+#include "subnet/judges/verify.h"
 
 #define DNET_FABRIC_CUTS 64
 #define DNET_FABRIC_TEXT 64 /* bytes of an engine's or a cut's name */
@@ -53,8 +53,8 @@ dnet_status_t dnet_fabric_cut(dnet_fabric_t *fabric, const char *what, bool forc
 dnet_status_t dnet_fabric_restore(dnet_fabric_t *fabric, const char *what);
 
 /**
- * Route what is in service again and verify.  Where servers are separated each piece is routed by itself,
- * and the verdict says how many ways are missing between them.
+ * Route what is in service again and verify.  Where servers are separated each piece is routed by
+ * itself, and the verdict says how many ways are missing between them.
  *
  * @param diff  set on success: table entries and blocks that have changed
  * @return DNET_OK; DNET_ERR_LIMIT (the engine has no tables that the verifier accepts, logged)

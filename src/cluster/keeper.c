@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "nic/nic.h"
+#include "driver/driver.h"
 
 #define SPARE_DESCRIPTORS 32u
 
@@ -69,7 +69,7 @@ static dnet_status_t bring_up(dnet_emu_nic_t *nic, uint8_t pgid)
     dnet_status_t status = dnet_emu_open(nic, 0, true, &dev);
     if (status != DNET_OK)
         return status;
-    status = dnet_nic_bring_up(dev, pgid);
+    status = dnet_drv_bring_up(dev, pgid);
     dev->ops->close(dev);
     return status;
 }

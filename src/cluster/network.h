@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The network of a cluster in a Subnet Manager's hand: its plan (fabric.h) and its switches (switches.h),
- * locked.  Whoever holds it is the Subnet Manager for that time.
+ * The network of a cluster in a Subnet Manager's hand: its plan (fabric.h) and its switches
+ * (switches.h), locked.  Whoever holds it is the Subnet Manager for that time.
  */
 #ifndef DNET_CLUSTER_NETWORK_H
 #define DNET_CLUSTER_NETWORK_H
 
 #include "cluster/switches.h"
-#include "subnet/health.h"
+#include "subnet/judges/health.h"
 
 typedef struct {
     dnet_fabric_t *fabric;
@@ -22,12 +22,13 @@ typedef struct {
  * @return DNET_OK: dnet_network_leave() ends it; DNET_NOT_FOUND (the cluster has none, not logged);
  *         else as dnet_fabric_load() and dnet_switches_open()
  */
-dnet_status_t dnet_network_take(const dnet_cluster_t *cluster, bool change, dnet_network_t *network_p);
+dnet_status_t dnet_network_take(const dnet_cluster_t *cluster, bool change,
+                                dnet_network_t *network_p);
 void dnet_network_leave(dnet_network_t *network);
 
 /**
- * Something has failed, or is back: the links are as the plan says from now on, packets that meet a cut
- * wait, and tables without it are put in force.
+ * Something has failed, or is back: the links are as the plan says from now on, packets that meet a
+ * cut wait, and tables without it are put in force.
  *
  * @param diff  set on success: table entries and blocks that have changed
  * @return DNET_OK; as dnet_fabric_reroute() and dnet_fabric_store(): the old tables stay
@@ -35,10 +36,11 @@ void dnet_network_leave(dnet_network_t *network);
 dnet_status_t dnet_network_sweep(dnet_network_t *network, dnet_fdb_diff_t *diff);
 
 /**
- * Take a link that works, more or less, out of service: first the tables without it, then the link, so
- * that no packet waits.
+ * Take a link that works, more or less, out of service: first the tables without it, then the link,
+ * so that no packet waits.
  *
- * @return DNET_OK; DNET_ERR_LIMIT (it would separate servers, or no good tables), logged, nothing changed
+ * @return DNET_OK; DNET_ERR_LIMIT (it would separate servers, or no good tables), logged, nothing
+ * changed
  */
 dnet_status_t dnet_network_isolate(dnet_network_t *network, int link, dnet_fdb_diff_t *diff);
 

@@ -33,7 +33,7 @@ static dnet_switches_header_t header_of(const dnet_topo_t *t)
     return h;
 }
 
-/* ---- what does not change ----------------------------------------------------------------- */
+/* ---- what does not change ---- */
 
 static void write_wires(const dnet_switches_t *n, const dnet_topo_t *t)
 {
@@ -62,7 +62,7 @@ static void write_wires(const dnet_switches_t *n, const dnet_topo_t *t)
     }
 }
 
-/* ---- what the Subnet Manager changes ------------------------------------------------------ */
+/* ---- what the Subnet Manager changes ---- */
 
 static void write_table(const dnet_switches_t *n, uint32_t generation, const dnet_fabric_t *f)
 {
@@ -71,9 +71,9 @@ static void write_table(const dnet_switches_t *n, uint32_t generation, const dne
     for (int s = 0; s < t->n_switches; s++) {
         const uint16_t *row = dnet_tables_row(f->tables, s);
         for (int i = 0; i < t->n_hosts; i++)
-            atomic_store_explicit(&table[(size_t) s * n->header->lids +
-                                         dnet_lid_to_clid(t->host[i].lid)],
-                                  row[i], memory_order_relaxed);
+            atomic_store_explicit(
+                &table[(size_t) s * n->header->lids + dnet_lid_to_clid(t->host[i].lid)], row[i],
+                memory_order_relaxed);
     }
 }
 
@@ -96,7 +96,7 @@ void dnet_switches_set_tables(const dnet_switches_t *n, const dnet_fabric_t *f)
     atomic_store_explicit(&n->header->generation, next, memory_order_release);
 }
 
-/* ---- the condition of links ---------------------------------------------------------------- */
+/* ---- the condition of links ---- */
 
 static const struct {
     const char *name;
@@ -171,7 +171,7 @@ dnet_switches_reading_t dnet_switches_read(const dnet_switches_t *n, int channel
     };
 }
 
-/* ---- the segment -------------------------------------------------------------------------- */
+/* ---- the segment ---- */
 
 static void *map(int fd, size_t bytes)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The Subnet Manager's side of a cluster's switches (dimmnet/switches.h): making the segment, taking links
- * out of service, putting tables in force, reading the counts.
+ * The Subnet Manager's side of a cluster's switches (dimmnet/switches.h): making the segment,
+ * taking links out of service, putting tables in force, reading the counts.
  */
 #ifndef DNET_CLUSTER_SWITCHES_H
 #define DNET_CLUSTER_SWITCHES_H
@@ -12,7 +12,8 @@
 /**
  * Make the segment of a network, with its tables in force and no packet counted.
  *
- * @param fabric  as dnet_fabric_load() gives it: numbers of switches and links are those of its text
+ * @param fabric  as dnet_fabric_load() gives it: numbers of switches and links are those of its
+ * text
  * @return its descriptor, which is the caller's; -1: no memory (logged)
  */
 int dnet_switches_make(const dnet_fabric_t *fabric);
@@ -28,7 +29,8 @@ dnet_status_t dnet_switches_open(const dnet_cluster_t *cluster, const dnet_topo_
                                  dnet_switches_t *parts_p);
 void dnet_switches_close(const dnet_switches_t *parts);
 
-/** Take out of service and back what the topology says; packets on their way there begin to wait. */
+/** Take out of service and back what the topology says; packets on their way there begin to wait.
+ */
 void dnet_switches_set_links(const dnet_switches_t *parts, const dnet_topo_t *topo);
 
 /** Put the fabric's tables in force; waiting packets that have a way by them go on. */
@@ -45,7 +47,8 @@ typedef struct {
     double receive_rate;
 } dnet_switches_fault_t;
 
-/** Degrade a link, or make it well again.  @param channel  starts at the end whose port counts the errors */
+/** Degrade a link, or make it well again.  @param channel  starts at the end whose port counts the
+ * errors */
 void dnet_switches_degrade(const dnet_switches_t *parts, int channel,
                            const dnet_switches_fault_t *fault);
 

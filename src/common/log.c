@@ -35,8 +35,9 @@ void dnet_log_identity(const char *who)
     snprintf(identity, sizeof(identity), "%s", who);
 }
 
-/* The process that collects the output of a job ends it as soon as one rank is gone, and drops what it has
- * not read by then.  So after an error, which often is the last line, wait until the pipe is empty. */
+/* The process that collects the output of a job ends it as soon as one rank is gone, and drops what
+ * it has not read by then.  So after an error, which often is the last line, wait until the pipe is
+ * empty. */
 static void wait_until_read(void)
 {
     int unread;

@@ -29,10 +29,10 @@ void dnet_log_identity(const char *who);
 __attribute__((format(printf, 2, 3))) void dnet_log_line(dnet_log_level_t level, const char *fmt,
                                                          ...);
 
-#define DNET_LOG_AT(level, ...)                        \
-    do {                                               \
+#define DNET_LOG_AT(level, ...) \
+    do { \
         if (__builtin_expect((level) <= dnet_log_threshold, 0)) \
-            dnet_log_line((level), __VA_ARGS__);       \
+            dnet_log_line((level), __VA_ARGS__); \
     } while (0)
 
 #define dnet_error(...) DNET_LOG_AT(DNET_LOG_ERROR, __VA_ARGS__)

@@ -97,13 +97,13 @@ dnet_status_t dnet_options_load(dnet_options_t *options_p)
 {
     dnet_options_t o;
     dnet_status_t status;
-#define DNET_OPTION_CHOICE(field, variable, preset, title, a, b, c, d)                       \
-    status = read_choice(variable, preset, (const char *const[]){a, b, c, d}, &o.field);     \
-    if (status != DNET_OK)                                                                \
+#define DNET_OPTION_CHOICE(field, variable, preset, title, a, b, c, d) \
+    status = read_choice(variable, preset, (const char *const[]){a, b, c, d}, &o.field); \
+    if (status != DNET_OK) \
         return status;
-#define DNET_OPTION_NUMBER(field, variable, preset, least, most, unit, title)             \
-    status = read_number(variable, preset, least, most, unit, &o.field);                  \
-    if (status != DNET_OK)                                                                \
+#define DNET_OPTION_NUMBER(field, variable, preset, least, most, unit, title) \
+    status = read_number(variable, preset, least, most, unit, &o.field); \
+    if (status != DNET_OK) \
         return status;
 #define DNET_OPTION_TEXT(field, variable, title) o.field = getenv(variable);
 #include "common/options.def"
@@ -168,7 +168,8 @@ dnet_status_t dnet_options_rank_path(const char *variable, const char *pattern, 
 void dnet_options_print(const dnet_options_t *o, FILE *out)
 {
 #define DNET_OPTION_CHOICE(field, variable, preset, title, a, b, c, d) \
-    fprintf(out, "  %-22s %-12s %s\n", variable, ((const char *const[]){a, b, c, d})[o->field], title);
+    fprintf(out, "  %-22s %-12s %s\n", variable, ((const char *const[]){a, b, c, d})[o->field], \
+            title);
 #define DNET_OPTION_NUMBER(field, variable, preset, least, most, unit, title) \
     fprintf(out, "  %-22s %-12" PRIu64 " %s (%s)\n", variable, o->field, title, unit);
 #define DNET_OPTION_TEXT(field, variable, title) \

@@ -8,7 +8,7 @@ const char *dnet_status_text(dnet_status_t status)
 {
     switch (status) {
 #define DNET_STATUS(name, value, group, text, next) \
-    case DNET_##name:                               \
+    case DNET_##name: \
         return text;
 #include "dimmnet/status.def"
 #undef DNET_STATUS
@@ -20,7 +20,7 @@ const char *dnet_status_name(dnet_status_t status)
 {
     switch (status) {
 #define DNET_STATUS(name, value, group, text, next) \
-    case DNET_##name:                               \
+    case DNET_##name: \
         return "DNET_" #name;
 #include "dimmnet/status.def"
 #undef DNET_STATUS

@@ -48,7 +48,7 @@ void dnet_trace_write(dnet_trace_point_t point, uint32_t who, uint64_t first, ui
     atomic_store_explicit(&e->time_ns, now_ns(CLOCK_MONOTONIC), memory_order_release);
 }
 
-/* ------------------------------------------------------------------ lists of points */
+/* ---- lists of points ---- */
 
 static bool is_word(const char *text, size_t len, const char *word)
 {
@@ -59,7 +59,7 @@ static bool is_word(const char *text, size_t len, const char *word)
 static uint64_t points_of(const char *word, size_t len)
 {
     uint64_t mask = 0;
-#define DNET_TRACE_POINT(name, room, shape, who, first, second, title)                      \
+#define DNET_TRACE_POINT(name, room, shape, who, first, second, title) \
     if (is_word(word, len, #name) || is_word(word, len, #room) || is_word(word, len, "all")) \
         mask |= 1ull << DNET_TRACE_##name;
 #include "common/trace.def"
@@ -100,7 +100,7 @@ uint64_t dnet_trace_list_id(void)
     return h;
 }
 
-/* ------------------------------------------------------------------ the ring */
+/* ---- the ring ---- */
 
 /* A file of the ring's size, of which the first `reserved` bytes are there for sure.  @return
  * descriptor; -1: errno says why */
@@ -165,8 +165,8 @@ dnet_status_t dnet_trace_open(const char *points, const char *path, uint32_t eve
     const char *wrong;
     int len;
     if (points && !dnet_trace_parse(points, &mask, &wrong, &len)) {
-        dnet_error("DIMMNET_TRACE=%s: %.*s is no trace point; dnet-trace list shows them", points, len,
-                   wrong);
+        dnet_error("DIMMNET_TRACE=%s: %.*s is no trace point; dnet-trace list shows them", points,
+                   len, wrong);
         return DNET_ERR_FORMAT;
     }
     if (users == 0) {

@@ -31,16 +31,16 @@ _Static_assert(DNET_TRACE_COUNT <= 64, "the mask has a bit for each point");
 
 /** First page of a ring. */
 typedef struct {
-    uint64_t magic;          /* +0x00 */
-    uint32_t version;        /* +0x08 */
-    uint32_t points;         /* +0x0c DNET_TRACE_COUNT of the writer */
-    uint64_t list;           /* +0x10 dnet_trace_list_id() of the writer */
-    uint32_t capacity;       /* +0x18 events */
-    int32_t pid;             /* +0x1c */
-    int64_t epoch_ns;        /* +0x20 what makes times of events times of the day */
-    char who[32];            /* +0x28 "rank 3" */
-    _Atomic uint64_t mask;   /* +0x48 points that are on; anybody's to change */
-    _Atomic uint64_t next;   /* +0x50 events written since the start */
+    uint64_t magic;        /* +0x00 */
+    uint32_t version;      /* +0x08 */
+    uint32_t points;       /* +0x0c DNET_TRACE_COUNT of the writer */
+    uint64_t list;         /* +0x10 dnet_trace_list_id() of the writer */
+    uint32_t capacity;     /* +0x18 events */
+    int32_t pid;           /* +0x1c */
+    int64_t epoch_ns;      /* +0x20 what makes times of events times of the day */
+    char who[32];          /* +0x28 "rank 3" */
+    _Atomic uint64_t mask; /* +0x48 points that are on; anybody's to change */
+    _Atomic uint64_t next; /* +0x50 events written since the start */
 } dnet_trace_header_t;
 _Static_assert(sizeof(dnet_trace_header_t) == 0x58, "trace header layout");
 
@@ -66,11 +66,11 @@ static inline bool dnet_trace_on(dnet_trace_point_t point)
 }
 
 /* The arguments are not evaluated while the point is off. */
-#define DNET_TRACE(point, who, first, second)                                          \
-    do {                                                                               \
-        if (__builtin_expect(dnet_trace_on(DNET_TRACE_##point), 0))                    \
+#define DNET_TRACE(point, who, first, second) \
+    do { \
+        if (__builtin_expect(dnet_trace_on(DNET_TRACE_##point), 0)) \
             dnet_trace_write(DNET_TRACE_##point, (uint32_t) (who), (uint64_t) (first), \
-                             (uint64_t) (second));                                     \
+                             (uint64_t) (second)); \
     } while (0)
 
 /**

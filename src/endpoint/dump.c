@@ -74,9 +74,10 @@ static void print_op(FILE *out, const dnet_op_t *op)
 
 void dnet_ep_dump(dnet_ep_t *ep, FILE *out)
 {
-    fprintf(out, "dimmnet[rank %" PRIu32 "] state: %" PRIu32 " receives posted, %" PRIu32
-                 " messages unexpected, %" PRIu32 " sends under way, %" PRIu32
-                 " peers with a queue, %" PRIu32 " senders stopped here\n",
+    fprintf(out,
+            "dimmnet[rank %" PRIu32 "] state: %" PRIu32 " receives posted, %" PRIu32
+            " messages unexpected, %" PRIu32 " sends under way, %" PRIu32
+            " peers with a queue, %" PRIu32 " senders stopped here\n",
             ep->rank, ep->match.posted_count, ep->match.unexpected_count, ep->ops_active,
             ep->queued_peers, ep->receiver.stopped.count);
     for (uint32_t r = 0; ep->queued_peers && r < ep->size; r++)

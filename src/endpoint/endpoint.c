@@ -12,7 +12,8 @@
 
 #define CACHE_LINE 64u
 
-/* Processors the job may use.  A launcher that binds each rank to one keeps the whole set itself. */
+/* Processors the job may use.  A launcher that binds each rank to one keeps the whole set itself.
+ */
 static uint32_t processors(void)
 {
     pid_t who[] = {0, getppid()};
@@ -28,11 +29,12 @@ static uint32_t processors(void)
 
 static void apply_limits(dnet_ep_t *ep)
 {
-    ep->packet_data = dnet_place_profile(ep) == DNET_PROFILE_EXTENDED ? DNET_NIC_PACKET_DATA_MAX : DNET_NIC_BOTF_DATA_MAX;
+    ep->packet_data = dnet_place_profile(ep) == DNET_PROFILE_EXTENDED ? DNET_DRV_PACKET_DATA_MAX
+                                                                      : DNET_DRV_BOTF_DATA_MAX;
     ep->eager_limit = (uint32_t) ep->options.eager_limit;
     ep->one_packet = ep->eager_limit < ep->packet_data ? ep->eager_limit : ep->packet_data;
-    if (ep->one_packet < DNET_NIC_BOTF_DATA_MAX)
-        ep->one_packet = DNET_NIC_BOTF_DATA_MAX;
+    if (ep->one_packet < DNET_DRV_BOTF_DATA_MAX)
+        ep->one_packet = DNET_DRV_BOTF_DATA_MAX;
     ep->chunk_bytes = (uint32_t) ep->options.chunk_bytes;
     ep->chunks = (uint32_t) ep->options.chunks;
     ep->staging_base = ep->options.ring_bytes;
@@ -54,8 +56,10 @@ static dnet_status_t check_flow(const dnet_ep_t *ep)
     }
     if (dnet_place_profile(ep) == DNET_PROFILE_EXTENDED)
         return DNET_OK;
-    /* There a process reads its messages by requests of its own, which would wait behind the stalled one. */
-    dnet_error("DIMMNET_FLOW=stall with DIMMNET_PROFILE=prototype can deadlock; use the extended profile");
+    /* There a process reads its messages by requests of its own, which would wait behind the
+     * stalled one. */
+    dnet_error(
+        "DIMMNET_FLOW=stall with DIMMNET_PROFILE=prototype can deadlock; use the extended profile");
     return DNET_ERR_STATE;
 }
 
@@ -81,11 +85,11 @@ static dnet_status_t open_trace(dnet_ep_t *ep)
     dnet_status_t status = DNET_OK;
     snprintf(who, sizeof(who), "rank %u", ep->rank);
     if (o->trace_file)
-        status = dnet_options_rank_path("DIMMNET_TRACE_FILE", o->trace_file, ep->rank, ep->size, path,
-                                        sizeof(path));
+        status = dnet_options_rank_path("DIMMNET_TRACE_FILE", o->trace_file, ep->rank, ep->size,
+                                        path, sizeof(path));
     if (status == DNET_OK)
-        status = dnet_trace_open(o->trace, o->trace_file ? path : NULL, (uint32_t) o->trace_events,
-                                 who);
+        status =
+            dnet_trace_open(o->trace, o->trace_file ? path : NULL, (uint32_t) o->trace_events, who);
     ep->tracing = status == DNET_OK;
     return status;
 }
@@ -147,8 +151,9 @@ dnet_status_t dnet_ep_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses)
     if (status == DNET_OK && ep->options.faults)
         status = dnet_emu_faults_set(ep->emu, (uint32_t) ep->options.faults, ep->rank + 1);
     if (status == DNET_OK)
-        status = dnet_nic_start(&ep->nic, ep->dev, (uint32_t) ep->options.ring_bytes,
-                                (uint32_t) ep->options.rings, dnet_flow_mode(ep), dnet_limit_refill(ep));
+        status =
+            dnet_drv_start(&ep->nic, ep->dev, (uint32_t) ep->options.ring_bytes,
+                           (uint32_t) ep->options.rings, dnet_flow_mode(ep), dnet_limit_refill(ep));
     if (status == DNET_OK)
         status = dnet_flow_start(ep);
     if (status == DNET_OK)

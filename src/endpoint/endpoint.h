@@ -2,14 +2,15 @@
  *
  * Tagged messages between the processes of a job, over DIMMnet NICs.
  *
- * An endpoint is one process's end.  It knows peers (by rank in the job), envelopes (data sheet 10.1:
- * context, rank, tag), byte ranges and completion callbacks, and nothing of MPI's objects.
+ * An endpoint is one process's end.  It knows peers (by rank in the job), envelopes (data
+ * sheet 10.1: context, rank, tag), byte ranges and completion callbacks, and nothing of MPI's
+ * objects.
  *
  * Life: dnet_ep_open(), dnet_ep_address(), exchange of all addresses by the caller's means,
  * dnet_ep_connect(), traffic, dnet_ep_close().
  *
- * Threads: one caller at a time.  Callbacks run inside the endpoint's functions, in the caller's thread;
- * they may start new operations.
+ * Threads: one caller at a time.  Callbacks run inside the endpoint's functions, in the caller's
+ * thread; they may start new operations.
  *
  * Wire formats: docs/protocol.md.
  */
@@ -27,7 +28,8 @@
 
 typedef struct dnet_ep dnet_ep_t;
 
-/** Largest header of an active message, bytes: what one Write Window holds beside envelope and head. */
+/** Largest header of an active message, bytes: what one Write Window holds beside envelope and
+ * head. */
 #define DNET_EP_AM_HEADER_MAX 464u
 /** Tag bits an application may use; bit 31 of the envelope's Tag belongs to the endpoint. */
 #define DNET_EP_TAG_BITS 31u
@@ -54,7 +56,8 @@ static inline uint32_t dnet_ep_envelope_tag(uint64_t envelope)
 typedef struct {
     uint32_t version;
     int32_t pid;
-    int32_t nic_fd;   /* descriptor of the NIC segment in process pid; -1: made by rank nic_owner */
+    /* descriptor of the NIC segment in process pid; -1: made by rank nic_owner */
+    int32_t nic_fd;
     uint32_t rank;
     uint32_t nic_owner;
     uint16_t lid;
@@ -67,9 +70,9 @@ typedef struct {
 _Static_assert(sizeof(dnet_ep_address_t) == 48, "address layout");
 
 typedef struct {
-    uint32_t rank;  /* in the job */
-    uint32_t size;  /* processes of the job */
-    uint64_t job;   /* same value in every process of the job; gives the PGID */
+    uint32_t rank; /* in the job */
+    uint32_t size; /* processes of the job */
+    uint64_t job;  /* same value in every process of the job; gives the PGID */
 } dnet_ep_config_t;
 
 typedef struct dnet_ep_request dnet_ep_request_t;
@@ -90,27 +93,29 @@ typedef enum {
 } dnet_ep_layout_kind_t;
 
 /**
- * Where the bytes of a message lie: blocks of one length in memory of dnet_ep_alloc().  Offsets are SO-DIMM
- * offsets (dnet_ep_sodimm_offset()), modulo 2^32.
+ * Where the bytes of a message lie: blocks of one length in memory of dnet_ep_alloc().  Offsets are
+ * SO-DIMM offsets (dnet_ep_sodimm_offset()), modulo 2^32.
  */
 typedef struct {
     uint32_t kind;   /* dnet_ep_layout_kind_t */
     uint32_t offset; /* of the first block; LIST: what the list's offsets are added to */
     uint32_t block_bytes;
-    uint32_t step;   /* bytes between the starts of two blocks; LIST: offset of the list, 32 bits a block */
-    uint32_t count;  /* blocks */
+    /* bytes between the starts of two blocks; LIST: offset of the list, 32 bits a block */
+    uint32_t step;
+    uint32_t count; /* blocks */
 } dnet_ep_layout_t;
 
-/** One operation under way; embedded in the caller's object, which must live until `complete` runs. */
+/** One operation under way; embedded in the caller's object, which must live until `complete` runs.
+ */
 struct dnet_ep_request {
-    dnet_match_item_t match; /* private; first member */
+    dnet_match_item_t match;      /* private; first member */
     dnet_ep_complete_fn complete; /* set by the caller before the operation starts */
-    /* Of a receive, set by the caller before it starts: where in SO-DIMM the data may go instead of the
-     * buffer; kind 0: they go into the buffer in any case. */
+    /* Of a receive, set by the caller before it starts: where in SO-DIMM the data may go instead of
+     * the buffer; kind 0: they go into the buffer in any case. */
     dnet_ep_layout_t layout;
     /* Results of a receive, valid when it is finished. */
     uint64_t envelope;
-    size_t len_bytes; /* bytes put into the buffer */
+    size_t len_bytes;  /* bytes put into the buffer */
     size_t sent_bytes; /* bytes the sender sent */
     bool placed;       /* the data are where `layout` says, and not in the buffer */
     /* Private. */
@@ -136,13 +141,14 @@ typedef void (*dnet_ep_am_fn)(void *arg, uint32_t peer, uint16_t id, const void 
                               size_t header_len, const void *data, size_t len);
 
 /**
- * Make this process's end: on even ranks a NIC, or with DIMMNET_CLUSTER a cluster's node; on odd ranks
- * nothing yet.
+ * Make this process's end: on even ranks a NIC, or with DIMMNET_CLUSTER a cluster's node; on odd
+ * ranks nothing yet.
  *
- * Reads DIMMNET_* options (src/common/options.def); a malformed value is logged with what is allowed.
+ * Reads DIMMNET_* options (src/common/options.def); a malformed value is logged with what is
+ * allowed.
  *
- * @return DNET_OK; DNET_ERR_LIMIT (more ranks than the NIC can address, or than the cluster has room
- *         for); DNET_ERR_NO_MEMORY; DNET_ERR_FORMAT (option); DNET_ERR_SYSTEM; DNET_NOT_FOUND (no such
+ * @return DNET_OK; DNET_ERR_LIMIT (more ranks than the NIC can address, or than the cluster has
+ * room for); DNET_ERR_NO_MEMORY; DNET_ERR_FORMAT (option); DNET_ERR_SYSTEM; DNET_NOT_FOUND (no such
  *         cluster); DNET_ERR_STATE (it is in use, or has no flow ring); each logged
  */
 dnet_status_t dnet_ep_open(const dnet_ep_config_t *config, dnet_ep_t **ep_p);
@@ -160,18 +166,19 @@ dnet_status_t dnet_ep_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses)
 /** No rank: the source of an envelope is not known. */
 #define DNET_EP_NO_RANK UINT32_MAX
 
-/** Which rank of the job has sent, or is to send, a message with this envelope?  DNET_EP_NO_RANK: not known. */
+/** Which rank of the job has sent, or is to send, a message with this envelope?  DNET_EP_NO_RANK:
+ * not known. */
 typedef uint32_t (*dnet_ep_source_fn)(void *arg, uint64_t envelope);
 
 /**
- * Set the function that knows which process an envelope's context and rank mean.  Without it a full store for
- * unexpected messages holds back all senders, not only the one that filled it.
+ * Set the function that knows which process an envelope's context and rank mean.  Without it a full
+ * store for unexpected messages holds back all senders, not only the one that filled it.
  */
 void dnet_ep_set_source(dnet_ep_t *ep, dnet_ep_source_fn fn, void *arg);
 
 /**
- * The application will receive nothing more: unexpected messages come in whatever their number, so that those
- * who sent them can end.
+ * The application will receive nothing more: unexpected messages come in whatever their number, so
+ * that those who sent them can end.
  */
 void dnet_ep_finish(dnet_ep_t *ep);
 
@@ -205,11 +212,11 @@ dnet_status_t dnet_ep_recv(dnet_ep_t *ep, uint64_t envelope, uint64_t mask, void
                            dnet_ep_request_t *req);
 
 /**
- * Memory in the own SO-DIMM area, where the NIC can gather and scatter: for buffers, and for lists of layouts.
- * Any thread may call this and dnet_ep_free().
+ * Memory in the own SO-DIMM area, where the NIC can gather and scatter: for buffers, and for lists
+ * of layouts. Any thread may call this and dnet_ep_free().
  *
- * @return DNET_OK; DNET_ERR_LIMIT (the area is full, or this NIC's is not mapped into the host: use other
- *         memory); DNET_ERR_NO_MEMORY (logged)
+ * @return DNET_OK; DNET_ERR_LIMIT (the area is full, or this NIC's is not mapped into the host: use
+ * other memory); DNET_ERR_NO_MEMORY (logged)
  */
 dnet_status_t dnet_ep_alloc(dnet_ep_t *ep, size_t bytes, void **memory_p);
 
@@ -217,14 +224,15 @@ dnet_status_t dnet_ep_alloc(dnet_ep_t *ep, size_t bytes, void **memory_p);
 dnet_status_t dnet_ep_free(dnet_ep_t *ep, void *memory);
 
 /** SO-DIMM offset of `bytes` bytes of such memory.  @return false: not all of them lie there */
-bool dnet_ep_sodimm_offset(const dnet_ep_t *ep, const void *memory, size_t bytes, uint32_t *offset_p);
+bool dnet_ep_sodimm_offset(const dnet_ep_t *ep, const void *memory, size_t bytes,
+                           uint32_t *offset_p);
 
 /** May a layout of such blocks pay off for a message of so many bytes?  Else pack it. */
 bool dnet_ep_wants_layout(const dnet_ep_t *ep, size_t bytes, size_t block_bytes);
 
 /**
- * Send a message whose bytes lie in blocks.  The receiver's NIC fetches them when it can put them where they
- * belong; else they are packed here.
+ * Send a message whose bytes lie in blocks.  The receiver's NIC fetches them when it can put them
+ * where they belong; else they are packed here.
  *
  * @param layout  must stay true until the request is finished, as the blocks
  * @return as dnet_ep_send(), but never DNET_OK
@@ -236,13 +244,16 @@ dnet_status_t dnet_ep_send_layout(dnet_ep_t *ep, uint32_t peer, uint64_t envelop
 bool dnet_ep_cancel_recv(dnet_ep_t *ep, dnet_ep_request_t *req);
 
 /** Look for a message without taking it.  @return DNET_OK, or DNET_NOT_FOUND */
-dnet_status_t dnet_ep_probe(dnet_ep_t *ep, uint64_t envelope, uint64_t mask, dnet_ep_probe_t *probe_p);
+dnet_status_t dnet_ep_probe(dnet_ep_t *ep, uint64_t envelope, uint64_t mask,
+                            dnet_ep_probe_t *probe_p);
 
-/** Take a message out of the queue, to be received by dnet_ep_mrecv().  @return as dnet_ep_probe() */
+/** Take a message out of the queue, to be received by dnet_ep_mrecv().  @return as dnet_ep_probe()
+ */
 dnet_status_t dnet_ep_mprobe(dnet_ep_t *ep, uint64_t envelope, uint64_t mask,
                              dnet_ep_probe_t *probe_p, dnet_ep_message_t **message_p);
 
-/** Receive a message taken by dnet_ep_mprobe(); the handle is used up.  @return as dnet_ep_recv() */
+/** Receive a message taken by dnet_ep_mprobe(); the handle is used up.  @return as dnet_ep_recv()
+ */
 dnet_status_t dnet_ep_mrecv(dnet_ep_t *ep, dnet_ep_message_t *message, void *buf, size_t len,
                             dnet_ep_request_t *req);
 
@@ -262,8 +273,8 @@ dnet_status_t dnet_ep_am_send(dnet_ep_t *ep, uint32_t peer, uint16_t id, const v
 /**
  * Receive what has arrived, resend what was stopped, finish what can be finished.
  *
- * After many calls in quick succession that found nothing the caller's time slice is given away, and
- * later the process sleeps for up to a millisecond or until something arrives.
+ * After many calls in quick succession that found nothing the caller's time slice is given away,
+ * and later the process sleeps for up to a millisecond or until something arrives.
  *
  * @param did_p  set to true when anything happened, else unchanged
  * @return DNET_OK; DNET_ERR_PEER_DEAD (logged, once, with the rank)
@@ -271,9 +282,9 @@ dnet_status_t dnet_ep_am_send(dnet_ep_t *ep, uint32_t peer, uint16_t id, const v
 dnet_status_t dnet_ep_progress(dnet_ep_t *ep, bool *did_p);
 
 /**
- * May dnet_ep_progress() sleep?  True at first.  A caller whose threads share a lock that is held during
- * progress says false, and waits by its own means; on a machine with more processes than processors the
- * slice is given away now and then all the same.
+ * May dnet_ep_progress() sleep?  True at first.  A caller whose threads share a lock that is held
+ * during progress says false, and waits by its own means; on a machine with more processes than
+ * processors the slice is given away now and then all the same.
  */
 void dnet_ep_set_patient(dnet_ep_t *ep, bool patient);
 

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Stop and resend between this process and its peers (docs/protocol.md 6): the seam between the flow
- * ring of the NIC and the logic of src/srq_flowctl.
+ * Stop and resend between this process and its peers (docs/protocol.md 6): the seam between the
+ * flow ring of the NIC and the logic of src/srq_flowctl.
  *
  * The NIC stops exactly the sender that finds no room and notes it in the flow ring.  This process
- * grants the stopped ones once it has emptied its rings; as a sender it takes up its queue for a peer
- * when that peer's grant arrives.
+ * grants the stopped ones once it has emptied its rings; as a sender it takes up its queue for a
+ * peer when that peer's grant arrives.
  *
- * For comparison (DIMMNET_FLOW, docs/protocol.md 6.2): a NIC that stalls keeps the packet, and everything this
- * process has for anybody waits behind it; a receiver that does not resume its senders is tried again soon.
+ * For comparison (DIMMNET_FLOW, docs/protocol.md 6.2): a NIC that stalls keeps the packet, and
+ * everything this process has for anybody waits behind it; a receiver that does not resume its
+ * senders is tried again soon.
  */
 #include "endpoint/internal.h"
 
-/* What arrives does not name its sender's NIC, so grants are not counted down; they are taken as used
- * after this time, and when their sender is stopped again.  (To take that for a broken promise, and to put such a
- * sender first, starves the others: test_stop_nobody_starves.) */
+/* What arrives does not name its sender's NIC, so grants are not counted down; they are taken as
+ * used after this time, and when their sender is stopped again.  (To take that for a broken
+ * promise, and to put such a sender first, starves the others: test_stop_nobody_starves.) */
 #define GRANT_NS 20000u
 
 /* Given back before the only one that is stopped is granted: as many as a grant has credits. */
@@ -27,13 +28,13 @@ static dnet_status_t send_grant(void *arg, dnet_fc_peer_t peer, unsigned credits
     if (ep->stalled)
         return DNET_NO_RESOURCE;
     bool shared = ep->receiver.stopped.count + ep->receiver.granted.count > 1;
-    dnet_status_t status = dnet_nic_resend(&ep->nic, dnet_nic_target(peer.lid, peer.wid),
-                                           (uint8_t) credits, shared);
+    dnet_status_t status =
+        dnet_drv_resend(&ep->nic, dnet_drv_target(peer.lid, peer.wid), (uint8_t) credits, shared);
     if (status == DNET_STALLED) {
         dnet_flow_stalled(ep);
         status = DNET_OK; /* the NIC will deliver it */
     }
-    dnet_nic_note_stopped(&ep->nic, dnet_nic_target(peer.lid, peer.wid), false);
+    dnet_drv_note_stopped(&ep->nic, dnet_drv_target(peer.lid, peer.wid), false);
     if (status == DNET_OK)
         ep->counters.granted_others++;
     DNET_TRACE(grants, dnet_place_rank(ep, peer.lid, peer.wid), credits, 0);
@@ -61,8 +62,9 @@ dnet_status_t dnet_flow_start(dnet_ep_t *ep)
         dnet_fc_receiver_defaults(ep->dev->geometry.lh_entries - 1, ep->size);
     config.grant_ns = GRANT_NS;
     config.uncounted = true;
-    /* A grant costs its sender a turn on a processor, where there are few.  64 senders on one had 0.33 MB/s with
-     * the defaults, which gave them a packet each, and have 0.56 (benchmarks/incast). */
+    /* A grant costs its sender a turn on a processor, where there are few.  64 senders on one had
+     * 0.33 MB/s with the defaults, which gave them a packet each, and have 0.56
+     * (benchmarks/incast). */
     if (config.grant_max < config.slots / 16)
         config.grant_max = config.slots / 16;
     config.grant_least = config.grant_max / 2;
@@ -74,17 +76,17 @@ dnet_status_t dnet_flow_start(dnet_ep_t *ep)
 static bool read_ring(dnet_ep_t *ep)
 {
     bool did = false;
-    dnet_nic_flow_t entry;
-    while (dnet_nic_flow_peek(&ep->nic, &entry)) {
+    dnet_drv_flow_t entry;
+    while (dnet_drv_flow_peek(&ep->nic, &entry)) {
         if (entry.kind == DNET_FLOW_STOPPED || entry.more) {
             dnet_fc_peer_t peer = {entry.lid, entry.wid};
             if (dnet_fc_receiver_stopped(&ep->receiver, peer, entry.need_bytes) != DNET_OK)
                 break;
-            dnet_nic_note_stopped(&ep->nic, dnet_nic_target(peer.lid, peer.wid), true);
+            dnet_drv_note_stopped(&ep->nic, dnet_drv_target(peer.lid, peer.wid), true);
             ep->counters.stopped_others++;
             DNET_TRACE(stops, dnet_place_rank(ep, entry.lid, entry.wid), 0, entry.need_bytes);
         }
-        dnet_nic_flow_advance(&ep->nic);
+        dnet_drv_flow_advance(&ep->nic);
         did = true;
         uint32_t rank = dnet_place_rank(ep, entry.lid, entry.wid);
         if (rank >= ep->size || entry.more)
@@ -97,7 +99,7 @@ static bool read_ring(dnet_ep_t *ep)
     return did;
 }
 
-/* ------------------------------------------------------------------ for comparison */
+/* ---- for comparison ---- */
 
 void dnet_flow_stalled(dnet_ep_t *ep)
 {
@@ -109,7 +111,7 @@ void dnet_flow_stalled(dnet_ep_t *ep)
 /* Let the NIC go on; when it is done, everybody's turn comes, until it stalls again. */
 static bool run_stalled(dnet_ep_t *ep)
 {
-    if (dnet_nic_run(&ep->nic) == DNET_STALLED)
+    if (dnet_drv_run(&ep->nic) == DNET_STALLED)
         return false;
     ep->stalled = ep->flow_turns = false;
     for (uint32_t n = 0; n < ep->size && !ep->stalled; n++)
@@ -139,16 +141,17 @@ uint32_t dnet_flow_sleep_us(const dnet_ep_t *ep, uint32_t most_us)
 /* Grant the room there is. */
 static bool grant(dnet_ep_t *ep)
 {
-    dnet_nic_publish(&ep->nic);
-    return dnet_fc_receiver_room(&ep->receiver, dnet_nic_lh_free(&ep->nic),
-                                 dnet_nic_ring_free(&ep->nic, 0), dnet_clock_ns()) > 0;
+    dnet_drv_publish(&ep->nic);
+    return dnet_fc_receiver_room(&ep->receiver, dnet_drv_lh_free(&ep->nic),
+                                 dnet_drv_ring_free(&ep->nic, 0), dnet_clock_ns()) > 0;
 }
 
 bool dnet_flow_first(dnet_ep_t *ep)
 {
     bool did = read_ring(ep);
     if (ep->oversubscribed || ep->receiver.stopped.count != 1 || ep->receiver.granted.count != 0)
-        return did; /* he would take the processor that drains; several share what the whole round makes free */
+        /* he would take the processor that drains; several share what the whole round makes free */
+        return did;
     return dnet_receive_round(ep, FIRST_ENTRIES) | grant(ep) | did;
 }
 

@@ -2,19 +2,20 @@
  *
  * A budget for messages that come before their receive (docs/protocol.md 6.1), at the receiver.
  *
- * When the store is over its budget, the sender whose message came last is held back: its NIC bit in the
- * hold table makes the NIC refuse its further messages.  They stay in the sender's memory.  MPI's promise
- * that a matching send and receive complete is kept by exchanging envelopes:
+ * When the store is over its budget, the sender whose message came last is held back: its NIC bit
+ * in the hold table makes the NIC refuse its further messages.  They stay in the sender's memory.
+ * MPI's promise that a matching send and receive complete is kept by exchanging envelopes:
  *
  *   - the sender offers each held message once, in order; a posted receive that fits takes it
- *   - for a receive posted later, every sender that keeps declined messages is asked (WANT), one receive at
- *     a time in the order of posting
+ *   - for a receive posted later, every sender that keeps declined messages is asked (WANT), one
+ * receive at a time in the order of posting
  *
- * While a sender has not answered for a receive, its fresh messages may not go to that receive: an older one
- * that was declined may fit as well.  So of all messages that fit, the oldest is taken.
+ * While a sender has not answered for a receive, its fresh messages may not go to that receive: an
+ * older one that was declined may fit as well.  So of all messages that fit, the oldest is taken.
  *
- * While the store has room, the held senders are granted equal shares of half of it, first held first.  Each
- * sends its oldest messages and says whether it has more; one that has none is held no longer.
+ * While the store has room, the held senders are granted equal shares of half of it, first held
+ * first.  Each sends its oldest messages and says whether it has more; one that has none is held no
+ * longer.
  */
 #include "endpoint/internal.h"
 
@@ -33,7 +34,7 @@ void dnet_hold_init(dnet_ep_t *ep)
     ep->wanted.next = ep->wanted.prev = &ep->wanted;
 }
 
-/* ------------------------------------------------------------------ who is held */
+/* ---- who is held ---- */
 
 static dnet_hold_t *hold_find(const dnet_ep_t *ep, uint32_t rank)
 {
@@ -66,8 +67,9 @@ static dnet_hold_t *hold_get(dnet_ep_t *ep, uint32_t rank)
         ep->hold_of = calloc(ep->size, sizeof(*ep->hold_of));
     h = ep->hold_of ? calloc(1, sizeof(*h)) : NULL;
     if (!h) {
-        dnet_error("no memory to hold back rank %u, while %llu bytes of unexpected messages are kept", rank,
-                   (unsigned long long) ep->unexpected_bytes);
+        dnet_error(
+            "no memory to hold back rank %u, while %llu bytes of unexpected messages are kept",
+            rank, (unsigned long long) ep->unexpected_bytes);
         abort(); /* it would wait for ever */
     }
     h->rank = rank;
@@ -89,7 +91,7 @@ static void hold_free(dnet_ep_t *ep, dnet_hold_t *h)
 
 static bool in_table(const dnet_ep_t *ep, uint32_t rank)
 {
-    return dnet_nic_holds(&ep->nic, ep->peers[rank].target);
+    return dnet_drv_holds(&ep->nic, ep->peers[rank].target);
 }
 
 void dnet_hold_over_budget(dnet_ep_t *ep, uint64_t envelope)
@@ -101,14 +103,14 @@ void dnet_hold_over_budget(dnet_ep_t *ep, uint64_t envelope)
     /* Many senders with one message each, or senders whom nobody can name. */
     if (rank >= ep->size || ep->unexpected_bytes - ep->budget > ep->options.ring_bytes) {
         ep->hold_all = true;
-        dnet_nic_hold_all(&ep->nic, true);
+        dnet_drv_hold_all(&ep->nic, true);
     } else if (!in_table(ep, rank)) {
         hold_get(ep, rank);
-        dnet_nic_hold(&ep->nic, ep->peers[rank].target, true);
+        dnet_drv_hold(&ep->nic, ep->peers[rank].target, true);
     }
 }
 
-/* ------------------------------------------------------------------ probes */
+/* ---- probes ---- */
 
 static void probe_free(dnet_ep_t *ep, dnet_probe_t **link)
 {
@@ -147,7 +149,8 @@ static bool is_asked(const dnet_ep_t *ep, const dnet_ep_request_t *req)
     return false;
 }
 
-/* An application that probes for ever new tags: the oldest answers go, but none that is under way. */
+/* An application that probes for ever new tags: the oldest answers go, but none that is under way.
+ */
 static bool probes_make_room(dnet_ep_t *ep)
 {
     dnet_probe_t **oldest = NULL;
@@ -199,7 +202,7 @@ bool dnet_hold_take(dnet_ep_t *ep, const dnet_probe_t *probe)
     return true;
 }
 
-/* ------------------------------------------------------------------ asking */
+/* ---- asking ---- */
 
 static bool could_match(const dnet_ep_t *ep, const dnet_hold_t *h, const dnet_ep_request_t *req)
 {
@@ -268,12 +271,12 @@ void dnet_hold_unwant(dnet_ep_t *ep, dnet_ep_request_t *req)
     req->match.arrival.next->prev = req->match.arrival.prev;
 }
 
-/* ------------------------------------------------------------------ letting go */
+/* ---- letting go ---- */
 
 /* Tell a sender; what was asked of it does not matter any more, for all it has will come. */
 static void hold_open(dnet_ep_t *ep, dnet_hold_t *h)
 {
-    dnet_nic_hold(&ep->nic, ep->peers[h->rank].target, false);
+    dnet_drv_hold(&ep->nic, ep->peers[h->rank].target, false);
     probes_forget(ep, h->rank, NULL);
     h->openings++;
     h->declined = h->waiting = false;
@@ -287,10 +290,11 @@ void dnet_hold_noted(dnet_ep_t *ep, uint32_t rank)
     if (in_table(ep, rank))
         hold_get(ep, rank);
     else if (!hold_find(ep, rank))
-        hold_open(ep, hold_get(ep, rank)); /* let go before its note was read, or its OFFER came */
+        /* let go before its note was read, or its OFFER came */
+        hold_open(ep, hold_get(ep, rank));
 }
 
-/* ------------------------------------------------------------------ answers */
+/* ---- answers ---- */
 
 /* Receives from this number on have not been answered for. */
 static uint64_t answered_before(const dnet_hold_t *h)
@@ -339,7 +343,8 @@ static void answered(dnet_ep_t *ep, dnet_hold_t *h)
 void dnet_hold_offered(dnet_ep_t *ep, const dnet_ep_head_t *head, const dnet_ep_offer_t *offers)
 {
     dnet_hold_noted(ep, head->rank); /* the NIC's note may be lost */
-    /* A sender that has not yet heard that it is held no longer gets nothing taken: it will send. */
+    /* A sender that has not yet heard that it is held no longer gets nothing taken: it will send.
+     */
     dnet_hold_t *h = in_table(ep, head->rank) ? hold_find(ep, head->rank) : NULL;
     bool asked = head->id != 0;
     bool valid = h && h->openings == 0 && (!asked || (h->waiting && h->want_id == head->id));
@@ -357,14 +362,16 @@ void dnet_hold_offered(dnet_ep_t *ep, const dnet_ep_head_t *head, const dnet_ep_
         answered(ep, h);
     const dnet_ep_layout_t nowhere = {.kind = DNET_LAYOUT_NONE};
     for (uint32_t i = 0; i < head->arg && i < DNET_OFFERS_MAX; i++) {
-        dnet_ep_head_t request = {.rank = head->rank, .op = offers[i].op, .arg = offers[i].arg,
+        dnet_ep_head_t request = {.rank = head->rank,
+                                  .op = offers[i].op,
+                                  .arg = offers[i].arg,
                                   .length = offers[i].length};
         if (taken[i])
             dnet_rendezvous_request(ep, &request, &nowhere, offers[i].envelope, taken[i]);
     }
 }
 
-/* ------------------------------------------------------------------ grants */
+/* ---- grants ---- */
 
 static void grant(dnet_ep_t *ep, dnet_hold_t *h, uint64_t bytes)
 {
@@ -405,9 +412,9 @@ void dnet_hold_answered(dnet_ep_t *ep, const dnet_ep_head_t *head)
 static void hold_those_noted(dnet_ep_t *ep)
 {
     ep->hold_all = false;
-    dnet_nic_hold_all(&ep->nic, false);
+    dnet_drv_hold_all(&ep->nic, false);
     for (dnet_hold_t *h = ep->holds; h; h = h->next)
-        dnet_nic_hold(&ep->nic, ep->peers[h->rank].target, true);
+        dnet_drv_hold(&ep->nic, ep->peers[h->rank].target, true);
 }
 
 bool dnet_hold_round(dnet_ep_t *ep)
@@ -427,7 +434,7 @@ bool dnet_hold_round(dnet_ep_t *ep)
         did = true;
     }
     if (!ep->holds && !ep->hold_all) {
-        dnet_nic_hold_all(&ep->nic, false);
+        dnet_drv_hold_all(&ep->nic, false);
         ep->holding = false;
     }
     return did;

@@ -23,8 +23,8 @@
 #include "common/options.h"
 #include "common/trace.h"
 #include "endpoint/endpoint.h"
-#include "nic/heap.h"
-#include "nic/nic.h"
+#include "driver/heap.h"
+#include "driver/driver.h"
 #include "srq_flowctl/partners.h"
 #include "srq_flowctl/srq_flowctl.h"
 
@@ -34,7 +34,6 @@
 #define DNET_LIKELY(x) __builtin_expect(!!(x), 1)
 #define DNET_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define DNET_COLD __attribute__((cold, noinline))
-
 
 /* Bit 31 of the Tag: a dnet_ep_head_t stands before the data (docs/protocol.md 3). */
 #define DNET_EP_HEADED (1ull << 31)
@@ -55,13 +54,16 @@ typedef struct {
     _Static_assert(offsetof(dnet_ep_head_t, name) == (at), "head layout");
 #include "endpoint/heads.def"
 _Static_assert(sizeof(dnet_ep_head_t) == 24, "head layout");
-_Static_assert(sizeof(dnet_ep_head_t) + DNET_EP_AM_HEADER_MAX <= DNET_NIC_BOTF_DATA_MAX,
+_Static_assert(sizeof(dnet_ep_head_t) + DNET_EP_AM_HEADER_MAX <= DNET_DRV_BOTF_DATA_MAX,
                "a head and an active message's header fit one window");
 
-#define DNET_ANSWER_STAGED 1u /* data go through SO-DIMM in chunks; else straight to an aperture */
-#define DNET_ANSWER_SPLIT 2u  /* the receiver fetches the front half itself, and acknowledges it */
+/* data go through SO-DIMM in chunks; else straight to an aperture */
+#define DNET_ANSWER_STAGED 1u
+/* the receiver fetches the front half itself, and acknowledges it */
+#define DNET_ANSWER_SPLIT 2u
 
-#define DNET_REQUEST_LAYOUT 1u /* where the data lie in the sender's SO-DIMM follows, a dnet_ep_layout_t */
+/* where the data lie in the sender's SO-DIMM follows, a dnet_ep_layout_t */
+#define DNET_REQUEST_LAYOUT 1u
 _Static_assert(sizeof(dnet_ep_head_t) + sizeof(dnet_ep_layout_t) <= DNET_LH_DATA_BYTES,
                "head and layout lie in the LH entry");
 
@@ -84,42 +86,42 @@ _Static_assert(sizeof(dnet_ep_offer_t) == 24, "offer layout");
 _Static_assert(DNET_OFFERS_MAX * sizeof(dnet_ep_offer_t) <= DNET_EP_AM_HEADER_MAX,
                "head and offers fit one window");
 
-/* ------------------------------------------------------------------ sending */
+/* ---- sending ---- */
 
 typedef enum {
     DNET_OP_FREE,
-    DNET_OP_PACKETS,  /* packets left to send (perhaps waiting in the peer's queue) */
-    DNET_OP_ACK_WAIT, /* sent; waits for ACK */
+    DNET_OP_PACKETS,     /* packets left to send (perhaps waiting in the peer's queue) */
+    DNET_OP_ACK_WAIT,    /* sent; waits for ACK */
     DNET_OP_ANSWER_WAIT, /* REQUEST sent; waits for ANSWER */
-    DNET_OP_DIRECT,   /* answered: one RVS to an aperture */
-    DNET_OP_STAGED,   /* answered: chunks by RVS into SO-DIMM */
-    DNET_OP_FETCH_WAIT, /* own half is out; waits until the receiver has fetched the other */
+    DNET_OP_DIRECT,      /* answered: one RVS to an aperture */
+    DNET_OP_STAGED,      /* answered: chunks by RVS into SO-DIMM */
+    DNET_OP_FETCH_WAIT,  /* own half is out; waits until the receiver has fetched the other */
 } dnet_op_state_t;
 
 typedef struct dnet_op dnet_op_t;
 struct dnet_op {
-    dnet_op_t *next;  /* queue of the peer, list of staged sends, or free list */
-    dnet_op_t *prev;  /* queue of the peer */
+    dnet_op_t *next; /* queue of the peer, list of staged sends, or free list */
+    dnet_op_t *prev; /* queue of the peer */
     dnet_op_state_t state;
-    uint32_t id;      /* index [19:0], generation [31:20] */
+    uint32_t id; /* index [19:0], generation [31:20] */
     uint32_t peer;
     bool headed;
-    bool control;     /* not a message */
-    bool issued;      /* the NIC has its packet, and waits for room at the receiver */
+    bool control; /* not a message */
+    bool issued;  /* the NIC has its packet, and waits for room at the receiver */
     dnet_ep_head_t head;
-    dnet_ep_staging_t staging;   /* STAGED: the receiver's */
-    dnet_ep_request_t *req;      /* completed at the end; may be NULL */
+    dnet_ep_staging_t staging; /* STAGED: the receiver's */
+    dnet_ep_request_t *req;    /* completed at the end; may be NULL */
     uint64_t envelope;
     const uint8_t *buf;
     size_t len, off;
-    uint8_t *owned;   /* freed at the end: what stands between head and data */
-    uint32_t header_len;         /* bytes of `owned` */
+    uint8_t *owned;      /* freed at the end: what stands between head and data */
+    uint32_t header_len; /* bytes of `owned` */
     /* Rendezvous. */
     uint32_t offer_slot; /* own aperture that offers the message for fetching; 0: none */
-    bool fetch_due;   /* the receiver still fetches the front half */
-    uint32_t place;   /* address at the receiver */
-    uint32_t word;    /* LLCM word in which the receiver counts chunks it has taken */
-    uint64_t put;     /* chunks sent */
+    bool fetch_due;      /* the receiver still fetches the front half */
+    uint32_t place;      /* address at the receiver */
+    uint32_t word;       /* LLCM word in which the receiver counts chunks it has taken */
+    uint64_t put;        /* chunks sent */
 };
 
 typedef struct {
@@ -131,40 +133,40 @@ typedef struct dnet_queue dnet_queue_t;
 struct dnet_queue {
     dnet_op_list_t control;  /* wait for room in the peer's rings only, and go first */
     dnet_op_list_t messages; /* oldest first */
-    dnet_queue_t *next; /* free list */
+    dnet_queue_t *next;      /* free list */
     uint32_t peer;
     dnet_fc_sender_t sender;
-    bool limited;       /* others wait for the peer's room as well: */
-    uint32_t credits;   /* so many packets may go out before the peer is asked for more */
-    uint32_t retries;   /* since the last packet that went out */
+    bool limited;     /* others wait for the peer's room as well: */
+    uint32_t credits; /* so many packets may go out before the peer is asked for more */
+    uint32_t retries; /* since the last packet that went out */
     uint64_t stopped_ns;
-    uint64_t retry_ns;  /* stopped: when to try again */
+    uint64_t retry_ns; /* stopped: when to try again */
     /* Held back (docs/protocol.md 6.1). */
     bool held;
-    bool opened;       /* no longer, but an OFFER is still out */
-    bool granting;     /* a GRANT is being used */
-    bool asked;        /* a WANT is to be answered */
+    bool opened;   /* no longer, but an OFFER is still out */
+    bool granting; /* a GRANT is being used */
+    bool asked;    /* a WANT is to be answered */
     uint16_t want_id;
     uint64_t want_envelope, want_mask;
-    uint64_t grant;    /* bytes of the GRANT */
-    uint64_t granted;  /* of those, what may still be sent; 0 while an OFFER is out */
-    dnet_op_t *fresh;  /* first message that was never offered; those before it were declined */
+    uint64_t grant;   /* bytes of the GRANT */
+    uint64_t granted; /* of those, what may still be sent; 0 while an OFFER is out */
+    dnet_op_t *fresh; /* first message that was never offered; those before it were declined */
     dnet_op_t *out[DNET_OFFERS_MAX]; /* offered, the verdict is not here */
     uint32_t out_count;
-    uint16_t out_id;   /* WANT that the OFFER answers; 0: none */
+    uint16_t out_id; /* WANT that the OFFER answers; 0: none */
 };
 
 typedef struct {
-    dnet_nic_target_t target;
+    dnet_drv_target_t target;
     dnet_queue_t *queue; /* NULL: nothing waits, send at once */
 } dnet_peer_t;
 
-/* ------------------------------------------------------------------ receiving */
+/* ---- receiving ---- */
 
 typedef enum {
-    DNET_MESSAGE_WHOLE,    /* data are here */
-    DNET_MESSAGE_PARTIAL,  /* pieces still arrive */
-    DNET_MESSAGE_REQUEST,  /* rendezvous, not answered yet */
+    DNET_MESSAGE_WHOLE,   /* data are here */
+    DNET_MESSAGE_PARTIAL, /* pieces still arrive */
+    DNET_MESSAGE_REQUEST, /* rendezvous, not answered yet */
 } dnet_message_kind_t;
 
 /* A message that came before its receive. */
@@ -173,10 +175,11 @@ struct dnet_ep_message {
     dnet_ep_message_t *next_free;
     dnet_message_kind_t kind;
     bool sync;
-    uint32_t rank; /* sender's rank in the job */
-    uint32_t op;   /* sender's operation */
+    uint32_t rank;  /* sender's rank in the job */
+    uint32_t op;    /* sender's operation */
     uint32_t offer; /* REQUEST: as in the head */
-    dnet_ep_layout_t layout; /* REQUEST: where the data lie in the sender's SO-DIMM; kind 0: not there */
+    /* REQUEST: where the data lie in the sender's SO-DIMM; kind 0: not there */
+    dnet_ep_layout_t layout;
     size_t len;
     size_t got;
     dnet_ep_request_t *req; /* PARTIAL: the receive that has claimed it */
@@ -192,8 +195,8 @@ struct dnet_assembly {
     size_t len, got;
     uint8_t *buf;
     size_t cap;
-    dnet_ep_request_t *req;      /* the receive, or */
-    dnet_ep_message_t *message;  /* the unexpected message */
+    dnet_ep_request_t *req;     /* the receive, or */
+    dnet_ep_message_t *message; /* the unexpected message */
     uint64_t envelope;
 };
 
@@ -218,10 +221,11 @@ typedef struct dnet_hold dnet_hold_t;
 struct dnet_hold {
     dnet_hold_t *next; /* first held first */
     uint32_t rank;
-    uint32_t openings; /* it has been told so often that it is held no longer, and has not answered */
-    bool declined;     /* it keeps messages that were offered and not taken */
-    bool waiting;      /* for the answer to WANT number want_id */
-    uint64_t granted;  /* bytes it was granted and has not said DONE to */
+    /* it has been told so often that it is held no longer, and has not answered */
+    uint32_t openings;
+    bool declined;    /* it keeps messages that were offered and not taken */
+    bool waiting;     /* for the answer to WANT number want_id */
+    uint64_t granted; /* bytes it was granted and has not said DONE to */
     uint16_t want_id;
     dnet_ep_request_t *asked; /* what the WANT is for; NULL: no longer wanted */
     dnet_ep_request_t *at;    /* what to ask for next; NULL: nothing */
@@ -233,7 +237,7 @@ struct dnet_probe {
     dnet_ep_request_t req; /* first member */
     dnet_probe_t *next;    /* newest first */
     bool found;
-    uint32_t rank;         /* the sender that has it, and the message */
+    uint32_t rank; /* the sender that has it, and the message */
     dnet_ep_offer_t message;
 };
 
@@ -250,20 +254,20 @@ struct dnet_landing {
     uint32_t rank, op;    /* sender's */
     uint32_t offer;       /* sender's aperture with the message; 0: all comes by RVS */
     uint8_t *buf;
-    size_t len;           /* bytes that will come */
+    size_t len; /* bytes that will come */
     size_t got;
-    size_t sent_bytes;    /* as the sender has them */
+    size_t sent_bytes; /* as the sender has them */
     uint64_t envelope;
     dnet_ep_layout_t layout; /* as the message's */
-    dnet_ep_request_t *req; /* NULL: an active message */
+    dnet_ep_request_t *req;  /* NULL: an active message */
     /* Active message: header, then data, in one block. */
     uint8_t *am_block;
     uint32_t am_header_len;
     uint16_t am_id;
     /* Where it lands. */
     bool staged;
-    uint32_t place;  /* aperture slot, or index of the staging area */
-    uint64_t taken;  /* chunks copied out */
+    uint32_t place;       /* aperture slot, or index of the staging area */
+    uint64_t taken;       /* chunks copied out */
     dnet_status_t status; /* of fetching */
     uint32_t credit_word; /* sender's LLCM word for taken chunks; known from the first count */
 };
@@ -288,39 +292,41 @@ typedef struct {
 #define DNET_APERTURES_MAX 128u
 
 struct dnet_ep {
-    dnet_nic_t nic;
+    dnet_drv_t nic;
     /* What every round or message looks at, on as few cache lines as it fits. */
     bool in_progress;
-    bool holding;        /* the hold table is in force, or was and somebody has not answered yet */
-    bool flow_turns;     /* the NIC stalls, or senders try again by a timer: a turn in every round */
-    bool stalled;        /* the NIC keeps a packet, and takes no other request */
+    /* the hold table is in force, or was and somebody has not answered yet */
+    bool holding;
+    /* the NIC stalls, or senders try again by a timer: a turn in every round */
+    bool flow_turns;
+    bool stalled; /* the NIC keeps a packet, and takes no other request */
     bool oversubscribed;
-    bool impatient;      /* the caller does its own waiting */
+    bool impatient; /* the caller does its own waiting */
     uint32_t idle;
-    uint64_t looked_ns;  /* last look at the clock while idle; 0: not idle */
+    uint64_t looked_ns; /* last look at the clock while idle; 0: not idle */
     dnet_peer_t *peers;
     uint32_t rank, size;
-    dnet_op_t *staged;   /* sends whose chunks are under way, oldest first */
+    dnet_op_t *staged;                         /* sends whose chunks are under way, oldest first */
     uint32_t landings_staged, landings_direct; /* answered, and data are on their way */
-    dnet_fc_receiver_t receiver; /* senders this process has stopped */
+    dnet_fc_receiver_t receiver;               /* senders this process has stopped */
     dnet_ep_counters_t counters;
     dnet_match_t match;
     /* Limits that follow from profile and options. */
-    uint32_t packet_data;  /* data bytes of one packet */
+    uint32_t packet_data; /* data bytes of one packet */
     uint32_t eager_limit;
-    uint32_t one_packet;   /* longest message that is one packet without a head */
+    uint32_t one_packet; /* longest message that is one packet without a head */
     uint32_t chunk_bytes, chunks;
     enum { DNET_DIRECT_UNTRIED, DNET_DIRECT_WORKS, DNET_DIRECT_FAILS } direct;
     /* Sending. */
-    dnet_op_t **ops;       /* by index */
+    dnet_op_t **ops; /* by index */
     uint32_t ops_cap;
     dnet_op_t *ops_free;
     uint32_t ops_active;
     dnet_queue_t *queues_free;
     uint32_t queued_peers;
-    uint64_t retry_ns;     /* the next time of a queue, or earlier */
-    uint64_t waited_ns;    /* how long the last stop has taken that ended with a RESEND */
-    uint64_t words_used[DNET_NIC_WORDS / 64];
+    uint64_t retry_ns;  /* the next time of a queue, or earlier */
+    uint64_t waited_ns; /* how long the last stop has taken that ended with a RESEND */
+    uint64_t words_used[DNET_DRV_WORDS / 64];
     /* Receiving. */
     dnet_assembly_t *assemblies;
     dnet_assembly_t *assemblies_free;
@@ -343,33 +349,35 @@ struct dnet_ep {
     /* Progress. */
     uint32_t yields;
     uint64_t idle_since_ns;
-    uint64_t checked_ns;    /* last look at the peers */
+    uint64_t checked_ns; /* last look at the peers */
     uint32_t check_next;
     /* Flow control for comparison. */
     uint32_t resume_from; /* who is resumed next when the NIC no longer stalls */
     dnet_limit_t limit;
     /* Holding senders back. */
-    uint64_t budget;        /* most unexpected_bytes */
+    uint64_t budget; /* most unexpected_bytes */
     bool hold_all;
     dnet_hold_t *holds, **holds_tail;
     uint32_t holds_count;
-    uint64_t granted_bytes; /* to all of them */
-    dnet_hold_t **hold_of;  /* by rank; NULL before the first */
+    uint64_t granted_bytes;   /* to all of them */
+    dnet_hold_t **hold_of;    /* by rank; NULL before the first */
     dnet_match_link_t wanted; /* receives and probes since senders are held, oldest first */
     dnet_probe_t *probes;
     uint32_t probes_count;
-    uint16_t want_id;       /* last used */
+    uint16_t want_id; /* last used */
     dnet_ep_source_fn source_fn;
     void *source_arg;
     /* The rest. */
     dnet_options_t options;
     dnet_cluster_t *cluster; /* DIMMNET_CLUSTER; else NULL */
-    uint32_t *placed;        /* DIMMNET_CLUSTER_NODES: index of each of the job's nodes; NULL: in order */
-    uint16_t *node_of;       /* [clids] 1 + number of the NIC in the job; 0: none of the job's */
+    /* DIMMNET_CLUSTER_NODES: index of each of the job's nodes; NULL: in order */
+    uint32_t *placed;
+    /* [clids] 1 + number of the NIC in the job; 0: none of the job's */
+    uint16_t *node_of;
     uint32_t clids;
     dnet_emu_nic_t *emu;
     dnet_emu_capture_t *capture; /* DIMMNET_PCAP; else NULL */
-    bool tracing; /* dnet_trace_close() is due */
+    bool tracing;                /* dnet_trace_close() is due */
     dnet_device_t *dev;
     uint64_t job;
     int32_t *pids;
@@ -430,9 +438,11 @@ DNET_COLD void dnet_hold_want(dnet_ep_t *ep, dnet_ep_request_t *req);
 DNET_COLD void dnet_hold_unwant(dnet_ep_t *ep, dnet_ep_request_t *req);
 /** As dnet_ep_probe(), among the messages of held senders.  @return NULL: none is known yet */
 const dnet_probe_t *dnet_hold_probe(dnet_ep_t *ep, uint64_t envelope, uint64_t mask);
-/** Claim what dnet_hold_probe() has found; it will not be offered again.  @return false: not now, probe again */
+/** Claim what dnet_hold_probe() has found; it will not be offered again.  @return false: not now,
+ * probe again */
 bool dnet_hold_take(dnet_ep_t *ep, const dnet_probe_t *probe);
-DNET_COLD void dnet_hold_offered(dnet_ep_t *ep, const dnet_ep_head_t *head, const dnet_ep_offer_t *offers);
+DNET_COLD void dnet_hold_offered(dnet_ep_t *ep, const dnet_ep_head_t *head,
+                                 const dnet_ep_offer_t *offers);
 /** NONE, OPENED or DONE has come. */
 DNET_COLD void dnet_hold_answered(dnet_ep_t *ep, const dnet_ep_head_t *head);
 /** Let held senders send if there is room. */
@@ -484,7 +494,8 @@ void dnet_memory_end(dnet_ep_t *ep);
 void dnet_strided_offer(dnet_ep_t *ep, dnet_op_t *op);
 /** The layout behind a REQUEST's head; kind 0 where it makes no sense. */
 dnet_ep_layout_t dnet_strided_read(const dnet_ep_head_t *head, const dnet_lh_entry_t *entry);
-/** Fetch a message from blocks into blocks.  @return false: it cannot be done so, nothing has happened */
+/** Fetch a message from blocks into blocks.  @return false: it cannot be done so, nothing has
+ * happened */
 bool dnet_strided_fetch(dnet_ep_t *ep, dnet_landing_t *l);
 /** The receiver wants the bytes of a layout one behind the other: copy them. */
 dnet_status_t dnet_strided_pack(dnet_ep_t *ep, dnet_op_t *op);
@@ -510,7 +521,8 @@ uint64_t dnet_rings_own_free(const dnet_ep_t *ep, uint32_t rank);
 dnet_flow_mode_t dnet_flow_mode(const dnet_ep_t *ep);
 dnet_status_t dnet_flow_start(dnet_ep_t *ep);
 bool dnet_flow_round(dnet_ep_t *ep);
-/** The flow ring has an entry, and what has arrived was not handled yet: do what can be done before. */
+/** The flow ring has an entry, and what has arrived was not handled yet: do what can be done
+ * before. */
 DNET_COLD bool dnet_flow_first(dnet_ep_t *ep);
 /** Do senders try again by a timer, and nobody resumes them? */
 static inline bool dnet_flow_retries(const dnet_ep_t *ep)

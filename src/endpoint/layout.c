@@ -41,11 +41,11 @@ static uint64_t common_multiple(uint32_t a, uint32_t b)
 }
 
 static unsigned pair_list(const dnet_ep_layout_t *a, const dnet_ep_layout_t *b, size_t len,
-                          dnet_nic_run_t *run)
+                          dnet_drv_run_t *run)
 {
     if (a->block_bytes != b->block_bytes || len % a->block_bytes)
         return 0;
-    *run = (dnet_nic_run_t){
+    *run = (dnet_drv_run_t){
         .src = a->offset,
         .dst = b->offset,
         .src_step = a->step,
@@ -61,7 +61,8 @@ static unsigned pair_list(const dnet_ep_layout_t *a, const dnet_ep_layout_t *b, 
 /* Where byte `at` of the message lies. */
 static uint32_t place(const dnet_ep_layout_t *l, uint64_t at)
 {
-    return l->offset + (uint32_t) (at / l->block_bytes) * l->step + (uint32_t) (at % l->block_bytes);
+    return l->offset + (uint32_t) (at / l->block_bytes) * l->step +
+           (uint32_t) (at % l->block_bytes);
 }
 
 static uint32_t to_end_of_block(const dnet_ep_layout_t *l, uint64_t at)
@@ -70,7 +71,7 @@ static uint32_t to_end_of_block(const dnet_ep_layout_t *l, uint64_t at)
 }
 
 static unsigned pair_blocks(const dnet_ep_layout_t *a, const dnet_ep_layout_t *b, size_t len,
-                            dnet_nic_run_t *runs)
+                            dnet_drv_run_t *runs)
 {
     uint64_t period = common_multiple(a->block_bytes, b->block_bytes);
     unsigned n = 0;
@@ -82,7 +83,7 @@ static unsigned pair_blocks(const dnet_ep_layout_t *a, const dnet_ep_layout_t *b
             bytes = (uint32_t) (len - at);
         if (n == DNET_LAYOUT_RUNS)
             return 0;
-        runs[n++] = (dnet_nic_run_t){
+        runs[n++] = (dnet_drv_run_t){
             .src = place(a, at),
             .dst = place(b, at),
             .src_step = (uint32_t) (period / a->block_bytes) * a->step,
@@ -96,7 +97,7 @@ static unsigned pair_blocks(const dnet_ep_layout_t *a, const dnet_ep_layout_t *b
 }
 
 /* A message that ends inside a piece: that piece is shorter in the last period. */
-static bool ends_with_a_piece(const dnet_nic_run_t *runs, unsigned n, size_t len)
+static bool ends_with_a_piece(const dnet_drv_run_t *runs, unsigned n, size_t len)
 {
     uint64_t moved = 0;
     for (unsigned i = 0; i < n; i++)
@@ -105,7 +106,7 @@ static bool ends_with_a_piece(const dnet_nic_run_t *runs, unsigned n, size_t len
 }
 
 unsigned dnet_layout_pair(const dnet_ep_layout_t *from, const dnet_ep_layout_t *to, size_t len,
-                          uint32_t least, dnet_nic_run_t runs[DNET_LAYOUT_RUNS])
+                          uint32_t least, dnet_drv_run_t runs[DNET_LAYOUT_RUNS])
 {
     if (from->kind == DNET_LAYOUT_NONE || to->kind == DNET_LAYOUT_NONE || len == 0 ||
         (dnet_layout_is_contiguous(from) && dnet_layout_is_contiguous(to)))
@@ -121,7 +122,8 @@ unsigned dnet_layout_pair(const dnet_ep_layout_t *from, const dnet_ep_layout_t *
     return ends_with_a_piece(runs, n, len) ? n : 0;
 }
 
-void dnet_layout_pack(const uint8_t *sodimm, const dnet_ep_layout_t *layout, uint8_t *to, size_t len)
+void dnet_layout_pack(const uint8_t *sodimm, const dnet_ep_layout_t *layout, uint8_t *to,
+                      size_t len)
 {
     for (uint32_t i = 0; len; i++) {
         uint32_t at = i * layout->step;

@@ -7,7 +7,7 @@
 #define DNET_LAYOUT_H
 
 #include "endpoint/endpoint.h"
-#include "nic/nic.h"
+#include "driver/driver.h"
 
 /** Most runs of one message. */
 #define DNET_LAYOUT_RUNS 32u
@@ -26,17 +26,18 @@ static inline bool dnet_layout_is_contiguous(const dnet_ep_layout_t *layout)
 /**
  * The runs that move the first `len` bytes of a message.
  *
- * Blocks of two sizes meet each other in the same way again and again, after as many bytes as both sizes
- * divide; each piece of that period is a run.  Lists have no period: they pair with blocks of their own size
- * and with one whole block.
+ * Blocks of two sizes meet each other in the same way again and again, after as many bytes as both
+ * sizes divide; each piece of that period is a run.  Lists have no period: they pair with blocks of
+ * their own size and with one whole block.
  *
  * @param least  bytes; with shorter elements than this there are no runs
  * @return how many; 0: these two cannot be paired, or lie in one block each
  */
 unsigned dnet_layout_pair(const dnet_ep_layout_t *from, const dnet_ep_layout_t *to, size_t len,
-                          uint32_t least, dnet_nic_run_t runs[DNET_LAYOUT_RUNS]);
+                          uint32_t least, dnet_drv_run_t runs[DNET_LAYOUT_RUNS]);
 
 /** Copy the first `len` bytes of a message out of the SO-DIMM area it lies in. */
-void dnet_layout_pack(const uint8_t *sodimm, const dnet_ep_layout_t *layout, uint8_t *to, size_t len);
+void dnet_layout_pack(const uint8_t *sodimm, const dnet_ep_layout_t *layout, uint8_t *to,
+                      size_t len);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The conventional way to keep shared receive buffers filled, for comparison (DIMMNET_FLOW=limit): a thread
- * sleeps until the NIC's limit event, offers more LH entries and arms the event again.
+ * The conventional way to keep shared receive buffers filled, for comparison (DIMMNET_FLOW=limit):
+ * a thread sleeps until the NIC's limit event, offers more LH entries and arms the event again.
  *
- * Threads: the thread touches nothing of the endpoint but its own counters and the entries to offer.
+ * Threads: the thread touches nothing of the endpoint but its own counters and the entries to
+ * offer.
  */
 #include "endpoint/internal.h"
 
@@ -26,10 +27,10 @@ static void *offer_buffers(void *arg)
     uint32_t seen = 0;
     for (;;) {
         uint64_t when_ns;
-        seen = dnet_nic_limit_wait(&ep->nic, seen, &when_ns);
+        seen = dnet_drv_limit_wait(&ep->nic, seen, &when_ns);
         if (atomic_load(&ep->limit.stop))
             return NULL;
-        dnet_nic_refill(&ep->nic);
+        dnet_drv_refill(&ep->nic);
         atomic_fetch_add_explicit(&ep->limit.events, 1, memory_order_relaxed);
         atomic_fetch_add_explicit(&ep->limit.ns, dnet_clock_ns() - when_ns, memory_order_relaxed);
     }
@@ -53,7 +54,7 @@ void dnet_limit_end(dnet_ep_t *ep)
     if (!ep->limit.running)
         return;
     atomic_store(&ep->limit.stop, true);
-    dnet_nic_limit_raise(&ep->nic);
+    dnet_drv_limit_raise(&ep->nic);
     pthread_join(ep->limit.thread, NULL);
     ep->limit.running = false;
 }

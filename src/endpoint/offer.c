@@ -2,10 +2,11 @@
  *
  * Messages that their receiver holds back (docs/protocol.md 6.1), at the sender.
  *
- * They stay here, in order, in the peer's queue.  Each is offered once, several at a time; those that no
- * receive takes are declined and kept.  For a receive that comes later the receiver asks (WANT), and the
- * oldest declined message that fits is offered again.  One OFFER is out at a time.  When there is room
- * again the receiver grants some bytes, and the oldest messages are sent; nothing is offered meanwhile.
+ * They stay here, in order, in the peer's queue.  Each is offered once, several at a time; those
+ * that no receive takes are declined and kept.  For a receive that comes later the receiver asks
+ * (WANT), and the oldest declined message that fits is offered again.  One OFFER is out at a time.
+ * When there is room again the receiver grants some bytes, and the oldest messages are sent;
+ * nothing is offered meanwhile.
  *
  *        head ................. fresh ............. tail
  *          declined, or out       never offered
@@ -17,12 +18,13 @@ static void send_offer(dnet_ep_t *ep, dnet_queue_t *q, uint16_t id)
     dnet_ep_offer_t offers[DNET_OFFERS_MAX];
     for (uint32_t i = 0; i < q->out_count; i++) {
         const dnet_op_t *op = q->out[i];
-        uint32_t offer = op->offer_slot ? dnet_nic_aperture_address(op->offer_slot) : 0;
+        uint32_t offer = op->offer_slot ? dnet_drv_aperture_address(op->offer_slot) : 0;
         offers[i] = (dnet_ep_offer_t){op->envelope & ~DNET_EP_HEADED, op->len, op->id, offer};
     }
     q->out_id = id;
     ep->counters.offered += q->out_count;
-    dnet_ep_head_t head = {.type = DNET_HEAD_OFFER, .id = id, .rank = ep->rank, .arg = q->out_count};
+    dnet_ep_head_t head = {
+        .type = DNET_HEAD_OFFER, .id = id, .rank = ep->rank, .arg = q->out_count};
     dnet_send_control(ep, q->peer, &head, offers, q->out_count * (uint32_t) sizeof(offers[0]));
 }
 
@@ -36,8 +38,8 @@ static void send_none(dnet_ep_t *ep, uint32_t peer, uint16_t id)
 static dnet_op_t *find_wanted(const dnet_queue_t *q)
 {
     dnet_op_t *op = q->messages.head;
-    while (op != q->fresh && !dnet_match_fits(op->envelope & ~DNET_EP_HEADED, q->want_envelope,
-                                              q->want_mask))
+    while (op != q->fresh &&
+           !dnet_match_fits(op->envelope & ~DNET_EP_HEADED, q->want_envelope, q->want_mask))
         op = op->next;
     return op != q->fresh ? op : NULL;
 }
@@ -113,7 +115,7 @@ void dnet_offer_opened(dnet_ep_t *ep, uint32_t peer)
         let_go(ep, q);
 }
 
-/* ------------------------------------------------------------------ grants */
+/* ---- grants ---- */
 
 void dnet_offer_sent(dnet_queue_t *q, const dnet_op_t *op)
 {
@@ -128,7 +130,8 @@ void dnet_offer_flushed(dnet_ep_t *ep, dnet_queue_t *q)
 {
     if (!q->granting || q->out_count || (q->granted && q->messages.head))
         return;
-    dnet_ep_head_t head = {.type = DNET_HEAD_DONE, .rank = ep->rank, .arg = q->messages.head != NULL};
+    dnet_ep_head_t head = {
+        .type = DNET_HEAD_DONE, .rank = ep->rank, .arg = q->messages.head != NULL};
     q->granting = false;
     q->granted = 0;
     dnet_send_control(ep, q->peer, &head, NULL, 0);
@@ -156,7 +159,7 @@ static void granted(dnet_ep_t *ep, const dnet_ep_head_t *grant)
     use_grant(ep, q);
 }
 
-/* ------------------------------------------------------------------ answers */
+/* ---- answers ---- */
 
 /* The receiver has matched it: its data go by rendezvous. */
 static void taken(dnet_ep_t *ep, dnet_queue_t *q, dnet_op_t *op)

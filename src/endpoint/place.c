@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where the processes of a job are: two on a NIC, on NICs that the job makes itself, or on the nodes of a
- * persistent cluster (DIMMNET_CLUSTER), whose LIDs they take and whose network their packets pass.
+ * Where the processes of a job are: two on a NIC, on NICs that the job makes itself, or on the
+ * nodes of a persistent cluster (DIMMNET_CLUSTER), whose LIDs they take and whose network their
+ * packets pass.
  */
 #include "endpoint/internal.h"
 
@@ -44,7 +45,7 @@ dnet_profile_t dnet_place_profile(const dnet_ep_t *ep)
     return ep->options.profile == 0 ? DNET_PROFILE_PROTOTYPE_FLOW : DNET_PROFILE_EXTENDED;
 }
 
-/* ---- cluster ------------------------------------------------------------------------------ */
+/* ---- cluster ---- */
 
 static uint32_t nodes_needed(const dnet_ep_t *ep)
 {
@@ -93,8 +94,9 @@ static dnet_status_t read_nodes(dnet_ep_t *ep)
     if (memory && good && n >= need)
         return DNET_OK;
     if (memory)
-        dnet_error("DIMMNET_CLUSTER_NODES=%s: want %u different nodes from 1 to %u, for example 1,3-4", list,
-                   need, ep->cluster->nodes);
+        dnet_error(
+            "DIMMNET_CLUSTER_NODES=%s: want %u different nodes from 1 to %u, for example 1,3-4",
+            list, need, ep->cluster->nodes);
     return memory ? DNET_ERR_FORMAT : DNET_ERR_NO_MEMORY;
 }
 
@@ -111,9 +113,10 @@ static dnet_status_t check_cluster(const dnet_ep_t *ep)
     const dnet_cluster_t *c = ep->cluster;
     uint32_t nodes = nodes_needed(ep);
     if (c->profile == DNET_PROFILE_PROTOTYPE) {
-        dnet_error("DIMMNET_CLUSTER: cluster %s has profile prototype, which has no flow ring; make one "
-                   "with: dnet-cluster up --profile extended",
-                   c->name);
+        dnet_error(
+            "DIMMNET_CLUSTER: cluster %s has profile prototype, which has no flow ring; make one "
+            "with: dnet-cluster up --profile extended",
+            c->name);
         return DNET_ERR_STATE;
     }
     if (nodes > c->nodes) {
@@ -147,7 +150,7 @@ void dnet_place_close(dnet_ep_t *ep)
     free(ep->node_of);
 }
 
-/* ---- NICs --------------------------------------------------------------------------------- */
+/* ---- NICs ---- */
 
 /* A new NIC, or the node's as after power-on: both WIDs stop their senders until they are ready. */
 static dnet_status_t take_nic(dnet_ep_t *ep)
@@ -174,7 +177,8 @@ dnet_status_t dnet_place_take(dnet_ep_t *ep)
     dnet_status_t status = take_nic(ep);
     if (status != DNET_OK)
         return status;
-    return dnet_nic_bring_up(ep->dev, (uint8_t) (hash(FNV_START, &ep->job, sizeof(ep->job)) % 255 + 1));
+    return dnet_drv_bring_up(ep->dev,
+                             (uint8_t) (hash(FNV_START, &ep->job, sizeof(ep->job)) % 255 + 1));
 }
 
 static dnet_status_t join_nic(dnet_ep_t *ep, const dnet_ep_address_t *owner)
@@ -188,7 +192,7 @@ static dnet_status_t join_nic(dnet_ep_t *ep, const dnet_ep_address_t *owner)
     return dnet_emu_open(ep->emu, ep->rank % DNET_PROCESSES_PER_NIC, false, &ep->dev);
 }
 
-/* ---- addresses ---------------------------------------------------------------------------- */
+/* ---- addresses ---- */
 
 /* LID of the NIC that a rank of this job is on. */
 static uint16_t lid_of(const dnet_ep_t *ep, uint32_t rank)
@@ -222,8 +226,9 @@ static dnet_status_t check_address(const dnet_ep_t *ep, const dnet_ep_address_t 
                                    const dnet_ep_address_t *a, uint32_t r)
 {
     if (a->version != ADDRESS_VERSION || a->rank != r) {
-        dnet_error("address of rank %u is malformed (version %u); all ranks must run the same library", r,
-                   a->version);
+        dnet_error(
+            "address of rank %u is malformed (version %u); all ranks must run the same library", r,
+            a->version);
         return DNET_ERR_FORMAT;
     }
     if (a->host_id != own->host_id) {
@@ -247,7 +252,7 @@ static dnet_status_t learn_peers(dnet_ep_t *ep, const dnet_ep_address_t *address
         if (status != DNET_OK)
             return status;
         uint16_t lid = lid_of(ep, r);
-        ep->peers[r].target = dnet_nic_target(lid, r % DNET_PROCESSES_PER_NIC);
+        ep->peers[r].target = dnet_drv_target(lid, r % DNET_PROCESSES_PER_NIC);
         ep->pids[r] = addresses[r].pid;
         if (dnet_lid_to_clid(lid) >= ep->clids)
             ep->clids = dnet_lid_to_clid(lid) + 1u;

@@ -31,13 +31,14 @@ uint64_t dnet_clock_ns(void)
 
 static bool round_once(dnet_ep_t *ep)
 {
-    /* Somebody has been stopped since the last round, so the rings are full: his RESEND is on its way, and the
-     * packet he kept, while the rest is drained. */
-    bool did = DNET_UNLIKELY(dnet_nic_flow_waiting(&ep->nic)) && dnet_flow_first(ep);
+    /* Somebody has been stopped since the last round, so the rings are full: his RESEND is on its
+     * way, and the packet he kept, while the rest is drained. */
+    bool did = DNET_UNLIKELY(dnet_drv_flow_waiting(&ep->nic)) && dnet_flow_first(ep);
     did |= dnet_receive_round(ep, ROUND_ENTRIES);
-    if (dnet_nic_flow_waiting(&ep->nic) || dnet_fc_receiver_pending(&ep->receiver) | ep->holding | ep->flow_turns)
+    if (dnet_drv_flow_waiting(&ep->nic) ||
+        dnet_fc_receiver_pending(&ep->receiver) | ep->holding | ep->flow_turns)
         did |= dnet_flow_round(ep);
-    if (ep->staged || ep->landings_staged || dnet_nic_status_waiting(&ep->nic))
+    if (ep->staged || ep->landings_staged || dnet_drv_status_waiting(&ep->nic))
         did |= dnet_rendezvous_round(ep);
     return did;
 }
@@ -45,19 +46,20 @@ static bool round_once(dnet_ep_t *ep)
 static bool still_idle(void *arg)
 {
     dnet_ep_t *ep = arg;
-    return !dnet_nic_lh_next(&ep->nic) && !dnet_nic_flow_waiting(&ep->nic) &&
+    return !dnet_drv_lh_next(&ep->nic) && !dnet_drv_flow_waiting(&ep->nic) &&
            !dnet_rendezvous_waiting(ep);
 }
 
-/* Has a peer that we have dealt with ended without leaving?  A few peers are looked at each time. */
+/* Has a peer that we have dealt with ended without leaving?  A few peers are looked at each time.
+ */
 static dnet_status_t check_peers(dnet_ep_t *ep)
 {
     uint32_t looks = ep->size / 64 + 1;
     while (looks--) {
         uint32_t rank = ep->check_next++ % ep->size;
-        dnet_nic_target_t target = ep->peers[rank].target;
+        dnet_drv_target_t target = ep->peers[rank].target;
         if (rank == ep->rank ||
-            !dnet_emu_peer_lost(ep->emu, dnet_nic_target_lid(target), dnet_nic_target_wid(target)))
+            !dnet_emu_peer_lost(ep->emu, dnet_drv_target_lid(target), dnet_drv_target_wid(target)))
             continue;
         if (!ep->dead_reported)
             dnet_error("rank %u (pid %d) has ended without leaving the job", rank, ep->pids[rank]);
@@ -107,8 +109,8 @@ static DNET_COLD dnet_status_t idle_round_impatient(dnet_ep_t *ep)
     return check_peers_at_times(ep);
 }
 
-/* Many that are stopped would share the processors with those that they wait for, as sched_yield() does not leave the
- * kernel's autogroup, and each rank has one; a RESEND wakes them. */
+/* Many that are stopped would share the processors with those that they wait for, as sched_yield()
+ * does not leave the kernel's autogroup, and each rank has one; a RESEND wakes them. */
 static uint32_t yields_before_sleep(const dnet_ep_t *ep)
 {
     bool stopped = ep->queued_peers && ep->retry_ns != UINT64_MAX;

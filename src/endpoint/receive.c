@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Packets on their way in (docs/protocol.md 3): every LH entry is handled in the order of arrival and
- * given back at once, so that no message keeps others out.
+ * Packets on their way in (docs/protocol.md 3): every LH entry is handled in the order of arrival
+ * and given back at once, so that no message keeps others out.
  *
  * A message that finds its receive is copied from the entry (and the IPUSH ring) straight into the
  * receive buffer; one that does not is copied into the store for unexpected messages.
@@ -25,14 +25,14 @@ static inline void copy_out(dnet_ep_t *ep, const dnet_lh_entry_t *entry, uint32_
         len -= n;
     }
     if (len)
-        dnet_nic_ring_read(&ep->nic, entry, from - DNET_LH_DATA_BYTES, to, (uint32_t) len);
+        dnet_drv_ring_read(&ep->nic, entry, from - DNET_LH_DATA_BYTES, to, (uint32_t) len);
 }
 
-/* ------------------------------------------------------------------ unexpected messages */
+/* ---- unexpected messages ---- */
 
-/* A message of `len` bytes, of which `room` are kept here.  Small blocks, which hold most of them, are kept
- * for reuse.  Without memory the process ends: it has taken the message from its sender and must not lose
- * it. */
+/* A message of `len` bytes, of which `room` are kept here.  Small blocks, which hold most of them,
+ * are kept for reuse.  Without memory the process ends: it has taken the message from its sender
+ * and must not lose it. */
 static dnet_ep_message_t *message_new(dnet_ep_t *ep, uint64_t envelope, size_t len, size_t room)
 {
     size_t bytes = dnet_message_bytes(room);
@@ -80,7 +80,7 @@ void dnet_count_received(dnet_ep_t *ep, size_t len)
     ep->counters.received_bytes += len;
 }
 
-/* ------------------------------------------------------------------ whole messages */
+/* ---- whole messages ---- */
 
 static DNET_COLD void keep_whole(dnet_ep_t *ep, const dnet_lh_entry_t *entry, uint32_t from,
                                  size_t len, const dnet_ep_head_t *head)
@@ -120,7 +120,7 @@ static inline void receive_whole(dnet_ep_t *ep, const dnet_lh_entry_t *entry, ui
     req->complete(req, dnet_request_status(req));
 }
 
-/* ------------------------------------------------------------------ messages in several packets */
+/* ---- messages in several packets ---- */
 
 static dnet_assembly_t **assembly_of(dnet_ep_t *ep, uint32_t rank)
 {
@@ -196,7 +196,7 @@ static void receive_first(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dne
     receive_piece(ep, entry, &ep->assemblies);
 }
 
-/* ------------------------------------------------------------------ packets with a head */
+/* ---- packets with a head ---- */
 
 static dnet_ep_message_t *request_keep(dnet_ep_t *ep, const dnet_ep_head_t *head, uint64_t envelope)
 {
@@ -327,7 +327,8 @@ static void receive_headed(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
     malformed(entry, "unknown type");
 }
 
-/* What has come together.  The entry is still ours, and its sender is a sample of those that use the rings. */
+/* What has come together.  The entry is still ours, and its sender is a sample of those that use
+ * the rings. */
 static void give_back(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
 {
     if (ep->nic.ring_used >= ep->nic.ring_bytes / 8) {
@@ -335,27 +336,27 @@ static void give_back(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
         if (ep->nic.rings > 1)
             dnet_rings_sample(ep, entry);
     }
-    dnet_nic_publish(&ep->nic);
+    dnet_drv_publish(&ep->nic);
 }
 
 bool dnet_receive_round(dnet_ep_t *ep, unsigned most)
 {
     unsigned budget = most;
     const dnet_lh_entry_t *entry;
-    while (budget && (entry = dnet_nic_lh_next(&ep->nic))) {
+    while (budget && (entry = dnet_drv_lh_next(&ep->nic))) {
         DNET_TRACE(arrive, 0, entry->envelope, DNET_GET(entry->where, LH_SIZE));
         if (DNET_LIKELY(!(entry->envelope & DNET_EP_HEADED)))
             receive_whole(ep, entry, 0, NULL);
         else
             receive_headed(ep, entry);
-        if (DNET_UNLIKELY(dnet_nic_lh_release(&ep->nic, entry)))
+        if (DNET_UNLIKELY(dnet_drv_lh_release(&ep->nic, entry)))
             give_back(ep, entry);
         budget--;
     }
     return budget != most;
 }
 
-/* ------------------------------------------------------------------ entry points */
+/* ---- entry points ---- */
 
 /* Give a message to a receive.  The message is used up. */
 static dnet_status_t deliver(dnet_ep_t *ep, dnet_ep_message_t *m, dnet_ep_request_t *req)
@@ -413,7 +414,8 @@ bool dnet_ep_cancel_recv(dnet_ep_t *ep, dnet_ep_request_t *req)
     return true;
 }
 
-dnet_status_t dnet_ep_probe(dnet_ep_t *ep, uint64_t envelope, uint64_t mask, dnet_ep_probe_t *probe_p)
+dnet_status_t dnet_ep_probe(dnet_ep_t *ep, uint64_t envelope, uint64_t mask,
+                            dnet_ep_probe_t *probe_p)
 {
     const dnet_probe_t *held;
     dnet_match_item_t *item = dnet_match_peek(&ep->match, envelope, mask);
@@ -432,7 +434,9 @@ static dnet_ep_message_t *take_held(dnet_ep_t *ep, uint64_t envelope, uint64_t m
     const dnet_probe_t *held = dnet_hold_probe(ep, envelope, mask);
     if (!held)
         return NULL;
-    dnet_ep_head_t head = {.rank = held->rank, .op = held->message.op, .arg = held->message.arg,
+    dnet_ep_head_t head = {.rank = held->rank,
+                           .op = held->message.op,
+                           .arg = held->message.arg,
                            .length = held->message.length};
     uint64_t found = held->message.envelope;
     return dnet_hold_take(ep, held) ? request_keep(ep, &head, found) : NULL;

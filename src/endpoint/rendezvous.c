@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Large messages (docs/protocol.md 4): the sender sends the envelope only; the receiver matches it and
- * answers where the data shall land; RVS moves them; the receive status of the last packet completes
- * the receive.
+ * Large messages (docs/protocol.md 4): the sender sends the envelope only; the receiver matches it
+ * and answers where the data shall land; RVS moves them; the receive status of the last packet
+ * completes the receive.
  *
  * Two ways to land:
- *   direct  a single copy between the buffers, for which apertures are opened: the receiver fetches the
- *           message by RVL, or lets the sender store it by RVS, or, from DIMMNET_SPLIT_LIMIT on, each
+ *   direct  a single copy between the buffers, for which apertures are opened: the receiver fetches
+ * the message by RVL, or lets the sender store it by RVS, or, from DIMMNET_SPLIT_LIMIT on, each
  *           does so with one half, so that both processors copy
- *   staged  RVS in chunks into an area of the receiver's SO-DIMM, which the receiver empties at the same
- *           time.  Each side counts its chunks in an LLCM word of the other side.
+ *   staged  RVS in chunks into an area of the receiver's SO-DIMM, which the receiver empties at the
+ * same time.  Each side counts its chunks in an LLCM word of the other side.
  */
 #include "endpoint/internal.h"
 
@@ -32,7 +32,7 @@ static uint32_t area_offset(const dnet_ep_t *ep, uint32_t area)
     return (uint32_t) (ep->staging_base + area * area_bytes(ep));
 }
 
-/* ------------------------------------------------------------------ receiver: start */
+/* ---- receiver: start ---- */
 
 static uint32_t aperture_slots(const dnet_ep_t *ep)
 {
@@ -40,12 +40,13 @@ static uint32_t aperture_slots(const dnet_ep_t *ep)
     return slots < DNET_APERTURES_MAX ? slots : DNET_APERTURES_MAX;
 }
 
-/* Open an aperture in a slot below `end`; slot 0 is the driver's.  @return the slot; 0: none is free */
+/* Open an aperture in a slot below `end`; slot 0 is the driver's.  @return the slot; 0: none is
+ * free */
 static uint32_t aperture_open(dnet_ep_t *ep, const uint8_t *at, size_t len, uint32_t end)
 {
     for (uint32_t slot = 1; slot < end; slot++) {
         if (!ep->landing_slot[slot] && !ep->offer_slot[slot]) {
-            dnet_nic_aperture_set(&ep->nic, slot, at, len);
+            dnet_drv_aperture_set(&ep->nic, slot, at, len);
             return slot;
         }
     }
@@ -70,7 +71,7 @@ static bool find_area(dnet_ep_t *ep, dnet_landing_t *l)
             ep->landing_area[area] = l;
             ep->landings_staged++;
             l->place = area;
-            dnet_nic_word_clear(&ep->nic, area);
+            dnet_drv_word_clear(&ep->nic, area);
             return true;
         }
     }
@@ -85,8 +86,8 @@ static bool reserve_areas(dnet_ep_t *ep)
     return ep->staging_reserved;
 }
 
-/* Whether the kernel lets this process copy straight from and to others is tried out at the first large
- * message, on the peer it is for: by then that peer has its NIC open. */
+/* Whether the kernel lets this process copy straight from and to others is tried out at the first
+ * large message, on the peer it is for: by then that peer has its NIC open. */
 static bool wants_direct(dnet_ep_t *ep, uint32_t peer, size_t len)
 {
     if (len > DIRECT_MAX || ep->options.rendezvous == RENDEZVOUS_STAGED)
@@ -94,10 +95,10 @@ static bool wants_direct(dnet_ep_t *ep, uint32_t peer, size_t len)
     if (peer == ep->rank)
         return ep->dev->geometry.aperture_slots > 1;
     if (ep->direct == DNET_DIRECT_UNTRIED) {
-        dnet_nic_target_t target = ep->peers[peer].target;
+        dnet_drv_target_t target = ep->peers[peer].target;
         bool works = ep->dev->geometry.aperture_slots > 1 &&
-                     dnet_emu_can_copy_direct(ep->emu, dnet_nic_target_lid(target),
-                                              dnet_nic_target_wid(target));
+                     dnet_emu_can_copy_direct(ep->emu, dnet_drv_target_lid(target),
+                                              dnet_drv_target_wid(target));
         ep->direct = works ? DNET_DIRECT_WORKS : DNET_DIRECT_FAILS;
     }
     return ep->direct == DNET_DIRECT_WORKS;
@@ -107,10 +108,12 @@ static void answer(dnet_ep_t *ep, const dnet_landing_t *l)
 {
     dnet_ep_head_t head = {
         .type = DNET_HEAD_ANSWER,
-        .flags = l->staged ? DNET_ANSWER_STAGED : l->offer ? DNET_ANSWER_SPLIT : 0,
+        .flags = l->staged  ? DNET_ANSWER_STAGED
+                 : l->offer ? DNET_ANSWER_SPLIT
+                            : 0,
         .rank = ep->rank,
         .op = l->op,
-        .arg = l->staged ? l->place : dnet_nic_aperture_address(l->place),
+        .arg = l->staged ? l->place : dnet_drv_aperture_address(l->place),
         .length = l->offer ? l->len - dnet_split_at(l->len) : l->len,
     };
     dnet_ep_staging_t staging = {ep->chunk_bytes, ep->chunks};
@@ -141,23 +144,25 @@ static void landing_finish(dnet_ep_t *ep, dnet_landing_t *l)
 /* The first `len` bytes of what the sender offers. */
 static void fetch(dnet_ep_t *ep, dnet_landing_t *l, size_t len)
 {
-    l->status = dnet_nic_rvl(&ep->nic, ep->peers[l->rank].target, (dnet_nic_place_t){l->offer}, l->buf,
-                             (uint32_t) len);
+    l->status = dnet_drv_rvl(&ep->nic, ep->peers[l->rank].target, (dnet_drv_place_t){l->offer},
+                             l->buf, (uint32_t) len);
     if (l->status != DNET_OK)
-        dnet_error("cannot fetch %zu bytes from rank %u: %s", len, l->rank, dnet_status_text(l->status));
+        dnet_error("cannot fetch %zu bytes from rank %u: %s", len, l->rank,
+                   dnet_status_text(l->status));
     dnet_send_ack(ep, l->rank, l->op);
 }
 
-/* Shall the message be fetched whole?  Always where its sender would have to wait for a processor before it could
- * store anything.  Else, where several are on their way, fetched ones and ones that their senders store take turns,
- * so that the processors of both sides copy. */
+/* Shall the message be fetched whole?  Always where its sender would have to wait for a processor
+ * before it could store anything.  Else, where several are on their way, fetched ones and ones that
+ * their senders store take turns, so that the processors of both sides copy. */
 static bool wants_fetch(const dnet_ep_t *ep, const dnet_landing_t *l)
 {
-    if (!l->offer || l->len < l->sent_bytes) /* a shorter receive does not end where the message does */
+    /* a shorter receive does not end where the message does */
+    if (!l->offer || l->len < l->sent_bytes)
         return l->offer != 0;
     if (ep->oversubscribed)
         return true;
-    return l->len < ep->options.split_limit && (ep->landings_direct || !dnet_nic_lh_more(&ep->nic));
+    return l->len < ep->options.split_limit && (ep->landings_direct || !dnet_drv_lh_more(&ep->nic));
 }
 
 /* Find room to land and answer; false: no room now. */
@@ -255,17 +260,18 @@ void dnet_rendezvous_am(dnet_ep_t *ep, const dnet_ep_head_t *head, const uint8_t
     landing_start(ep, l);
 }
 
-/* ------------------------------------------------------------------ receiver: data */
+/* ---- receiver: data ---- */
 
-/* Tell the sender how many chunks were taken, as long as it needs to know: its last chunk may go out
- * when all but one area's worth are taken, and after that its word may serve another message. */
+/* Tell the sender how many chunks were taken, as long as it needs to know: its last chunk may go
+ * out when all but one area's worth are taken, and after that its word may serve another message.
+ */
 static void give_credit(dnet_ep_t *ep, dnet_landing_t *l)
 {
     uint64_t total = (l->len + ep->chunk_bytes - 1) / ep->chunk_bytes;
     if (total <= ep->chunks || l->taken > total - ep->chunks)
         return;
-    (void) dnet_nic_put_word(&ep->nic, ep->peers[l->rank].target,
-                             dnet_nic_word_offset(l->credit_word), l->taken);
+    (void) dnet_drv_put_word(&ep->nic, ep->peers[l->rank].target,
+                             dnet_drv_word_offset(l->credit_word), l->taken);
 }
 
 static void take_chunks(dnet_ep_t *ep, dnet_landing_t *l, uint64_t sent)
@@ -274,9 +280,9 @@ static void take_chunks(dnet_ep_t *ep, dnet_landing_t *l, uint64_t sent)
         size_t n = l->len - l->got;
         if (n > ep->chunk_bytes)
             n = ep->chunk_bytes;
-        uint32_t place = area_offset(ep, l->place) +
-                         (uint32_t) (l->taken % ep->chunks) * ep->chunk_bytes;
-        dnet_nic_sodimm_read(&ep->nic, place, l->buf + l->got, (uint32_t) n);
+        uint32_t place =
+            area_offset(ep, l->place) + (uint32_t) (l->taken % ep->chunks) * ep->chunk_bytes;
+        dnet_drv_sodimm_read(&ep->nic, place, l->buf + l->got, (uint32_t) n);
         l->got += n;
         l->taken++;
         give_credit(ep, l);
@@ -291,10 +297,10 @@ static bool take_counted(dnet_ep_t *ep)
         dnet_landing_t *l = ep->landing_area[area];
         if (!l)
             continue;
-        uint64_t word = dnet_nic_word(&ep->nic, area);
+        uint64_t word = dnet_drv_word(&ep->nic, area);
         uint64_t sent = word & ((1ull << COUNT_WORD_SHIFT) - 1);
         if (sent > l->taken) {
-            l->credit_word = (uint32_t) (word >> COUNT_WORD_SHIFT) % DNET_NIC_WORDS;
+            l->credit_word = (uint32_t) (word >> COUNT_WORD_SHIFT) % DNET_DRV_WORDS;
             take_chunks(ep, l, sent);
             did = true;
         }
@@ -303,7 +309,7 @@ static bool take_counted(dnet_ep_t *ep)
 }
 
 /* The last packet of a rendezvous has arrived. */
-static void landed(dnet_ep_t *ep, const dnet_nic_receipt_t *receipt)
+static void landed(dnet_ep_t *ep, const dnet_drv_receipt_t *receipt)
 {
     dnet_landing_t *l = NULL;
     DNET_TRACE(landed, receipt->lid, receipt->address, receipt->bytes);
@@ -311,7 +317,7 @@ static void landed(dnet_ep_t *ep, const dnet_nic_receipt_t *receipt)
         uint32_t slot = (uint32_t) DNET_GET(receipt->address, AP_SLOT);
         l = slot < DNET_APERTURES_MAX ? ep->landing_slot[slot] : NULL;
         if (l) {
-            dnet_nic_aperture_set(&ep->nic, slot, NULL, 0);
+            dnet_drv_aperture_set(&ep->nic, slot, NULL, 0);
             ep->landing_slot[slot] = NULL;
             ep->landings_direct--;
         }
@@ -328,19 +334,20 @@ static void landed(dnet_ep_t *ep, const dnet_nic_receipt_t *receipt)
     if (l)
         landing_finish(ep, l);
     else
-        dnet_error("receive status for 0x%x, where nothing is expected, from LID %u", receipt->address,
-                   receipt->lid);
+        dnet_error("receive status for 0x%x, where nothing is expected, from LID %u",
+                   receipt->address, receipt->lid);
     landings_go_on(ep);
 }
 
-/* ------------------------------------------------------------------ sender */
+/* ---- sender ---- */
 
 static bool word_take(dnet_ep_t *ep, uint32_t *index_p)
 {
-    for (uint32_t i = 0; i < DNET_NIC_WORDS / 64; i++) {
+    for (uint32_t i = 0; i < DNET_DRV_WORDS / 64; i++) {
         uint64_t free_words = ~ep->words_used[i];
         if (i == 0)
-            free_words &= ~((1ull << DNET_STAGING_AREAS) - 1); /* these count for the receiver side */
+            /* these count for the receiver side */
+            free_words &= ~((1ull << DNET_STAGING_AREAS) - 1);
         if (free_words) {
             unsigned bit = (unsigned) __builtin_ctzll(free_words);
             ep->words_used[i] |= 1ull << bit;
@@ -358,21 +365,22 @@ static void word_give_back(dnet_ep_t *ep, uint32_t index)
 
 static dnet_status_t put_chunk(dnet_ep_t *ep, dnet_op_t *op, uint32_t n, bool last)
 {
-    dnet_nic_target_t target = ep->peers[op->peer].target;
-    uint32_t place = op->place +
-                     (uint32_t) (op->put % op->staging.chunks) * op->staging.chunk_bytes;
+    dnet_drv_target_t target = ep->peers[op->peer].target;
+    uint32_t place =
+        op->place + (uint32_t) (op->put % op->staging.chunks) * op->staging.chunk_bytes;
     if (ep->dev->sodimm)
-        return dnet_nic_rvs(&ep->nic, target, op->buf + op->off, (dnet_nic_place_t){place}, n, last);
+        return dnet_drv_rvs(&ep->nic, target, op->buf + op->off, (dnet_drv_place_t){place}, n,
+                            last);
     /* Prototype: through the own SO-DIMM, behind everything of the receiving side. */
     uint32_t own = (uint32_t) (ep->staging_base + area_bytes(ep) * DNET_STAGING_AREAS);
-    dnet_nic_sodimm_write(&ep->nic, own, op->buf + op->off, n);
-    return dnet_nic_rvs_sodimm(&ep->nic, target, own, place, n, last);
+    dnet_drv_sodimm_write(&ep->nic, own, op->buf + op->off, n);
+    return dnet_drv_rvs_sodimm(&ep->nic, target, own, place, n, last);
 }
 
 static dnet_status_t put_count(dnet_ep_t *ep, dnet_op_t *op)
 {
-    return dnet_nic_put_word(&ep->nic, ep->peers[op->peer].target,
-                             dnet_nic_word_offset(op->head.id),
+    return dnet_drv_put_word(&ep->nic, ep->peers[op->peer].target,
+                             dnet_drv_word_offset(op->head.id),
                              op->put | (uint64_t) op->word << COUNT_WORD_SHIFT);
 }
 
@@ -398,7 +406,7 @@ static dnet_status_t put_chunks(dnet_ep_t *ep, dnet_op_t *op, bool *did_p)
 {
     dnet_status_t status = op->issued ? chunk_out(ep, op) : DNET_OK;
     while (status == DNET_OK && op->off < op->len) {
-        if (op->put - dnet_nic_word(&ep->nic, op->word) >= op->staging.chunks)
+        if (op->put - dnet_drv_word(&ep->nic, op->word) >= op->staging.chunks)
             return DNET_IN_PROGRESS;
         size_t left = op->len - op->off;
         uint32_t n = left < op->staging.chunk_bytes ? (uint32_t) left : op->staging.chunk_bytes;
@@ -420,8 +428,8 @@ static dnet_status_t put_direct(dnet_ep_t *ep, dnet_op_t *op)
 {
     if (op->issued) /* and the NIC is done */
         return DNET_OK;
-    dnet_status_t status = dnet_nic_rvs(&ep->nic, ep->peers[op->peer].target, op->buf,
-                                        (dnet_nic_place_t){op->place}, (uint32_t) op->len, true);
+    dnet_status_t status = dnet_drv_rvs(&ep->nic, ep->peers[op->peer].target, op->buf,
+                                        (dnet_drv_place_t){op->place}, (uint32_t) op->len, true);
     op->issued = is_stalled(ep, status);
     return status;
 }
@@ -429,22 +437,23 @@ static dnet_status_t put_direct(dnet_ep_t *ep, dnet_op_t *op)
 uint32_t dnet_rendezvous_offer(dnet_ep_t *ep, dnet_op_t *op)
 {
     /* A NIC that stalls takes no request, so nothing may have to be fetched. */
-    if (op->len == 0 || ep->options.flow == DNET_EP_FLOW_STALL || !wants_direct(ep, op->peer, op->len))
+    if (op->len == 0 || ep->options.flow == DNET_EP_FLOW_STALL ||
+        !wants_direct(ep, op->peer, op->len))
         return 0;
-    /* Half of the slots stay for receives: offers wait for the other side's receives, and if they had all
-     * slots on both sides nothing could land anywhere. */
+    /* Half of the slots stay for receives: offers wait for the other side's receives, and if they
+     * had all slots on both sides nothing could land anywhere. */
     op->offer_slot = aperture_open(ep, op->buf, op->len, aperture_slots(ep) / 2);
     if (!op->offer_slot)
         return 0;
     ep->offer_slot[op->offer_slot] = op;
-    return dnet_nic_aperture_address(op->offer_slot);
+    return dnet_drv_aperture_address(op->offer_slot);
 }
 
 void dnet_rendezvous_withdraw(dnet_ep_t *ep, dnet_op_t *op)
 {
     if (!op->offer_slot)
         return;
-    dnet_nic_aperture_set(&ep->nic, op->offer_slot, NULL, 0);
+    dnet_drv_aperture_set(&ep->nic, op->offer_slot, NULL, 0);
     ep->offer_slot[op->offer_slot] = NULL;
     op->offer_slot = 0;
 }
@@ -463,7 +472,7 @@ static bool op_turn(dnet_ep_t *ep, dnet_op_t *op, bool *did_p)
         if (op->word == UINT32_MAX) {
             if (!word_take(ep, &op->word))
                 return false;
-            dnet_nic_word_clear(&ep->nic, op->word);
+            dnet_drv_word_clear(&ep->nic, op->word);
         }
         status = put_chunks(ep, op, did_p);
         if (status == DNET_IN_PROGRESS)
@@ -487,14 +496,16 @@ void dnet_rendezvous_answered(dnet_ep_t *ep, const dnet_ep_head_t *head,
     bool split = head->flags & DNET_ANSWER_SPLIT;
     if (!op || op->state != DNET_OP_ANSWER_WAIT || op->peer != head->rank ||
         head->length > op->len || (split && !op->offer_slot) ||
-        (staged && (staging->chunks == 0 || staging->chunk_bytes == 0 || head->id >= DNET_NIC_WORDS))) {
+        (staged &&
+         (staging->chunks == 0 || staging->chunk_bytes == 0 || head->id >= DNET_DRV_WORDS))) {
         dnet_error("answer of rank %u to a rendezvous that does not exist (operation 0x%x)",
                    head->rank, head->op);
         return;
     }
     if (split)
         op->buf += op->len - head->length;
-    op->len = head->length; /* a shorter receive takes less, of a split message only the rear half is left */
+    /* a shorter receive takes less, of a split message only the rear half is left */
+    op->len = head->length;
     op->fetch_due = split;
     if (op->len == 0) {
         dnet_op_finish(ep, op, DNET_OK);
@@ -533,8 +544,8 @@ bool dnet_rendezvous_round(dnet_ep_t *ep)
     }
     if (ep->landings_staged)
         did |= take_counted(ep);
-    dnet_nic_receipt_t receipt;
-    while (dnet_nic_status_next(&ep->nic, &receipt)) {
+    dnet_drv_receipt_t receipt;
+    while (dnet_drv_status_next(&ep->nic, &receipt)) {
         landed(ep, &receipt);
         did = true;
     }
@@ -543,16 +554,16 @@ bool dnet_rendezvous_round(dnet_ep_t *ep)
 
 bool dnet_rendezvous_waiting(const dnet_ep_t *ep)
 {
-    if (dnet_nic_status_waiting(&ep->nic))
+    if (dnet_drv_status_waiting(&ep->nic))
         return true;
     for (uint32_t area = 0; ep->landings_staged && area < DNET_STAGING_AREAS; area++) {
         const dnet_landing_t *l = ep->landing_area[area];
-        if (l && (dnet_nic_word(&ep->nic, area) & ((1ull << COUNT_WORD_SHIFT) - 1)) > l->taken)
+        if (l && (dnet_drv_word(&ep->nic, area) & ((1ull << COUNT_WORD_SHIFT) - 1)) > l->taken)
             return true;
     }
     for (const dnet_op_t *op = ep->staged; op; op = op->next)
         if (op->state == DNET_OP_DIRECT || op->word == UINT32_MAX ||
-            op->put - dnet_nic_word(&ep->nic, op->word) < op->staging.chunks)
+            op->put - dnet_drv_word(&ep->nic, op->word) < op->staging.chunks)
             return true;
     return false;
 }

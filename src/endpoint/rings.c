@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Rings for frequent partners (docs/flow-control.md section 6): the IPUSH area is cut into DIMMNET_RINGS rings
- * of one size, of which ring 0 is shared.
+ * Rings for frequent partners (docs/flow-control.md section 6): the IPUSH area is cut into
+ * DIMMNET_RINGS rings of one size, of which ring 0 is shared.
  *
- * A ring may change hands at any time.  The NIC looks a packet's ring up once, while it holds the receive side;
- * the packet's LH entry says where its bytes lie; and LH entries are read and given back in one order, whoever
- * sent them.  So neither the order of a sender's messages nor that of a ring's bytes depends on who owns it.
+ * A ring may change hands at any time.  The NIC looks a packet's ring up once, while it holds the
+ * receive side; the packet's LH entry says where its bytes lie; and LH entries are read and given
+ * back in one order, whoever sent them.  So neither the order of a sender's messages nor that of a
+ * ring's bytes depends on who owns it.
  */
 #include "endpoint/internal.h"
 
@@ -32,13 +33,13 @@ void dnet_rings_sample(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
     if (rank >= ep->size || !dnet_fc_partners_sample(&ep->partners, rank, &change))
         return;
     if (change.before != DNET_FC_NOBODY)
-        dnet_nic_ring_assign(&ep->nic, ep->peers[change.before].target, 0);
-    dnet_nic_ring_assign(&ep->nic, ep->peers[rank].target, change.ring);
+        dnet_drv_ring_assign(&ep->nic, ep->peers[change.before].target, 0);
+    dnet_drv_ring_assign(&ep->nic, ep->peers[rank].target, change.ring);
     ep->counters.rings_given++;
 }
 
 uint64_t dnet_rings_own_free(const dnet_ep_t *ep, uint32_t rank)
 {
     uint32_t ring = dnet_fc_partners_ring(&ep->partners, rank);
-    return ring ? dnet_nic_ring_free(&ep->nic, ring) : DNET_FC_SHARED;
+    return ring ? dnet_drv_ring_free(&ep->nic, ring) : DNET_FC_SHARED;
 }

@@ -2,10 +2,10 @@
  *
  * Messages on their way out (docs/protocol.md 3).
  *
- * By length: one BOTF packet; one IPUSH packet with LHSv2; several packets; rendezvous.  Messages for one
- * peer go out in one order: while one waits in the peer's queue, later ones queue behind it.  What is not
- * a message (answers, acknowledgements, active messages) has an order of its own, and does not wait for
- * messages that the receiver holds back.
+ * By length: one BOTF packet; one IPUSH packet with LHSv2; several packets; rendezvous.  Messages
+ * for one peer go out in one order: while one waits in the peer's queue, later ones queue behind
+ * it.  What is not a message (answers, acknowledgements, active messages) has an order of its own,
+ * and does not wait for messages that the receiver holds back.
  */
 #include "endpoint/internal.h"
 
@@ -92,41 +92,42 @@ void dnet_op_acknowledged(dnet_ep_t *ep, dnet_op_t *op)
         dnet_op_finish(ep, op, DNET_OK);
 }
 
-/* ------------------------------------------------------------------ packets */
+/* ---- packets ---- */
 
-/* Others wait for the peer's room too, and what was granted has been used: go to the end of its queue.  A packet more
- * would take what was granted to somebody else, for a grant reserves nothing in the NIC. */
+/* Others wait for the peer's room too, and what was granted has been used: go to the end of its
+ * queue.  A packet more would take what was granted to somebody else, for a grant reserves nothing
+ * in the NIC. */
 static DNET_COLD dnet_status_t ask_for_more(dnet_ep_t *ep, const dnet_queue_t *q, uint32_t len)
 {
     uint32_t in_ring = len > DNET_LH_DATA_BYTES ? len - DNET_LH_DATA_BYTES : 0;
-    dnet_status_t status = dnet_nic_ask(&ep->nic, ep->peers[q->peer].target, in_ring);
+    dnet_status_t status = dnet_drv_ask(&ep->nic, ep->peers[q->peer].target, in_ring);
     return status == DNET_OK ? DNET_STOPPED : status;
 }
 
 static dnet_status_t emit(dnet_ep_t *ep, dnet_op_t *op, uint64_t envelope,
                           const dnet_ep_head_t *head, const uint8_t *data, uint32_t len)
 {
-    dnet_nic_piece_t pieces[3];
+    dnet_drv_piece_t pieces[3];
     unsigned count = 0;
     uint32_t head_len = 0;
     if (head) {
-        pieces[count++] = (dnet_nic_piece_t){head, sizeof(*head)};
+        pieces[count++] = (dnet_drv_piece_t){head, sizeof(*head)};
         head_len += sizeof(*head);
         if (op->header_len) {
-            pieces[count++] = (dnet_nic_piece_t){op->owned, op->header_len};
+            pieces[count++] = (dnet_drv_piece_t){op->owned, op->header_len};
             head_len += op->header_len;
         }
     }
-    dnet_nic_target_t target = ep->peers[op->peer].target;
+    dnet_drv_target_t target = ep->peers[op->peer].target;
     dnet_queue_t *q = ep->peers[op->peer].queue;
     if (q && q->limited && q->credits-- == 0)
         return ask_for_more(ep, q, head_len + len);
     dnet_status_t status;
-    if (head_len + len <= DNET_NIC_BOTF_DATA_MAX) {
-        pieces[count++] = (dnet_nic_piece_t){data, len};
-        status = dnet_nic_send_pieces(&ep->nic, target, envelope, pieces, count);
+    if (head_len + len <= DNET_DRV_BOTF_DATA_MAX) {
+        pieces[count++] = (dnet_drv_piece_t){data, len};
+        status = dnet_drv_send_pieces(&ep->nic, target, envelope, pieces, count);
     } else {
-        status = dnet_nic_send_long(&ep->nic, target, envelope, pieces, count, data, len);
+        status = dnet_drv_send_long(&ep->nic, target, envelope, pieces, count, data, len);
     }
     if (DNET_UNLIKELY(status == DNET_STALLED))
         op->issued = true;
@@ -141,8 +142,8 @@ static bool was_issued(dnet_op_t *op)
     return issued;
 }
 
-/* Pieces of a message that needs several packets.  The first one carries the envelope; the others have their
- * place at the receiver already. */
+/* Pieces of a message that needs several packets.  The first one carries the envelope; the others
+ * have their place at the receiver already. */
 static dnet_status_t emit_pieces(dnet_ep_t *ep, dnet_op_t *op, uint64_t envelope)
 {
     const uint32_t piece = (ep->packet_data - (uint32_t) sizeof(dnet_ep_head_t)) & ~7u;
@@ -161,11 +162,13 @@ static dnet_status_t emit_pieces(dnet_ep_t *ep, dnet_op_t *op, uint64_t envelope
     return DNET_OK;
 }
 
-/* All packets the op still has to send.  DNET_OK: all are out.  `pass`: let in although it is held back. */
+/* All packets the op still has to send.  DNET_OK: all are out.  `pass`: let in although it is held
+ * back. */
 static dnet_status_t emit_op(dnet_ep_t *ep, dnet_op_t *op, bool pass)
 {
     uint64_t envelope = pass ? op->envelope | DNET_ENVELOPE_PASS : op->envelope;
-    bool pieces = op->headed && (op->head.type == DNET_HEAD_FIRST || op->head.type == DNET_HEAD_MORE);
+    bool pieces =
+        op->headed && (op->head.type == DNET_HEAD_FIRST || op->head.type == DNET_HEAD_MORE);
     if (!pieces && was_issued(op))
         return DNET_OK;
     if (!op->headed)
@@ -207,7 +210,7 @@ static void packets_out(dnet_ep_t *ep, dnet_op_t *op)
         dnet_op_finish(ep, op, DNET_OK);
 }
 
-/* ------------------------------------------------------------------ queues */
+/* ---- queues ---- */
 
 static DNET_COLD dnet_queue_t *queue_open(dnet_ep_t *ep, uint32_t peer)
 {
@@ -260,8 +263,8 @@ void dnet_queue_remove(dnet_queue_t *q, dnet_op_t *op)
         list->tail = op->prev;
 }
 
-/* Where many are stopped each waits long for his turn: a stop that lasts a few times as long as the last one did is
- * no sign of a loss. */
+/* Where many are stopped each waits long for his turn: a stop that lasts a few times as long as the
+ * last one did is no sign of a loss. */
 static uint64_t retry_after_ns(const dnet_ep_t *ep)
 {
     return 4 * ep->waited_ns > RETRY_NS ? 4 * ep->waited_ns : RETRY_NS;
@@ -380,7 +383,8 @@ void dnet_queue_flush(dnet_ep_t *ep, dnet_queue_t *q)
     }
     if (q->held)
         dnet_offer_flushed(ep, q);
-    if (dnet_fc_sender_may_send(&q->sender) && !q->control.head && !q->messages.head && !q->out_count)
+    if (dnet_fc_sender_may_send(&q->sender) && !q->control.head && !q->messages.head &&
+        !q->out_count)
         queue_close(ep, q);
 }
 
@@ -404,8 +408,9 @@ void dnet_queue_go_on(dnet_ep_t *ep, uint32_t peer)
         dnet_queue_flush(ep, q);
 }
 
-/* The stop or its resend may have been lost (docs/flow-control.md 3): ask for a grant.  The packet itself would take
- * the room that was granted to others.  A timer alone (rnr, limit) has nobody to ask and sends all that is taken. */
+/* The stop or its resend may have been lost (docs/flow-control.md 3): ask for a grant.  The packet
+ * itself would take the room that was granted to others.  A timer alone (rnr, limit) has nobody to
+ * ask and sends all that is taken. */
 static void queue_retry(dnet_ep_t *ep, dnet_queue_t *q)
 {
     if (q->retries < RETRIES_COUNTED)
@@ -433,7 +438,7 @@ void dnet_queue_retry(dnet_ep_t *ep, uint64_t now_ns)
     }
 }
 
-/* ------------------------------------------------------------------ entry points */
+/* ---- entry points ---- */
 
 /* As dnet_op_submit(), for a caller who gets the result by return when there is one already. */
 static dnet_status_t submit_for(dnet_ep_t *ep, dnet_op_t *op, dnet_ep_request_t *req)
@@ -505,16 +510,17 @@ dnet_status_t dnet_ep_send(dnet_ep_t *ep, uint32_t peer, uint64_t envelope, cons
     ep->counters.sent_bytes += len;
     if (DNET_UNLIKELY(p->queue || sync || len > ep->one_packet))
         return send_slow(ep, peer, envelope, buf, len, sync, req);
-    if (len <= DNET_NIC_BOTF_DATA_MAX)
-        status = dnet_nic_send_short(&ep->nic, p->target, envelope, buf, (uint32_t) len);
+    if (len <= DNET_DRV_BOTF_DATA_MAX)
+        status = dnet_drv_send_short(&ep->nic, p->target, envelope, buf, (uint32_t) len);
     else
-        status = dnet_nic_send_long(&ep->nic, p->target, envelope, NULL, 0, buf, (uint32_t) len);
+        status = dnet_drv_send_long(&ep->nic, p->target, envelope, NULL, 0, buf, (uint32_t) len);
     if (DNET_LIKELY(status == DNET_OK))
         return DNET_OK;
     return send_refused(ep, peer, envelope, buf, len, status, req);
 }
 
-/* What stands between the head and the data of a packet; copied, because the packet may have to wait. */
+/* What stands between the head and the data of a packet; copied, because the packet may have to
+ * wait. */
 static dnet_status_t put_behind_head(dnet_op_t *op, const void *behind, size_t len)
 {
     op->header_len = (uint32_t) len;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Memory in the own SO-DIMM area, and messages whose bytes lie there in blocks (docs/protocol.md 4.3).
+ * Memory in the own SO-DIMM area, and messages whose bytes lie there in blocks
+ * (docs/protocol.md 4.3).
  *
- * REQUEST says where the blocks are.  A receiver whose own blocks lie in SO-DIMM too has its NIC fetch
- * them by RVLS or RVLI and put them where they belong by Command Ex, and acknowledges.  Any other
- * receiver answers as usual, and the sender packs the blocks then.
+ * REQUEST says where the blocks are.  A receiver whose own blocks lie in SO-DIMM too has its NIC
+ * fetch them by RVLS or RVLI and put them where they belong by Command Ex, and acknowledges.  Any
+ * other receiver answers as usual, and the sender packs the blocks then.
  */
 #include "endpoint/internal.h"
 #include "endpoint/layout.h"
@@ -19,7 +20,7 @@ enum { STRIDED_AUTO, STRIDED_NEVER }; /* DIMMNET_STRIDED */
 /* Pieces in which SO-DIMM memory is committed. */
 #define COMMIT_BYTES 65536u
 
-/* ------------------------------------------------------------------ memory */
+/* ---- memory ---- */
 
 void dnet_memory_start(dnet_ep_t *ep)
 {
@@ -32,8 +33,8 @@ static bool has_heap(dnet_ep_t *ep)
     if (!ep->dev || !ep->dev->sodimm)
         return false;
     if (!ep->heap.bytes) {
-        uint64_t base = ep->staging_base +
-                        (uint64_t) ep->chunk_bytes * ep->chunks * DNET_STAGING_AREAS;
+        uint64_t base =
+            ep->staging_base + (uint64_t) ep->chunk_bytes * ep->chunks * DNET_STAGING_AREAS;
         base = (base + COMMIT_BYTES - 1) & ~(uint64_t) (COMMIT_BYTES - 1);
         uint64_t end = ep->dev->geometry.sodimm_bytes;
         dnet_heap_init(&ep->heap, base, base < end ? end - base : 0);
@@ -91,7 +92,8 @@ dnet_status_t dnet_ep_free(dnet_ep_t *ep, void *memory)
     return status;
 }
 
-bool dnet_ep_sodimm_offset(const dnet_ep_t *ep, const void *memory, size_t bytes, uint32_t *offset_p)
+bool dnet_ep_sodimm_offset(const dnet_ep_t *ep, const void *memory, size_t bytes,
+                           uint32_t *offset_p)
 {
     if (!ep->heap.bytes)
         return false;
@@ -114,12 +116,12 @@ void dnet_memory_end(dnet_ep_t *ep)
     pthread_mutex_destroy(&ep->heap_lock);
 }
 
-/* ------------------------------------------------------------------ sender */
+/* ---- sender ---- */
 
 bool dnet_ep_wants_layout(const dnet_ep_t *ep, size_t bytes, size_t block_bytes)
 {
-    return ep->heap.taken_bytes && bytes > ep->eager_limit && ep->options.strided != STRIDED_NEVER &&
-           block_bytes >= FETCH_LEAST;
+    return ep->heap.taken_bytes && bytes > ep->eager_limit &&
+           ep->options.strided != STRIDED_NEVER && block_bytes >= FETCH_LEAST;
 }
 
 /* The layout stands behind the head of the REQUEST. */
@@ -137,7 +139,8 @@ static dnet_status_t attach(dnet_op_t *op, const dnet_ep_layout_t *layout)
 void dnet_strided_offer(dnet_ep_t *ep, dnet_op_t *op)
 {
     uint32_t offset;
-    if (!dnet_ep_wants_layout(ep, op->len, op->len) || !dnet_ep_sodimm_offset(ep, op->buf, op->len, &offset))
+    if (!dnet_ep_wants_layout(ep, op->len, op->len) ||
+        !dnet_ep_sodimm_offset(ep, op->buf, op->len, &offset))
         return;
     dnet_ep_layout_t layout = dnet_layout_contiguous(offset, (uint32_t) op->len);
     (void) attach(op, &layout); /* without it the message travels as any other */
@@ -186,7 +189,7 @@ dnet_status_t dnet_strided_pack(dnet_ep_t *ep, dnet_op_t *op)
     return DNET_OK;
 }
 
-/* ------------------------------------------------------------------ receiver */
+/* ---- receiver ---- */
 
 dnet_ep_layout_t dnet_strided_read(const dnet_ep_head_t *head, const dnet_lh_entry_t *entry)
 {
@@ -212,13 +215,13 @@ static dnet_ep_layout_t own_layout(dnet_ep_t *ep, const dnet_ep_request_t *req)
 
 bool dnet_strided_fetch(dnet_ep_t *ep, dnet_landing_t *l)
 {
-    dnet_nic_run_t runs[DNET_LAYOUT_RUNS];
+    dnet_drv_run_t runs[DNET_LAYOUT_RUNS];
     if (!l->req || ep->options.strided == STRIDED_NEVER)
         return false;
     dnet_ep_layout_t own = own_layout(ep, l->req);
     unsigned n = dnet_layout_pair(&l->layout, &own, l->len, FETCH_LEAST, runs);
     for (unsigned i = 0; i < n && l->status == DNET_OK; i++)
-        l->status = dnet_nic_rvl_run(&ep->nic, ep->peers[l->rank].target, &runs[i]);
+        l->status = dnet_drv_rvl_run(&ep->nic, ep->peers[l->rank].target, &runs[i]);
     if (l->status != DNET_OK)
         dnet_error("cannot fetch %zu bytes from rank %u: %s", l->len, l->rank,
                    dnet_status_text(l->status));

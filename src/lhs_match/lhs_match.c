@@ -3,9 +3,9 @@
  * Posted and unexpected queues over LHS envelopes (data sheet 10; MPI 4.0 section 3.5).
  *
  * A lookup for one source walks one bin.  A message also looks at the receives from any source, but
- * only as far as they were posted before the receive its bin offers.  A receive from any source walks
- * the arrivals of its context and stops at the first that fits: the list is in order of arrival, so
- * that one is the earliest of all.
+ * only as far as they were posted before the receive its bin offers.  A receive from any source
+ * walks the arrivals of its context and stops at the first that fits: the list is in order of
+ * arrival, so that one is the earliest of all.
  */
 #include "lhs_match/lhs_match.h"
 
@@ -164,8 +164,8 @@ void dnet_match_withdraw(dnet_match_t *m, dnet_match_item_t *item)
 }
 
 static void walk_ring(const dnet_match_link_t *head,
-                      void (*fn)(void *arg, const dnet_match_item_t *item, bool posted), bool posted,
-                      void *arg)
+                      void (*fn)(void *arg, const dnet_match_item_t *item, bool posted),
+                      bool posted, void *arg)
 {
     for (dnet_match_link_t *link = head->next; link != head; link = link->next)
         fn(arg, item_of_bin(link), posted);

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * MPI matching over LHS envelopes: receives that wait for a message (posted) and messages that wait for
- * a receive (unexpected).  Pure logic: no NIC, no allocation, no locks; items are embedded in the
- * caller's objects.
+ * MPI matching over LHS envelopes: receives that wait for a message (posted) and messages that wait
+ * for a receive (unexpected).  Pure logic: no NIC, no allocation, no locks; items are embedded in
+ * the caller's objects.
  *
  * An envelope is the 64-bit word at the start of an LH entry (data sheet 10.1): Context [63:48],
  * Rank [45:32], Tag [31:0]; bits 47 and 46 (Valid, Complete) are not part of the match.  A wanted
- * envelope has a mask: only bits set in the mask are compared.  Any-source clears the Rank bits, any-tag
- * clears Tag bits; Context is always compared, so a mask has all Context bits set.
+ * envelope has a mask: only bits set in the mask are compared.  Any-source clears the Rank bits,
+ * any-tag clears Tag bits; Context is always compared, so a mask has all Context bits set.
  *
- * Rules (MPI 4.0 section 3.5): of the posted receives a message matches, the one posted first takes it;
- * of the unexpected messages a receive matches, the one that arrived first is taken.
+ * Rules (MPI 4.0 section 3.5): of the posted receives a message matches, the one posted first takes
+ * it; of the unexpected messages a receive matches, the one that arrived first is taken.
  *
  *   posted[bin(context, rank)]   receives from one source, in posting order
  *   posted_any                   receives from any source, in posting order; `order` merges the two
- *   unexpected[bin(...)]         messages, in order of arrival: what a receive from one source looks at
- *   arrivals[bin(context)]       the same messages: what a receive from any source looks at
+ *   unexpected[bin(...)]         messages, in order of arrival: what a receive from one source
+ * looks at arrivals[bin(context)]       the same messages: what a receive from any source looks at
  *
  * Threads: one caller at a time.
  */
@@ -81,11 +81,13 @@ dnet_match_item_t *dnet_match_arrive(dnet_match_t *m, uint64_t envelope);
 /**
  * The same for a message that may not go to the receives posted last.
  *
- * @param before  number of a posting (`order` of an item): receives from this one on are passed over
+ * @param before  number of a posting (`order` of an item): receives from this one on are passed
+ * over
  */
 dnet_match_item_t *dnet_match_arrive_before(dnet_match_t *m, uint64_t envelope, uint64_t before);
 
-/** Keep an unexpected message; item->envelope is set by the caller, the memory stays the caller's. */
+/** Keep an unexpected message; item->envelope is set by the caller, the memory stays the caller's.
+ */
 void dnet_match_keep(dnet_match_t *m, dnet_match_item_t *item);
 
 /**
@@ -100,7 +102,8 @@ dnet_match_item_t *dnet_match_take(dnet_match_t *m, uint64_t envelope, uint64_t 
 /** As dnet_match_take(), but the message stays where it is (probe). */
 dnet_match_item_t *dnet_match_peek(dnet_match_t *m, uint64_t envelope, uint64_t mask);
 
-/** Post a receive; item->envelope and item->mask are set by the caller, the memory stays the caller's. */
+/** Post a receive; item->envelope and item->mask are set by the caller, the memory stays the
+ * caller's. */
 void dnet_match_post(dnet_match_t *m, dnet_match_item_t *item);
 
 /** Withdraw a posted receive (cancel).  The item must be in the posted queue. */

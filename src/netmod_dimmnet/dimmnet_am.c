@@ -25,7 +25,7 @@ static void am_op_put(MPIDI_DIMMNET_am_op_t *op)
 
 static int am_sent(int handler_id, MPIR_Request *sreq)
 {
-    return sreq ? MPIDIG_global.origin_cbs[handler_id] (sreq) : MPI_SUCCESS;
+    return sreq ? MPIDIG_global.origin_cbs[handler_id](sreq) : MPI_SUCCESS;
 }
 
 static void am_complete(dnet_ep_request_t *ep_req, dnet_status_t status)
@@ -35,7 +35,8 @@ static void am_complete(dnet_ep_request_t *ep_req, dnet_status_t status)
     int handler_id = op->handler_id;
     am_op_put(op);
     if (status != DNET_OK)
-        MPIDI_DIMMNET_abort(status); /* MPICH's protocol has no way to go on without the message */
+        /* MPICH's protocol has no way to go on without the message */
+        MPIDI_DIMMNET_abort(status);
     am_sent(handler_id, sreq);
 }
 
@@ -93,7 +94,7 @@ static void am_arrived(void *arg, uint32_t peer, uint16_t id, const void *header
                        const void *data, size_t len)
 {
     /* attr 0: from the network, VCI 0 to VCI 0, data at hand */
-    int mpi_errno = MPIDIG_global.target_msg_cbs[id] ((void *) header, (void *) data, len, 0, NULL);
+    int mpi_errno = MPIDIG_global.target_msg_cbs[id]((void *) header, (void *) data, len, 0, NULL);
     if (mpi_errno != MPI_SUCCESS)
         MPID_Abort(MPIR_Process.comm_world, mpi_errno, 1, "an active message could not be handled");
 }

@@ -13,27 +13,27 @@
  * MPIR_CVAR_CH4_AM_PACK_BUFFER_SIZE (16 KiB) bytes while its receive is missing. */
 #define MPIDI_DIMMNET_AM_EAGER_BYTES 16384
 
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_isend(int rank, MPIR_Comm * comm, int handler_id,
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_isend(int rank, MPIR_Comm *comm, int handler_id,
                                                const void *am_hdr, MPI_Aint am_hdr_sz,
                                                const void *data, MPI_Aint count,
                                                MPI_Datatype datatype, int src_vci, int dst_vci,
-                                               MPIR_Request * sreq)
+                                               MPIR_Request *sreq)
 {
     return MPIDI_DIMMNET_am_send(MPIDI_DIMMNET_AV(MPIDIU_comm_rank_to_av(comm, rank)).peer,
                                  handler_id, am_hdr, am_hdr_sz, data, count, datatype, sreq);
 }
 
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_isend_reply(MPIR_Comm * comm, int src_rank, int handler_id,
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_isend_reply(MPIR_Comm *comm, int src_rank, int handler_id,
                                                      const void *am_hdr, MPI_Aint am_hdr_sz,
                                                      const void *data, MPI_Aint count,
                                                      MPI_Datatype datatype, int src_vci,
-                                                     int dst_vci, MPIR_Request * sreq)
+                                                     int dst_vci, MPIR_Request *sreq)
 {
     return MPIDI_NM_am_isend(src_rank, comm, handler_id, am_hdr, am_hdr_sz, data, count, datatype,
                              src_vci, dst_vci, sreq);
 }
 
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_send_hdr(int rank, MPIR_Comm * comm, int handler_id,
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_send_hdr(int rank, MPIR_Comm *comm, int handler_id,
                                                   const void *am_hdr, MPI_Aint am_hdr_sz,
                                                   int src_vci, int dst_vci)
 {
@@ -41,7 +41,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_send_hdr(int rank, MPIR_Comm * comm, in
                              dst_vci, NULL);
 }
 
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_send_hdr_reply(MPIR_Comm * comm, int src_rank,
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_send_hdr_reply(MPIR_Comm *comm, int src_rank,
                                                         int handler_id, const void *am_hdr,
                                                         MPI_Aint am_hdr_sz, int src_vci,
                                                         int dst_vci)
@@ -66,7 +66,7 @@ MPL_STATIC_INLINE_PREFIX MPI_Aint MPIDI_NM_am_eager_buf_limit(void)
 
 MPL_STATIC_INLINE_PREFIX bool MPIDI_NM_am_check_eager(MPI_Aint am_hdr_sz, MPI_Aint data_sz,
                                                       const void *data, MPI_Aint count,
-                                                      MPI_Datatype datatype, MPIR_Request * sreq)
+                                                      MPI_Datatype datatype, MPIR_Request *sreq)
 {
     return am_hdr_sz + data_sz <= MPIDI_DIMMNET_AM_EAGER_BYTES;
 }
@@ -76,11 +76,11 @@ MPL_STATIC_INLINE_PREFIX MPIDIG_recv_data_copy_cb MPIDI_NM_am_get_data_copy_cb(u
     return NULL;
 }
 
-MPL_STATIC_INLINE_PREFIX void MPIDI_NM_am_request_init(MPIR_Request * req)
+MPL_STATIC_INLINE_PREFIX void MPIDI_NM_am_request_init(MPIR_Request *req)
 {
 }
 
-MPL_STATIC_INLINE_PREFIX void MPIDI_NM_am_request_finalize(MPIR_Request * req)
+MPL_STATIC_INLINE_PREFIX void MPIDI_NM_am_request_finalize(MPIR_Request *req)
 {
 }
 

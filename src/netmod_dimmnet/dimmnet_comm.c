@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Communicators and dynamic processes.  A communicator's context and ranks go into the envelopes; a list
- * of all tells which process an envelope means.  A job's processes are those it was started with: the
- * NICs are laid out for them.
+ * Communicators and dynamic processes.  A communicator's context and ranks go into the envelopes; a
+ * list of all tells which process an envelope means.  A job's processes are those it was started
+ * with: the NICs are laid out for them.
  */
 #include "dimmnet_impl.h"
 
@@ -45,7 +45,7 @@ uint32_t MPIDI_DIMMNET_source(void *arg, uint64_t envelope)
     int rank = (int) dnet_ep_envelope_rank(envelope);
     uint32_t peer = DNET_EP_NO_RANK;
     pthread_mutex_lock(&comms_lock);
-    for (MPIR_Comm * comm = comms; comm; comm = NEXT(comm)) {
+    for (MPIR_Comm *comm = comms; comm; comm = NEXT(comm)) {
         if (comm->recvcontext_id == context) {
             if (rank < comm->remote_size)
                 peer = MPIDI_DIMMNET_AV(MPIDIU_comm_rank_to_av(comm, rank)).peer;

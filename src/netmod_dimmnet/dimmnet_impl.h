@@ -75,8 +75,8 @@ int MPIDI_DIMMNET_pack(const void *buf, MPI_Aint count, MPI_Datatype datatype, v
                        size_t *len_p);
 
 /* dimmnet_layout.c */
-/* Where the data of a type with gaps lie in SO-DIMM.  False: not there, or packing is as good.  Else the
- * layout stays true until MPIDI_DIMMNET_blocks_release(). */
+/* Where the data of a type with gaps lie in SO-DIMM.  False: not there, or packing is as good. Else
+ * the layout stays true until MPIDI_DIMMNET_blocks_release(). */
 bool MPIDI_DIMMNET_layout(const void *buf, MPI_Aint count, MPI_Datatype datatype, size_t len,
                           dnet_ep_layout_t *layout_p, MPIDI_DIMMNET_blocks_t **blocks_p);
 void MPIDI_DIMMNET_blocks_release(MPIDI_DIMMNET_blocks_t *blocks);

@@ -44,9 +44,9 @@ static int connect_all(void)
     for (int rank = 0; rank < MPIR_Process.size; rank++)
         MPIDI_DIMMNET_AV(&MPIDIU_get_av(0, rank)).peer = rank;
 
-  fn_exit:
+fn_exit:
     return mpi_errno;
-  fn_fail:
+fn_fail:
     goto fn_exit;
 }
 
@@ -64,8 +64,7 @@ int MPIDI_DIMMNET_init_world(void)
     MPIR_ERR_CHECK(mpi_errno);
 
     uint32_t tag_bits = MPIR_TAG_MASK_ERROR_BITS(~0u);
-    MPIDI_DIMMNET_global.match_bits =
-        DNET_MATCH_ANY_TAG | DNET_PUT((uint64_t) tag_bits, LH_TAG);
+    MPIDI_DIMMNET_global.match_bits = DNET_MATCH_ANY_TAG | DNET_PUT((uint64_t) tag_bits, LH_TAG);
     /* Between rounds of progress MPICH lets its other threads in; asleep in one, it cannot. */
     dnet_ep_set_patient(MPIDI_DIMMNET_global.ep,
                         MPIR_ThreadInfo.thread_provided != MPI_THREAD_MULTIPLE);
@@ -75,9 +74,9 @@ int MPIDI_DIMMNET_init_world(void)
     mpi_errno = connect_all();
     MPIR_ERR_CHECK(mpi_errno);
 
-  fn_exit:
+fn_exit:
     return mpi_errno;
-  fn_fail:
+fn_fail:
     goto fn_exit;
 }
 
@@ -86,7 +85,7 @@ int MPIDI_DIMMNET_post_init(void)
     return MPI_SUCCESS;
 }
 
-/* ------------------------------------------------------------------ the end */
+/* ---- the end ---- */
 
 static void make_progress(void)
 {
@@ -163,8 +162,8 @@ int MPIDI_DIMMNET_mpi_finalize_hook(void)
         MPIDI_DIMMNET_global.spare_sreq = NULL;
     }
 
-  fn_exit:
+fn_exit:
     return mpi_errno;
-  fn_fail:
+fn_fail:
     goto fn_exit;
 }

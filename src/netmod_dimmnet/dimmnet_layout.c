@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where the blocks of a type with gaps lie, for the NIC to gather and scatter (docs/protocol.md 4.3).
+ * Where the blocks of a type with gaps lie, for the NIC to gather and scatter
+ * (docs/protocol.md 4.3).
  *
- * What is found out about a type is kept until the type goes: block size and step, or a list of offsets in
- * SO-DIMM.  A vector is read from its contents.  The pieces of any other type are looked at when it has been
- * used some times, because packing once is cheaper than that; blocks of several lengths are cut to the
- * greatest length that divides them all.
+ * What is found out about a type is kept until the type goes: block size and step, or a list of
+ * offsets in SO-DIMM.  A vector is read from its contents.  The pieces of any other type are looked
+ * at when it has been used some times, because packing once is cheaper than that; blocks of several
+ * lengths are cut to the greatest length that divides them all.
  *
  * The lock is held around no call that waits; types may be freed by any thread.
  */
@@ -15,8 +16,8 @@
 
 /* A type of more pieces is packed. */
 #define PIECES_MAX (1 << 20)
-/* Messages of a type that are packed before it is looked at.  Looking costs up to twice as much as packing
- * (benchmarks/strided --type indexed --fresh uses each type twice). */
+/* Messages of a type that are packed before it is looked at.  Looking costs up to twice as much as
+ * packing (benchmarks/strided --type indexed --fresh uses each type twice). */
 #define USED_BEFORE 3
 /* Shorter blocks with a list of 4 bytes each are packed, unless their steps are equal. */
 #define LISTED_LEAST 16
@@ -36,18 +37,19 @@ struct MPIDI_DIMMNET_blocks {
     int used;            /* times, before it is looked at */
     bool looked;
     size_t block_bytes;
-    MPI_Aint count;      /* blocks of one element */
-    MPI_Aint first;      /* byte displacement of the first block */
-    MPI_Aint step;       /* 0: the steps differ, see starts */
-    uint32_t *starts;    /* displacements from the first block, modulo 2^32; NULL where steps are equal */
-    list_t *lists;       /* longest first */
+    MPI_Aint count; /* blocks of one element */
+    MPI_Aint first; /* byte displacement of the first block */
+    MPI_Aint step;  /* 0: the steps differ, see starts */
+    /* displacements from the first block, modulo 2^32; NULL where steps are equal */
+    uint32_t *starts;
+    list_t *lists; /* longest first */
     UT_hash_handle hh;
 };
 
 static MPIDI_DIMMNET_blocks_t *table;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* ------------------------------------------------------------------ looking at a type */
+/* ---- looking at a type ---- */
 
 static size_t common_divisor(size_t a, size_t b)
 {
@@ -179,7 +181,7 @@ static MPIDI_DIMMNET_blocks_t *blocks_of(MPIR_Datatype *type, MPI_Datatype datat
     return b;
 }
 
-/* ------------------------------------------------------------------ letting it go */
+/* ---- letting it go ---- */
 
 static void drop(MPIDI_DIMMNET_blocks_t *b)
 {
@@ -218,14 +220,15 @@ void MPIDI_DIMMNET_layout_finalize(void)
 {
     MPIDI_DIMMNET_blocks_t *b, *next;
     pthread_mutex_lock(&lock);
-    HASH_ITER(hh, table, b, next) {
+    HASH_ITER(hh, table, b, next)
+    {
         HASH_DEL(table, b);
         drop(b);
     }
     pthread_mutex_unlock(&lock);
 }
 
-/* ------------------------------------------------------------------ layouts */
+/* ---- layouts ---- */
 
 static const list_t *list_for(MPIDI_DIMMNET_blocks_t *b, MPI_Aint elements)
 {
@@ -269,13 +272,15 @@ static bool lay_out(MPIDI_DIMMNET_blocks_t *b, MPI_Aint count, dnet_ep_layout_t 
 }
 
 /* SO-DIMM offset of displacement 0, when every byte between the first and the last lies there. */
-static bool find_origin(const void *buf, MPI_Aint count, const MPIR_Datatype *type, uint32_t *origin_p)
+static bool find_origin(const void *buf, MPI_Aint count, const MPIR_Datatype *type,
+                        uint32_t *origin_p)
 {
     MPI_Aint last = (count - 1) * type->extent;
     MPI_Aint low = type->true_lb + (last < 0 ? last : 0);
     MPI_Aint high = type->true_ub + (last > 0 ? last : 0);
     uint32_t offset;
-    if (!dnet_ep_sodimm_offset(MPIDI_DIMMNET_global.ep, (const char *) buf + low, high - low, &offset))
+    if (!dnet_ep_sodimm_offset(MPIDI_DIMMNET_global.ep, (const char *) buf + low, high - low,
+                               &offset))
         return false;
     *origin_p = offset - (uint32_t) low;
     return true;

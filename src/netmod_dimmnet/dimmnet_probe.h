@@ -8,8 +8,8 @@
 #include "dimmnet_impl.h"
 #include "dimmnet_recv.h"
 
-MPL_STATIC_INLINE_PREFIX void MPIDI_DIMMNET_probe_status(const dnet_ep_probe_t * found,
-                                                         MPI_Status * status)
+MPL_STATIC_INLINE_PREFIX void MPIDI_DIMMNET_probe_status(const dnet_ep_probe_t *found,
+                                                         MPI_Status *status)
 {
     if (status == MPI_STATUS_IGNORE)
         return;
@@ -19,9 +19,9 @@ MPL_STATIC_INLINE_PREFIX void MPIDI_DIMMNET_probe_status(const dnet_ep_probe_t *
     MPIR_STATUS_SET_COUNT(*status, found->len_bytes);
 }
 
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_iprobe(int source, int tag, MPIR_Comm * comm,
-                                                 int context_offset, MPIDI_av_entry_t * addr,
-                                                 int *flag, MPI_Status * status)
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_iprobe(int source, int tag, MPIR_Comm *comm,
+                                                 int context_offset, MPIDI_av_entry_t *addr,
+                                                 int *flag, MPI_Status *status)
 {
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
     uint64_t mask;
@@ -34,10 +34,10 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_iprobe(int source, int tag, MPIR_Comm 
     return MPI_SUCCESS;
 }
 
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_improbe(int source, int tag, MPIR_Comm * comm,
-                                                  int context_offset, MPIDI_av_entry_t * addr,
-                                                  int *flag, MPIR_Request ** message_p,
-                                                  MPI_Status * status)
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_improbe(int source, int tag, MPIR_Comm *comm,
+                                                  int context_offset, MPIDI_av_entry_t *addr,
+                                                  int *flag, MPIR_Request **message_p,
+                                                  MPI_Status *status)
 {
     int mpi_errno = MPI_SUCCESS;
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
@@ -59,7 +59,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_improbe(int source, int tag, MPIR_Comm
     MPIDI_DIMMNET_probe_status(&found, status);
     *message_p = req;
     *flag = 1;
-  fn_exit:
+fn_exit:
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
     return mpi_errno;
 }

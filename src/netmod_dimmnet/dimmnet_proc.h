@@ -7,13 +7,13 @@
 
 #include "dimmnet_impl.h"
 
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_rank_is_local(int rank, MPIR_Comm * comm)
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_rank_is_local(int rank, MPIR_Comm *comm)
 {
     return MPIDIU_rank_is_local(rank, comm);
 }
 
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_comm_get_gpid(MPIR_Comm * comm_ptr, int idx,
-                                                    uint64_t * gpid_ptr, bool is_remote)
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_comm_get_gpid(MPIR_Comm *comm_ptr, int idx,
+                                                    uint64_t *gpid_ptr, bool is_remote)
 {
     int avtid, lpid;
     if (comm_ptr->comm_kind == MPIR_COMM_KIND__INTERCOMM && !is_remote)

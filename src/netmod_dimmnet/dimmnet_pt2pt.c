@@ -8,7 +8,7 @@
 #include "dimmnet_impl.h"
 #include "dimmnet_send.h"
 
-/* ------------------------------------------------------------------ sends */
+/* ---- sends ---- */
 
 void MPIDI_DIMMNET_send_complete(dnet_ep_request_t *ep_req, dnet_status_t status)
 {
@@ -25,8 +25,8 @@ void MPIDI_DIMMNET_send_complete(dnet_ep_request_t *ep_req, dnet_status_t status
 }
 
 /* The receiver's NIC fetches the blocks, or asks for them packed. */
-static int send_blocks(const dnet_ep_layout_t *layout, MPIDI_DIMMNET_blocks_t *blocks, uint32_t peer,
-                       uint64_t envelope, MPIR_Comm *comm, MPIR_Request **request)
+static int send_blocks(const dnet_ep_layout_t *layout, MPIDI_DIMMNET_blocks_t *blocks,
+                       uint32_t peer, uint64_t envelope, MPIR_Comm *comm, MPIR_Request **request)
 {
     MPIR_Request *sreq = MPIDI_DIMMNET_sreq_get();
     if (!sreq) {
@@ -81,18 +81,17 @@ int MPIDI_DIMMNET_send_packed(const void *buf, MPI_Aint count, MPI_Datatype data
     return MPI_SUCCESS;
 }
 
-/* ------------------------------------------------------------------ receives */
+/* ---- receives ---- */
 
 static void __attribute__((cold, noinline)) recv_error(MPIR_Request *rreq, dnet_status_t status)
 {
     const dnet_ep_request_t *ep_req = &MPIDI_DIMMNET_REQ(rreq).ep;
     if (status == DNET_ERR_TRUNCATED)
-        rreq->status.MPI_ERROR =
-            MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
-                                 MPI_ERR_TRUNCATE, "**truncate", "**truncate %d %d %d %d",
-                                 rreq->status.MPI_SOURCE,
-                                 MPIR_TAG_MASK_ERROR_BITS(rreq->status.MPI_TAG),
-                                 (int) ep_req->sent_bytes, (int) ep_req->len_bytes);
+        rreq->status.MPI_ERROR = MPIR_Err_create_code(
+            MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_TRUNCATE, "**truncate",
+            "**truncate %d %d %d %d", rreq->status.MPI_SOURCE,
+            MPIR_TAG_MASK_ERROR_BITS(rreq->status.MPI_TAG), (int) ep_req->sent_bytes,
+            (int) ep_req->len_bytes);
     else
         rreq->status.MPI_ERROR = MPIDI_DIMMNET_error(status, "receive");
 }

@@ -8,8 +8,8 @@
 #include "dimmnet_impl.h"
 
 /* What a receive or a probe wants, as envelope and mask. */
-MPL_STATIC_INLINE_PREFIX uint64_t MPIDI_DIMMNET_wanted(int rank, int tag, MPIR_Comm * comm,
-                                                       int context_offset, uint64_t * mask)
+MPL_STATIC_INLINE_PREFIX uint64_t MPIDI_DIMMNET_wanted(int rank, int tag, MPIR_Comm *comm,
+                                                       int context_offset, uint64_t *mask)
 {
     *mask = MPIDI_DIMMNET_global.match_bits;
     if (rank == MPI_ANY_SOURCE) {
@@ -25,8 +25,8 @@ MPL_STATIC_INLINE_PREFIX uint64_t MPIDI_DIMMNET_wanted(int rank, int tag, MPIR_C
 
 /* Where the data of a receive go: the user's buffer, or one to be unpacked from. */
 MPL_STATIC_INLINE_PREFIX int MPIDI_DIMMNET_recv_buffer(void *buf, MPI_Aint count,
-                                                       MPI_Datatype datatype, MPIR_Request * rreq,
-                                                       void **to, size_t * len)
+                                                       MPI_Datatype datatype, MPIR_Request *rreq,
+                                                       void **to, size_t *len)
 {
     int contig;
     MPI_Aint true_lb;
@@ -43,16 +43,16 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_DIMMNET_recv_buffer(void *buf, MPI_Aint count
 }
 
 /* After dnet_ep_recv() or dnet_ep_mrecv(): nothing to do, or complete as the callback would. */
-MPL_STATIC_INLINE_PREFIX void MPIDI_DIMMNET_recv_started(MPIR_Request * rreq, dnet_status_t status)
+MPL_STATIC_INLINE_PREFIX void MPIDI_DIMMNET_recv_started(MPIR_Request *rreq, dnet_status_t status)
 {
     if (status != DNET_IN_PROGRESS)
         MPIDI_DIMMNET_REQ(rreq).ep.complete(&MPIDI_DIMMNET_REQ(rreq).ep, status);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_irecv(void *buf, MPI_Aint count, MPI_Datatype datatype,
-                                                int rank, int tag, MPIR_Comm * comm,
-                                                int context_offset, MPIDI_av_entry_t * addr,
-                                                MPIR_Request ** req_p, MPIR_Request * partner)
+                                                int rank, int tag, MPIR_Comm *comm,
+                                                int context_offset, MPIDI_av_entry_t *addr,
+                                                MPIR_Request **req_p, MPIR_Request *partner)
 {
     MPIR_FUNC_ENTER;
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
@@ -78,14 +78,14 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_irecv(void *buf, MPI_Aint count, MPI_D
     *req_p = rreq;
     MPIDI_DIMMNET_recv_started(rreq, dnet_ep_recv(MPIDI_DIMMNET_global.ep, envelope, mask, to, len,
                                                   &MPIDI_DIMMNET_REQ(rreq).ep));
-  fn_exit:
+fn_exit:
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
     MPIR_FUNC_EXIT;
     return mpi_errno;
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_imrecv(void *buf, MPI_Aint count, MPI_Datatype datatype,
-                                                 MPIR_Request * message)
+                                                 MPIR_Request *message)
 {
     MPIR_FUNC_ENTER;
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);

@@ -26,7 +26,7 @@ MPL_STATIC_INLINE_PREFIX MPIR_Request *MPIDI_DIMMNET_sreq_get(void)
 }
 
 /* Not needed after all.  A callback of the endpoint may have left another spare meanwhile. */
-MPL_STATIC_INLINE_PREFIX void MPIDI_DIMMNET_sreq_put(MPIR_Request * sreq)
+MPL_STATIC_INLINE_PREFIX void MPIDI_DIMMNET_sreq_put(MPIR_Request *sreq)
 {
     if (likely(!MPIDI_DIMMNET_global.spare_sreq)) {
         MPIDI_DIMMNET_global.spare_sreq = sreq;
@@ -45,9 +45,9 @@ MPL_STATIC_INLINE_PREFIX MPIR_Request *MPIDI_DIMMNET_sreq_keep(MPIR_Request *sre
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_DIMMNET_send(const void *buf, MPI_Aint count,
-                                                MPI_Datatype datatype, int tag, MPIR_Comm * comm,
-                                                int context_offset, MPIDI_av_entry_t * addr,
-                                                bool sync, MPIR_Request ** request)
+                                                MPI_Datatype datatype, int tag, MPIR_Comm *comm,
+                                                int context_offset, MPIDI_av_entry_t *addr,
+                                                bool sync, MPIR_Request **request)
 {
     int contig;
     size_t len;
@@ -62,9 +62,9 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_DIMMNET_send(const void *buf, MPI_Aint count,
     MPIR_Request *sreq = MPIDI_DIMMNET_sreq_get();
     if (unlikely(!sreq))
         return MPIDI_DIMMNET_error_no_request();
-    dnet_status_t status = dnet_ep_send(MPIDI_DIMMNET_global.ep, peer, envelope,
-                                        MPIR_get_contig_ptr(buf, true_lb), len, sync,
-                                        &MPIDI_DIMMNET_REQ(sreq).ep);
+    dnet_status_t status =
+        dnet_ep_send(MPIDI_DIMMNET_global.ep, peer, envelope, MPIR_get_contig_ptr(buf, true_lb),
+                     len, sync, &MPIDI_DIMMNET_REQ(sreq).ep);
     if (unlikely(status == DNET_IN_PROGRESS)) {
         *request = MPIDI_DIMMNET_sreq_keep(sreq, comm);
         return MPI_SUCCESS;
@@ -78,13 +78,13 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_DIMMNET_send(const void *buf, MPI_Aint count,
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_isend(const void *buf, MPI_Aint count,
                                                 MPI_Datatype datatype, int rank, int tag,
-                                                MPIR_Comm * comm, int context_offset,
-                                                MPIDI_av_entry_t * addr, MPIR_Request ** req_p)
+                                                MPIR_Comm *comm, int context_offset,
+                                                MPIDI_av_entry_t *addr, MPIR_Request **req_p)
 {
     MPIR_FUNC_ENTER;
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-    int mpi_errno = MPIDI_DIMMNET_send(buf, count, datatype, tag, comm, context_offset, addr, false,
-                                       req_p);
+    int mpi_errno =
+        MPIDI_DIMMNET_send(buf, count, datatype, tag, comm, context_offset, addr, false, req_p);
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
     MPIR_FUNC_EXIT;
     return mpi_errno;
@@ -92,13 +92,13 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_isend(const void *buf, MPI_Aint count,
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_issend(const void *buf, MPI_Aint count,
                                                  MPI_Datatype datatype, int rank, int tag,
-                                                 MPIR_Comm * comm, int context_offset,
-                                                 MPIDI_av_entry_t * addr, MPIR_Request ** req_p)
+                                                 MPIR_Comm *comm, int context_offset,
+                                                 MPIDI_av_entry_t *addr, MPIR_Request **req_p)
 {
     MPIR_FUNC_ENTER;
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-    int mpi_errno = MPIDI_DIMMNET_send(buf, count, datatype, tag, comm, context_offset, addr, true,
-                                       req_p);
+    int mpi_errno =
+        MPIDI_DIMMNET_send(buf, count, datatype, tag, comm, context_offset, addr, true, req_p);
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
     MPIR_FUNC_EXIT;
     return mpi_errno;
@@ -107,9 +107,9 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_issend(const void *buf, MPI_Aint count
 /* A collective that has failed here tells the receiver so in two bits of the tag. */
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_isend_coll(const void *buf, MPI_Aint count,
                                                  MPI_Datatype datatype, int rank, int tag,
-                                                 MPIR_Comm * comm, int context_offset,
-                                                 MPIDI_av_entry_t * addr, MPIR_Request ** req_p,
-                                                 MPIR_Errflag_t * errflag)
+                                                 MPIR_Comm *comm, int context_offset,
+                                                 MPIDI_av_entry_t *addr, MPIR_Request **req_p,
+                                                 MPIR_Errflag_t *errflag)
 {
     if (unlikely(*errflag == MPIR_ERR_PROC_FAILED))
         MPIR_TAG_SET_PROC_FAILURE_BIT(tag);
@@ -119,7 +119,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_isend_coll(const void *buf, MPI_Aint count
 }
 
 /* A message that is under way cannot be taken back. */
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_cancel_send(MPIR_Request * sreq)
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_cancel_send(MPIR_Request *sreq)
 {
     return MPI_SUCCESS;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Datatypes and operations: packing; what is known of a type's blocks (dimmnet_layout.c) goes with it.
+ * Datatypes and operations: packing; what is known of a type's blocks (dimmnet_layout.c) goes with
+ * it.
  */
 #include "dimmnet_impl.h"
 

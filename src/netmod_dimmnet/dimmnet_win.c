@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Windows: MPICH's own, over active messages.  Memory: in the NIC's SO-DIMM, where the NIC can gather and
- * scatter types with gaps.
+ * Windows: MPICH's own, over active messages.  Memory: in the NIC's SO-DIMM, where the NIC can
+ * gather and scatter types with gaps.
  */
 #include "dimmnet_impl.h"
 

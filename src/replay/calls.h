@@ -100,10 +100,10 @@ typedef struct {
 } dnet_calls_record_t;
 
 typedef struct {
-    char name[256];           /* of the program */
+    char name[256]; /* of the program */
     dnet_calls_def_t *def;
     uint32_t defs;
-    int64_t *arguments;       /* of all definitions */
+    int64_t *arguments; /* of all definitions */
     dnet_calls_record_t *record;
     size_t records;
     uint64_t last_gap_ns, wall_ns;
@@ -111,7 +111,7 @@ typedef struct {
 } dnet_calls_rank_t;
 
 typedef struct {
-    uint32_t ranks;           /* 0 before the first section */
+    uint32_t ranks; /* 0 before the first section */
     dnet_calls_rank_t *rank;
 } dnet_calls_t;
 

@@ -303,7 +303,8 @@ dnet_status_t dnet_calls_complete(const dnet_calls_t *trace)
     if (missing == 0)
         return DNET_OK;
     dnet_error("trace: %" PRIu32 " of %" PRIu32 " ranks have no section, rank %" PRIu32
-               " is the first; name the files of all ranks", missing, trace->ranks, first);
+               " is the first; name the files of all ranks",
+               missing, trace->ranks, first);
     return DNET_ERR_FORMAT;
 }
 

@@ -84,8 +84,11 @@ dnet_status_t dnet_calls_begin(FILE *out, uint32_t rank, uint32_t ranks, uint32_
     const struct {
         unsigned at, bytes;
         uint32_t value;
-    } field[] = {{8, 2, DNET_CALLS_VERSION}, {10, 2, DNET_CALLS_HEADER}, {12, 4, rank},
-                 {16, 4, ranks}, {20, 4, tick_ns}};
+    } field[] = {{8, 2, DNET_CALLS_VERSION},
+                 {10, 2, DNET_CALLS_HEADER},
+                 {12, 4, rank},
+                 {16, 4, ranks},
+                 {20, 4, tick_ns}};
     memcpy(header, DNET_CALLS_MAGIC, 8);
     for (unsigned f = 0; f < sizeof(field) / sizeof(field[0]); f++)
         for (unsigned i = 0; i < field[f].bytes; i++)

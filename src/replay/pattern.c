@@ -66,9 +66,8 @@ static void message(maker_t *m, uint32_t rank, dnet_replay_kind_t call, uint32_t
 {
     bool send = call == DNET_REPLAY_SEND;
     uint32_t other = neighbour(m, rank, direction, send == forward);
-    uint32_t channel =
-        dnet_replay_channel(m->program, send ? rank : other, send ? other : rank,
-                            (int32_t) (kind * 6 + direction * 2 + forward));
+    uint32_t channel = dnet_replay_channel(m->program, send ? rank : other, send ? other : rank,
+                                           (int32_t) (kind * 6 + direction * 2 + forward));
     dnet_replay_add(m->program, rank, call, noisy(m, gap_ns), channel, m->bytes[kind][forward]);
 }
 
@@ -112,7 +111,10 @@ dnet_status_t dnet_replay_generate(dnet_replay_shape_t shape, uint32_t ranks, ui
     const shape_t *of = &shapes[shape];
     double face = (POINTS / side) * (POINTS / side) * sizeof(double);
     uint32_t halo = (uint32_t) ((side - 1) * 2 * 5 * face);
-    maker_t m = {.program = &program, .side = side, .random = seed, .noise_percent = noise_percent,
+    maker_t m = {.program = &program,
+                 .side = side,
+                 .random = seed,
+                 .noise_percent = noise_percent,
                  .bytes = {{halo, halo},
                            {(uint32_t) (of->backward * face), (uint32_t) (of->forward * face)}}};
     double iteration_ns = of->operations / ranks;

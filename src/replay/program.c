@@ -187,8 +187,8 @@ static void import_collective(import_t *m, const dnet_calls_def_t *d, uint64_t g
     bool together = false;
     switch ((dnet_calls_coll_t) d->argument[0]) {
 #define DNET_CALLS_COLL(name, code, all) \
-    case DNET_CALLS_COLL_##name:         \
-        together = all;                  \
+    case DNET_CALLS_COLL_##name: \
+        together = all; \
         break;
 #include "replay/calls.def"
 #undef DNET_CALLS_COLL
@@ -203,26 +203,26 @@ static void import_record(import_t *m, const dnet_calls_record_t *record)
 {
     const dnet_calls_def_t *d = &m->from->def[record->def];
     switch ((dnet_calls_op_t) d->op) {
-    case DNET_CALLS_ISEND:
-    case DNET_CALLS_IRECV:
-    case DNET_CALLS_SEND:
-    case DNET_CALLS_RECV:
-        import_message(m, d, record->gap_ns);
-        break;
-    case DNET_CALLS_WAIT:
-        for (uint32_t i = 0; i < d->arguments && m->wrong == NULL; i++)
-            dnet_replay_wait_for(m->program, m->rank, request_of(m, d->argument[i]));
-        dnet_replay_wait(m->program, m->rank, record->gap_ns);
-        break;
-    case DNET_CALLS_MATCH:
-        import_match(m, d);
-        break;
-    case DNET_CALLS_COLL:
-        import_collective(m, d, record->gap_ns);
-        break;
-    case DNET_CALLS_OTHER:
-        dnet_replay_add(m->program, m->rank, DNET_REPLAY_OTHER, record->gap_ns, 0, 0);
-        break;
+        case DNET_CALLS_ISEND:
+        case DNET_CALLS_IRECV:
+        case DNET_CALLS_SEND:
+        case DNET_CALLS_RECV:
+            import_message(m, d, record->gap_ns);
+            break;
+        case DNET_CALLS_WAIT:
+            for (uint32_t i = 0; i < d->arguments && m->wrong == NULL; i++)
+                dnet_replay_wait_for(m->program, m->rank, request_of(m, d->argument[i]));
+            dnet_replay_wait(m->program, m->rank, record->gap_ns);
+            break;
+        case DNET_CALLS_MATCH:
+            import_match(m, d);
+            break;
+        case DNET_CALLS_COLL:
+            import_collective(m, d, record->gap_ns);
+            break;
+        case DNET_CALLS_OTHER:
+            dnet_replay_add(m->program, m->rank, DNET_REPLAY_OTHER, record->gap_ns, 0, 0);
+            break;
     }
 }
 
@@ -278,30 +278,31 @@ static void export_call(const dnet_replay_program_t *program, uint32_t rank, uin
     const dnet_replay_channel_t *where =
         c->kind <= DNET_REPLAY_RECV ? &program->channel[c->where] : NULL;
     switch ((dnet_replay_kind_t) c->kind) {
-    case DNET_REPLAY_SEND:
-    case DNET_REPLAY_RECV: {
-        bool send = c->kind == DNET_REPLAY_SEND;
-        int64_t argument[4] = {send ? where->dst : where->src, where->tag, 0, c->amount};
-        dnet_calls_record(w, send ? DNET_CALLS_ISEND : DNET_CALLS_IRECV, argument, 4, c->gap_ns);
-        ++*made;
-        break;
-    }
-    case DNET_REPLAY_WAIT: {
-        int64_t age[c->amount != 0 ? c->amount : 1];
-        for (uint32_t i = 0; i < c->amount; i++)
-            age[i] = *made - r->waited[c->where + i];
-        dnet_calls_record(w, c->amount != 0 ? DNET_CALLS_WAIT : DNET_CALLS_OTHER, age, c->amount,
-                          c->gap_ns);
-        break;
-    }
-    case DNET_REPLAY_SYNC: {
-        int64_t argument[3] = {DNET_CALLS_COLL_BARRIER, 0, 0};
-        dnet_calls_record(w, DNET_CALLS_COLL, argument, 3, c->gap_ns);
-        break;
-    }
-    case DNET_REPLAY_OTHER:
-        dnet_calls_record(w, DNET_CALLS_OTHER, NULL, 0, c->gap_ns);
-        break;
+        case DNET_REPLAY_SEND:
+        case DNET_REPLAY_RECV: {
+            bool send = c->kind == DNET_REPLAY_SEND;
+            int64_t argument[4] = {send ? where->dst : where->src, where->tag, 0, c->amount};
+            dnet_calls_record(w, send ? DNET_CALLS_ISEND : DNET_CALLS_IRECV, argument, 4,
+                              c->gap_ns);
+            ++*made;
+            break;
+        }
+        case DNET_REPLAY_WAIT: {
+            int64_t age[c->amount != 0 ? c->amount : 1];
+            for (uint32_t i = 0; i < c->amount; i++)
+                age[i] = *made - r->waited[c->where + i];
+            dnet_calls_record(w, c->amount != 0 ? DNET_CALLS_WAIT : DNET_CALLS_OTHER, age,
+                              c->amount, c->gap_ns);
+            break;
+        }
+        case DNET_REPLAY_SYNC: {
+            int64_t argument[3] = {DNET_CALLS_COLL_BARRIER, 0, 0};
+            dnet_calls_record(w, DNET_CALLS_COLL, argument, 3, c->gap_ns);
+            break;
+        }
+        case DNET_REPLAY_OTHER:
+            dnet_calls_record(w, DNET_CALLS_OTHER, NULL, 0, c->gap_ns);
+            break;
     }
 }
 

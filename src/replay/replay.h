@@ -38,8 +38,8 @@ typedef struct {
 typedef struct {
     dnet_replay_call_t *call;
     uint32_t count, capacity;
-    uint32_t requests;   /* made by its calls, numbered from 0 in their order */
-    uint32_t *waited;    /* requests that WAITs name */
+    uint32_t requests; /* made by its calls, numbered from 0 in their order */
+    uint32_t *waited;  /* requests that WAITs name */
     uint32_t waits, wait_capacity;
     uint32_t waits_used;  /* by the WAITs there are */
     uint64_t last_gap_ns; /* computing behind the last call */
@@ -123,7 +123,7 @@ dnet_status_t dnet_replay_to_trace(const dnet_replay_program_t *program, uint32_
 typedef struct {
     uint32_t least, most; /* partners of a rank: others that send to it */
     double mean;
-    uint32_t most_rank;   /* a rank with `most` */
+    uint32_t most_rank; /* a rank with `most` */
     uint64_t messages, bytes;
 } dnet_replay_partners_t;
 
@@ -139,12 +139,14 @@ typedef struct {
     uint32_t mark;       /* 0: an event is a message without a buffer (OVERFLOW); else: an arrival
                             that leaves fewer than `mark` buffers free, once until the receiver
                             makes room (LOWMARK) */
-    bool replay;         /* REPLAY: delays propagate; else STATIC: times stay, events are counted */
-    bool at_waits;       /* buffers come back at waits (MATCHING_WAIT); else any call (ANY_CALL) */
+    /* REPLAY: delays propagate; else STATIC: times stay, events are counted */
+    bool replay;
+    /* buffers come back at waits (MATCHING_WAIT); else any call (ANY_CALL) */
+    bool at_waits;
 } dnet_replay_config_t;
 
 typedef struct {
-    uint64_t time_ns;    /* of the whole run */
+    uint64_t time_ns; /* of the whole run */
     uint64_t messages;
     uint64_t events;     /* HELD periods or, with a mark, limit events; all ranks */
     uint64_t events_max; /* of the rank with most: the sender, or with a mark the receiver */

@@ -22,17 +22,17 @@ typedef struct {
 enum { DONE = 1, AWAITED = 2 }; /* what is known of a request */
 
 typedef struct {
-    uint32_t next;      /* call */
-    uint32_t made;      /* requests */
-    uint32_t occupied;  /* buffers */
+    uint32_t next;              /* call */
+    uint32_t made;              /* requests */
+    uint32_t occupied;          /* buffers */
     uint32_t queue, queue_last; /* stopped channels, first stopped first */
-    uint32_t missing;   /* requests the current WAIT waits for */
-    bool waits;         /* in a blocking call */
-    bool below;         /* the mark, since it last made room */
-    uint64_t stolen_ns; /* by limit events, not yet added to its computing */
+    uint32_t missing;           /* requests the current WAIT waits for */
+    bool waits;                 /* in a blocking call */
+    bool below;                 /* the mark, since it last made room */
+    uint64_t stolen_ns;         /* by limit events, not yet added to its computing */
     uint64_t events;
-    uint8_t *request;   /* of each request: DONE, AWAITED */
-    uint32_t *after;    /* of each request: the next of its channel that is not served yet */
+    uint8_t *request; /* of each request: DONE, AWAITED */
+    uint32_t *after;  /* of each request: the next of its channel that is not served yet */
 } rank_t;
 
 /* Requests of one rank in a channel, oldest first. */
@@ -41,9 +41,9 @@ typedef struct {
 } line_t;
 
 typedef struct {
-    uint32_t held;      /* messages that found no buffer; more than 0: a HELD period */
-    uint32_t queue;     /* next in the receiver's queue */
-    uint32_t arrived;   /* messages usable by the destination that no receive has taken */
+    uint32_t held;    /* messages that found no buffer; more than 0: a HELD period */
+    uint32_t queue;   /* next in the receiver's queue */
+    uint32_t arrived; /* messages usable by the destination that no receive has taken */
     line_t sends, receives;
 } channel_t;
 
@@ -266,28 +266,28 @@ static void call(sim_t *s, uint32_t rank)
     if (r->waits || !s->config->at_waits)
         drain(s, rank);
     switch ((dnet_replay_kind_t) op->kind) {
-    case DNET_REPLAY_SEND:
-        append(&s->channel[op->where].sends, r, r->made++);
-        schedule(s, s->now_ns + s->config->wire_ns, NOBODY, op->where, false);
-        go_on(s, rank);
-        break;
-    case DNET_REPLAY_RECV:
-        append(&s->channel[op->where].receives, r, r->made++);
-        if (s->channel[op->where].arrived != 0) {
-            s->channel[op->where].arrived--;
-            serve(s, &s->channel[op->where].receives, rank);
-        }
-        go_on(s, rank);
-        break;
-    case DNET_REPLAY_WAIT:
-        wait(s, rank, op);
-        break;
-    case DNET_REPLAY_SYNC:
-        synchronise(s);
-        break;
-    case DNET_REPLAY_OTHER:
-        go_on(s, rank);
-        break;
+        case DNET_REPLAY_SEND:
+            append(&s->channel[op->where].sends, r, r->made++);
+            schedule(s, s->now_ns + s->config->wire_ns, NOBODY, op->where, false);
+            go_on(s, rank);
+            break;
+        case DNET_REPLAY_RECV:
+            append(&s->channel[op->where].receives, r, r->made++);
+            if (s->channel[op->where].arrived != 0) {
+                s->channel[op->where].arrived--;
+                serve(s, &s->channel[op->where].receives, rank);
+            }
+            go_on(s, rank);
+            break;
+        case DNET_REPLAY_WAIT:
+            wait(s, rank, op);
+            break;
+        case DNET_REPLAY_SYNC:
+            synchronise(s);
+            break;
+        case DNET_REPLAY_OTHER:
+            go_on(s, rank);
+            break;
     }
 }
 

@@ -50,27 +50,27 @@ static int sent(int rc, dnet_calls_op_t op, int count, MPI_Datatype type, int pe
     return rc;
 }
 
-#define BLOCKING_SEND(name)                                                                  \
-    TRACED MPI_##name(SEND_PARAMETERS)                                                       \
-    {                                                                                        \
-        tracer_enter();                                                                      \
+#define BLOCKING_SEND(name) \
+    TRACED MPI_##name(SEND_PARAMETERS) \
+    { \
+        tracer_enter(); \
         return sent(PMPI_##name(SEND_ARGUMENTS), DNET_CALLS_SEND, count, type, peer, tag, comm, \
-                    NULL);                                                                   \
+                    NULL); \
     }
-#define STARTED_SEND(name)                                                                   \
-    TRACED MPI_##name(SEND_PARAMETERS, MPI_Request *request)                                 \
-    {                                                                                        \
-        tracer_enter();                                                                      \
+#define STARTED_SEND(name) \
+    TRACED MPI_##name(SEND_PARAMETERS, MPI_Request *request) \
+    { \
+        tracer_enter(); \
         return sent(PMPI_##name(SEND_ARGUMENTS, request), DNET_CALLS_ISEND, count, type, peer, \
-                    tag, comm, request);                                                     \
+                    tag, comm, request); \
     }
-#define PERSISTENT_SEND(name)                                                                \
-    TRACED MPI_##name(SEND_PARAMETERS, MPI_Request *request)                                 \
-    {                                                                                        \
-        int rc = PMPI_##name(SEND_ARGUMENTS, request);                                       \
-        if (rc == MPI_SUCCESS)                                                               \
-            tracer_persistent(DNET_CALLS_ISEND, count, type, peer, tag, comm, *request);     \
-        return rc;                                                                           \
+#define PERSISTENT_SEND(name) \
+    TRACED MPI_##name(SEND_PARAMETERS, MPI_Request *request) \
+    { \
+        int rc = PMPI_##name(SEND_ARGUMENTS, request); \
+        if (rc == MPI_SUCCESS) \
+            tracer_persistent(DNET_CALLS_ISEND, count, type, peer, tag, comm, *request); \
+        return rc; \
     }
 BLOCKING_SEND(Send)
 BLOCKING_SEND(Bsend)
@@ -325,32 +325,32 @@ TRACED MPI_Testany(int count, MPI_Request requests[], int *index, int *flag, MPI
     return rc;
 }
 
-#define SOME(name)                                                                           \
-    TRACED MPI_##name(int count, MPI_Request requests[], int *n, int indices[],              \
-                      MPI_Status statuses[])                                                 \
-    {                                                                                        \
-        before_t b;                                                                          \
-        if (!look_before(&b, count, requests))                                               \
-            return PMPI_##name(count, requests, n, indices, statuses);                       \
-        tracer_enter();                                                                      \
-        statuses = statuses_for(&b, count, statuses, MPI_STATUSES_IGNORE);                   \
-        int rc = PMPI_##name(count, requests, n, indices, statuses);                         \
+#define SOME(name) \
+    TRACED MPI_##name(int count, MPI_Request requests[], int *n, int indices[], \
+                      MPI_Status statuses[]) \
+    { \
+        before_t b; \
+        if (!look_before(&b, count, requests)) \
+            return PMPI_##name(count, requests, n, indices, statuses); \
+        tracer_enter(); \
+        statuses = statuses_for(&b, count, statuses, MPI_STATUSES_IGNORE); \
+        int rc = PMPI_##name(count, requests, n, indices, statuses); \
         completed(&b, rc == MPI_SUCCESS && *n != MPI_UNDEFINED ? *n : 0, indices, statuses); \
-        forget_before(&b);                                                                   \
-        return rc;                                                                           \
+        forget_before(&b); \
+        return rc; \
     }
 SOME(Waitsome)
 SOME(Testsome)
 
 /* Calls that only make progress. */
 #define PROGRESS(name, parameters, arguments) \
-    TRACED MPI_##name parameters              \
-    {                                         \
-        tracer_enter();                       \
-        int rc = PMPI_##name arguments;       \
-        tracer_other();                       \
-        tracer_leave();                       \
-        return rc;                            \
+    TRACED MPI_##name parameters \
+    { \
+        tracer_enter(); \
+        int rc = PMPI_##name arguments; \
+        tracer_other(); \
+        tracer_leave(); \
+        return rc; \
     }
 PROGRESS(Probe, (int peer, int tag, MPI_Comm comm, MPI_Status *status), (peer, tag, comm, status))
 PROGRESS(Iprobe, (int peer, int tag, MPI_Comm comm, int *flag, MPI_Status *status),
@@ -373,14 +373,14 @@ TRACED MPI_Comm_disconnect(MPI_Comm *comm)
 #define IN const void *in, int n, MPI_Datatype type
 #define OUT void *out, int n_out, MPI_Datatype type_out
 #define COUNTS const int counts[], const int places[]
-#define COLLECTIVE(name, kind, count, type, parameters, arguments)    \
-    TRACED MPI_##name parameters                                      \
-    {                                                                 \
-        tracer_enter();                                               \
+#define COLLECTIVE(name, kind, count, type, parameters, arguments) \
+    TRACED MPI_##name parameters \
+    { \
+        tracer_enter(); \
         tracer_collective(DNET_CALLS_COLL_##kind, comm, count, type); \
-        int rc = PMPI_##name arguments;                               \
-        tracer_leave();                                               \
-        return rc;                                                    \
+        int rc = PMPI_##name arguments; \
+        tracer_leave(); \
+        return rc; \
     }
 COLLECTIVE(Barrier, BARRIER, 0, MPI_BYTE, (MPI_Comm comm), (comm))
 COLLECTIVE(Bcast, BCAST, n, type, (void *in, int n, MPI_Datatype type, int root, MPI_Comm comm),

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Stop/resend over a network that may lose, duplicate, delay and reorder: one connection's two ends.
+ * Stop/resend over a network that may lose, duplicate, delay and reorder: one connection's two
+ * ends.
  *
  *   dnet_fc_tx_t  at the sender, beside the queue of packets not yet acknowledged
  *   dnet_fc_rx_t  in the receiving NIC; the receiving process's part is srq_flowctl.h
  *
- * Packets of a connection are numbered.  The receiver delivers only the number it expects, so nothing
- * under way when a packet is dropped can pass it (O1, O2); the sender goes back to the dropped packet
- * and transmits all from there (O3).  Every control word is idempotent.  Numbers are compared as serial
- * numbers: (int32_t) (a - b) < 0.
+ * Packets of a connection are numbered.  The receiver delivers only the number it expects, so
+ * nothing under way when a packet is dropped can pass it (O1, O2); the sender goes back to the
+ * dropped packet and transmits all from there (O3).  Every control word is idempotent.  Numbers are
+ * compared as serial numbers: (int32_t) (a - b) < 0.
  *
  * Where the network neither loses nor reorders, and the sender is told of a STOP before it sends
  * again, nothing is under way behind a dropped packet: numbers, acknowledgements, probes and timers
@@ -20,8 +21,9 @@
  *     with any later grant number: several grants may have been lost whole and taken back.
  *   - A repeated RESEND acknowledges everything before its packet, as a STOP does: the ACK of a
  *     packet delivered under the same grant may be lost.
- *   - A stopped sender that is told NAK, or ACK of its stopped packet, runs again: a late copy of that
- *     packet may have used the grant up, so that the receiver is OPEN and knows of nobody to resume.
+ *   - A stopped sender that is told NAK, or ACK of its stopped packet, runs again: a late copy of
+ * that packet may have used the grant up, so that the receiver is OPEN and knows of nobody to
+ * resume.
  *
  * Pure logic; every event is O(1) plus the packets it transmits.
  * Threads: one caller at a time per object.  Source: flow control specification 8.1 to 8.8.
@@ -82,7 +84,8 @@ static inline bool dnet_fc_before(uint32_t a, uint32_t b)
 typedef struct dnet_fc_rx dnet_fc_rx_t;
 
 typedef struct {
-    /** Send a control word to the sender of this connection.  May be lost; never takes a buffer (D1). */
+    /** Send a control word to the sender of this connection.  May be lost; never takes a buffer
+     * (D1). */
     void (*control)(void *arg, dnet_fc_rx_t *rx, const dnet_fc_control_t *word);
     /** Append this connection to the stop ring (8.4): the receiving process will be told. */
     void (*note_stop)(void *arg, dnet_fc_rx_t *rx);
@@ -93,7 +96,8 @@ typedef struct {
     const dnet_fc_rx_ops_t *ops;
     void *arg;
     uint32_t srq_id;
-    uint32_t free; /* buffers of the shared pool; those reserved for a connection are not in it */
+    /* buffers of the shared pool; those reserved for a connection are not in it */
+    uint32_t free;
 } dnet_fc_pool_t;
 
 struct dnet_fc_rx {
@@ -167,9 +171,10 @@ struct dnet_fc_tx {
     uint32_t last_grant;
     uint32_t srq_id;
     uint16_t epoch;
-    uint8_t state;   /* dnet_fc_tx_state_t */
-    uint8_t silent;  /* PROBEs since anything was heard */
-    uint8_t credits; /* after RESEND, until the first ACK: most packets under way; 0: the window */
+    uint8_t state;  /* dnet_fc_tx_state_t */
+    uint8_t silent; /* PROBEs since anything was heard */
+    /* after RESEND, until the first ACK: most packets under way; 0: the window */
+    uint8_t credits;
 };
 
 /** Defaults of 8.7: T_ack 100 us, T_stop 10 ms doubling to 1 s, 7 repeats, window 64. */

@@ -7,7 +7,8 @@
 #define HALVE_EVERY 256u
 /* Count from which a sender is worth a free ring. */
 #define COUNT_FREE 4u
-/* A ring is taken from its owner by who has been named twice as often and so much more: no ring goes to and fro. */
+/* A ring is taken from its owner by who has been named twice as often and so much more: no ring
+ * goes to and fro. */
 #define COUNT_MORE 8u
 
 void dnet_fc_partners_init(dnet_fc_partners_t *p, uint32_t rings)
@@ -61,7 +62,8 @@ static uint32_t cheapest_ring(const dnet_fc_partners_t *p)
     return cheapest;
 }
 
-bool dnet_fc_partners_sample(dnet_fc_partners_t *p, uint32_t sender, dnet_fc_ring_change_t *change_p)
+bool dnet_fc_partners_sample(dnet_fc_partners_t *p, uint32_t sender,
+                             dnet_fc_ring_change_t *change_p)
 {
     uint32_t i = find(p, sender);
     if (p->rings < 2)
@@ -74,7 +76,8 @@ bool dnet_fc_partners_sample(dnet_fc_partners_t *p, uint32_t sender, dnet_fc_rin
     if (mine->ring)
         return false;
     uint32_t ring = cheapest_ring(p);
-    dnet_fc_partner_t *owner = p->owner[ring] == DNET_FC_NOBODY ? NULL : &p->partner[p->owner[ring]];
+    dnet_fc_partner_t *owner =
+        p->owner[ring] == DNET_FC_NOBODY ? NULL : &p->partner[p->owner[ring]];
     if (mine->count < (owner ? 2 * owner->count + COUNT_MORE : COUNT_FREE))
         return false;
     *change_p = (dnet_fc_ring_change_t){ring, owner ? owner->sender : DNET_FC_NOBODY};

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which senders get receive rings of their own (data sheet 9.4): frequent partners, out of a fixed number of
- * rings; the others share ring 0.
+ * Which senders get receive rings of their own (data sheet 9.4): frequent partners, out of a fixed
+ * number of rings; the others share ring 0.
  *
- * Senders are counted by samples: the caller names the sender of a message each time a fixed number of ring
- * bytes has been used up, so that a sender is named in proportion to its bytes.  Memory is fixed: of ever
- * new senders the one counted least makes room, and its successor starts with its count, so that a frequent
- * sender is never missed (Space-Saving).  Counts are halved now and then, so that old friends are forgotten.
+ * Senders are counted by samples: the caller names the sender of a message each time a fixed number
+ * of ring bytes has been used up, so that a sender is named in proportion to its bytes.  Memory is
+ * fixed: of ever new senders the one counted least makes room, and its successor starts with its
+ * count, so that a frequent sender is never missed (Space-Saving).  Counts are halved now and then,
+ * so that old friends are forgotten.
  *
  * Pure logic.  Threads: one caller at a time per object.
  */
@@ -23,14 +24,14 @@
 typedef struct {
     uint32_t sender; /* DNET_FC_NOBODY: not in use */
     uint32_t count;
-    uint32_t ring;   /* its own; 0: it shares */
+    uint32_t ring; /* its own; 0: it shares */
 } dnet_fc_partner_t;
 
 typedef struct {
     dnet_fc_partner_t partner[DNET_FC_PARTNERS];
     uint32_t owner[DNET_FC_RINGS_MAX]; /* by ring: index in partner; DNET_FC_NOBODY: nobody */
-    uint32_t rings;   /* with the shared one */
-    uint32_t samples; /* since counts were halved */
+    uint32_t rings;                    /* with the shared one */
+    uint32_t samples;                  /* since counts were halved */
 } dnet_fc_partners_t;
 
 /** A ring changes hands. */
@@ -49,7 +50,8 @@ void dnet_fc_partners_init(dnet_fc_partners_t *p, uint32_t rings);
  * @param change_p  set when the result is true
  * @return true: this sender is to get that ring
  */
-bool dnet_fc_partners_sample(dnet_fc_partners_t *p, uint32_t sender, dnet_fc_ring_change_t *change_p);
+bool dnet_fc_partners_sample(dnet_fc_partners_t *p, uint32_t sender,
+                             dnet_fc_ring_change_t *change_p);
 
 /** Ring of a sender; 0: it shares. */
 uint32_t dnet_fc_partners_ring(const dnet_fc_partners_t *p, uint32_t sender);

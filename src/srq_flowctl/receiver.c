@@ -2,9 +2,10 @@
  *
  * The receiving process: who is stopped, and who is granted how much when room comes (8.3 to 8.6).
  *
- * A sender has a record only from its STOP to the end of its grant.  A record is in one of two lists:
- * `stopped`, in order of stopping, or `granted`, in order of expiry (every grant lasts equally long, so
- * that is the order of the last arrival).  Records are found by sender through hash chains.
+ * A sender has a record only from its STOP to the end of its grant.  A record is in one of two
+ * lists: `stopped`, in order of stopping, or `granted`, in order of expiry (every grant lasts
+ * equally long, so that is the order of the last arrival).  Records are found by sender through
+ * hash chains.
  */
 #include <stdlib.h>
 
@@ -120,7 +121,8 @@ static void record_free(dnet_fc_receiver_t *r, uint32_t i)
     *at = r->record[i].chain;
     r->record[i].chain = r->unused;
     r->unused = i;
-    /* A flood is over: its memory goes back.  Shrinking cannot lose anything, so failing is harmless. */
+    /* A flood is over: its memory goes back.  Shrinking cannot lose anything, so failing is
+     * harmless. */
     if (!dnet_fc_receiver_pending(r) && r->capacity > CAPACITY_MIN)
         resize(r, CAPACITY_MIN, 0);
 }
@@ -276,7 +278,8 @@ static bool grant_head(dnet_fc_receiver_t *r, uint32_t credits, uint32_t free_sl
     }
     if (own != DNET_FC_SHARED)
         rec->need_bytes = 0; /* nothing of the shared ring is reserved */
-    /* The record leaves the queue before the RESEND goes out, so that a new STOP finds it granted. */
+    /* The record leaves the queue before the RESEND goes out, so that a new STOP finds it granted.
+     */
     list_remove(r, &r->stopped, i);
     list_append(r, &r->granted, i);
     rec->credits = (uint8_t) credits;
@@ -308,11 +311,11 @@ unsigned dnet_fc_receiver_room(dnet_fc_receiver_t *r, uint32_t free_slots, uint6
     if (r->stopped.count == 0 || free_slots <= r->reserved_slots)
         return 0;
     uint32_t unreserved = free_slots - r->reserved_slots;
-    bool all_here = r->config.senders != 0 &&
-                    r->stopped.count + r->granted.count >= r->config.senders;
+    bool all_here =
+        r->config.senders != 0 && r->stopped.count + r->granted.count >= r->config.senders;
     uint32_t headroom = all_here ? 0 : r->config.headroom;
     uint32_t available = unreserved > headroom ? unreserved - headroom : 1; /* a of 8.6 */
-    uint32_t senders = available / r->config.grant_least; /* n */
+    uint32_t senders = available / r->config.grant_least;                   /* n */
     if (senders == 0)
         senders = 1;
     if (senders > r->stopped.count)

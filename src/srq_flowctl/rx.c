@@ -8,7 +8,7 @@ const char *dnet_fc_rx_state_name(dnet_fc_rx_state_t state)
 {
     switch (state) {
 #define DNET_FC_RX_STATE(name, meaning) \
-    case DNET_FC_RX_##name:             \
+    case DNET_FC_RX_##name: \
         return #name;
 #include "srq_flowctl/states.def"
 #undef DNET_FC_RX_STATE
@@ -20,7 +20,7 @@ const char *dnet_fc_control_name(dnet_fc_control_type_t type)
 {
     switch (type) {
 #define DNET_FC_CONTROL(name, value, from, seq_means) \
-    case DNET_FC_CONTROL_##name:                      \
+    case DNET_FC_CONTROL_##name: \
         return #name;
 #include "srq_flowctl/controls.def"
 #undef DNET_FC_CONTROL
@@ -80,36 +80,36 @@ bool dnet_fc_rx_data(dnet_fc_rx_t *rx, dnet_fc_pool_t *pool, const dnet_fc_data_
     }
     bool expected = data->seq == rx->exp_seq;
     switch ((dnet_fc_rx_state_t) rx->state) {
-    case DNET_FC_RX_OPEN:
-        if (!expected) {
-            if (!rx->nak_sent)
-                say(rx, pool, DNET_FC_CONTROL_NAK, rx->epoch, rx->exp_seq);
-            rx->nak_sent = true;
+        case DNET_FC_RX_OPEN:
+            if (!expected) {
+                if (!rx->nak_sent)
+                    say(rx, pool, DNET_FC_CONTROL_NAK, rx->epoch, rx->exp_seq);
+                rx->nak_sent = true;
+                return false;
+            }
+            if (pool->free == 0) {
+                rx->state = DNET_FC_RX_HELD;
+                pool->ops->note_stop(pool->arg, rx);
+                stop(rx, pool);
+                return false;
+            }
+            pool->free--;
+            advance(rx, pool);
+            return true;
+        case DNET_FC_RX_HELD: /* the tail behind the dropped packet (O2) */
             return false;
-        }
-        if (pool->free == 0) {
-            rx->state = DNET_FC_RX_HELD;
-            pool->ops->note_stop(pool->arg, rx);
-            stop(rx, pool);
-            return false;
-        }
-        pool->free--;
-        advance(rx, pool);
-        return true;
-    case DNET_FC_RX_HELD: /* the tail behind the dropped packet (O2) */
-        return false;
-    case DNET_FC_RX_GRANTED:
-        if (!expected)
-            return false;
-        rx->reserved--;
-        if (data->last)
-            release(rx, pool);
-        if (rx->reserved == 0)
-            rx->state = DNET_FC_RX_OPEN;
-        advance(rx, pool);
-        return true;
-    case DNET_FC_RX_DEAD:
-        break;
+        case DNET_FC_RX_GRANTED:
+            if (!expected)
+                return false;
+            rx->reserved--;
+            if (data->last)
+                release(rx, pool);
+            if (rx->reserved == 0)
+                rx->state = DNET_FC_RX_OPEN;
+            advance(rx, pool);
+            return true;
+        case DNET_FC_RX_DEAD:
+            break;
     }
     return false;
 }
@@ -117,24 +117,24 @@ bool dnet_fc_rx_data(dnet_fc_rx_t *rx, dnet_fc_pool_t *pool, const dnet_fc_data_
 static void probed(dnet_fc_rx_t *rx, dnet_fc_pool_t *pool, uint32_t una_seq)
 {
     switch ((dnet_fc_rx_state_t) rx->state) {
-    case DNET_FC_RX_OPEN:
-        if (dnet_fc_before(una_seq, rx->exp_seq))
-            say(rx, pool, DNET_FC_CONTROL_ACK, rx->epoch, rx->exp_seq - 1);
-        else
-            say(rx, pool, DNET_FC_CONTROL_NAK, rx->epoch, rx->exp_seq);
-        break;
-    case DNET_FC_RX_HELD:
-        if (rx->parked) {
-            rx->parked = false;
-            pool->ops->note_stop(pool->arg, rx);
-        }
-        stop(rx, pool);
-        break;
-    case DNET_FC_RX_GRANTED:
-        say(rx, pool, DNET_FC_CONTROL_RESEND, rx->epoch, rx->exp_seq);
-        break;
-    case DNET_FC_RX_DEAD:
-        break;
+        case DNET_FC_RX_OPEN:
+            if (dnet_fc_before(una_seq, rx->exp_seq))
+                say(rx, pool, DNET_FC_CONTROL_ACK, rx->epoch, rx->exp_seq - 1);
+            else
+                say(rx, pool, DNET_FC_CONTROL_NAK, rx->epoch, rx->exp_seq);
+            break;
+        case DNET_FC_RX_HELD:
+            if (rx->parked) {
+                rx->parked = false;
+                pool->ops->note_stop(pool->arg, rx);
+            }
+            stop(rx, pool);
+            break;
+        case DNET_FC_RX_GRANTED:
+            say(rx, pool, DNET_FC_CONTROL_RESEND, rx->epoch, rx->exp_seq);
+            break;
+        case DNET_FC_RX_DEAD:
+            break;
     }
 }
 

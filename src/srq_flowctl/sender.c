@@ -8,7 +8,7 @@ const char *dnet_fc_tx_state_name(dnet_fc_tx_state_t state)
 {
     switch (state) {
 #define DNET_FC_TX_STATE(name, meaning) \
-    case DNET_FC_TX_##name:             \
+    case DNET_FC_TX_##name: \
         return #name;
 #include "srq_flowctl/states.def"
 #undef DNET_FC_TX_STATE
@@ -19,24 +19,24 @@ const char *dnet_fc_tx_state_name(dnet_fc_tx_state_t state)
 void dnet_fc_sender_stop(dnet_fc_sender_t *s)
 {
     switch ((dnet_fc_tx_state_t) s->state) {
-    case DNET_FC_TX_RUN:
-        s->state = DNET_FC_TX_STOPPED;
-        break;
-    case DNET_FC_TX_STOPPED: /* idempotent */
-    case DNET_FC_TX_DEAD:
-        break;
+        case DNET_FC_TX_RUN:
+            s->state = DNET_FC_TX_STOPPED;
+            break;
+        case DNET_FC_TX_STOPPED: /* idempotent */
+        case DNET_FC_TX_DEAD:
+            break;
     }
 }
 
 bool dnet_fc_sender_resend(dnet_fc_sender_t *s)
 {
     switch ((dnet_fc_tx_state_t) s->state) {
-    case DNET_FC_TX_STOPPED:
-        s->state = DNET_FC_TX_RUN;
-        return true;
-    case DNET_FC_TX_RUN: /* a repeated RESEND */
-    case DNET_FC_TX_DEAD:
-        break;
+        case DNET_FC_TX_STOPPED:
+            s->state = DNET_FC_TX_RUN;
+            return true;
+        case DNET_FC_TX_RUN: /* a repeated RESEND */
+        case DNET_FC_TX_DEAD:
+            break;
     }
     return false;
 }

@@ -3,8 +3,8 @@
  * Stop/resend flow control for shared receive queues: the two processes' parts.
  *
  * Many senders share the receive buffers of one process.  When there is no buffer the NIC drops the
- * packet, stops exactly that sender and notes it for the receiving process.  That process, when it has
- * room again, grants the stopped senders some packets each, first stopped first, with a RESEND.
+ * packet, stops exactly that sender and notes it for the receiving process.  That process, when it
+ * has room again, grants the stopped senders some packets each, first stopped first, with a RESEND.
  *
  *   sender              receiving NIC               receiving process
  *     | DATA -----------> | no buffer: drop
@@ -14,11 +14,11 @@
  *     | dnet_fc_sender_resend(), DATA again -------> dnet_fc_receiver_arrived()
  *
  * These parts suffice where the network neither loses nor reorders and the sender learns of a STOP
- * before it sends again (the shared-memory SWIF: Stop Report register).  A network that may lose adds
- * sequence numbers, epochs and timers: connection.h.
+ * before it sends again (the shared-memory SWIF: Stop Report register).  A network that may lose
+ * adds sequence numbers, epochs and timers: connection.h.
  *
- * Pure logic: no I/O, no clock of its own.  Every call is O(1) in the number of senders; the receiver
- * has memory only for senders that are stopped or have a grant.
+ * Pure logic: no I/O, no clock of its own.  Every call is O(1) in the number of senders; the
+ * receiver has memory only for senders that are stopped or have a grant.
  *
  * Threads: one caller at a time per object.  Source: flow control specification 8.3 to 8.6.
  */
@@ -47,7 +47,8 @@ typedef struct {
     uint8_t state; /* dnet_fc_tx_state_t */
 } dnet_fc_sender_t;
 
-/** May the caller transmit to this peer now?  While false, everything for it is held back in order. */
+/** May the caller transmit to this peer now?  While false, everything for it is held back in order.
+ */
 static inline bool dnet_fc_sender_may_send(const dnet_fc_sender_t *s)
 {
     return s->state == DNET_FC_TX_RUN;
@@ -89,27 +90,31 @@ typedef struct {
     dnet_status_t (*resend)(void *arg, dnet_fc_peer_t peer, unsigned credits, bool repeat);
     /** A grant has expired: the NIC takes back what it has reserved.  NULL: it reserves nothing. */
     void (*revoke)(void *arg, dnet_fc_peer_t peer);
-    /** Free bytes of the ring that only this sender uses; DNET_FC_SHARED: it uses the shared one.  NULL: all do. */
+    /** Free bytes of the ring that only this sender uses; DNET_FC_SHARED: it uses the shared one.
+     * NULL: all do. */
     uint64_t (*own_bytes)(void *arg, dnet_fc_peer_t peer);
 } dnet_fc_receiver_ops_t;
 
 typedef struct {
-    uint32_t slots;      /* receive buffers in all (B); 1.. */
-    uint32_t senders;    /* how many may send here; 0: unknown */
-    uint32_t grant_least; /* packets in one grant, where there is room; rather are fewer granted; 1..grant_max */
-    uint32_t grant_max;  /* most packets in one grant (g_max), 1..255 */
-    uint32_t headroom;   /* buffers kept for running senders, 0..slots-1 */
-    uint32_t repeats;    /* RESENDs repeated before a grant is taken back (lossy networks) */
-    bool uncounted;      /* nobody calls dnet_fc_receiver_arrived(): who is stopped again has used his grant */
-    uint64_t grant_ns;   /* a grant of which nothing came for so long is repeated or taken back */
+    uint32_t slots;   /* receive buffers in all (B); 1.. */
+    uint32_t senders; /* how many may send here; 0: unknown */
+    /* packets in one grant, where there is room; rather are fewer granted; 1..grant_max */
+    uint32_t grant_least;
+    uint32_t grant_max; /* most packets in one grant (g_max), 1..255 */
+    uint32_t headroom;  /* buffers kept for running senders, 0..slots-1 */
+    uint32_t repeats;   /* RESENDs repeated before a grant is taken back (lossy networks) */
+    /* nobody calls dnet_fc_receiver_arrived(): who is stopped again has used his grant */
+    bool uncounted;
+    /* a grant of which nothing came for so long is repeated or taken back */
+    uint64_t grant_ns;
 } dnet_fc_receiver_config_t;
 
 typedef struct {
-    uint64_t stops;   /* senders noted as stopped */
-    uint64_t grants;  /* RESENDs sent, without repeats */
-    uint64_t repeats; /* RESENDs sent again */
-    uint64_t expired; /* grants taken back */
-    uint64_t robbed;  /* stopped again in spite of a grant: a running sender was faster */
+    uint64_t stops;       /* senders noted as stopped */
+    uint64_t grants;      /* RESENDs sent, without repeats */
+    uint64_t repeats;     /* RESENDs sent again */
+    uint64_t expired;     /* grants taken back */
+    uint64_t robbed;      /* stopped again in spite of a grant: a running sender was faster */
     uint32_t stopped_max; /* most senders stopped at once */
 } dnet_fc_receiver_stats_t;
 
@@ -126,8 +131,8 @@ typedef struct {
     dnet_fc_receiver_config_t config;
     dnet_fc_record_t *record;
     uint32_t *bucket;
-    uint32_t capacity; /* of both; power of two, or 0 */
-    uint32_t unused;   /* first free record */
+    uint32_t capacity;      /* of both; power of two, or 0 */
+    uint32_t unused;        /* first free record */
     dnet_fc_list_t stopped; /* first stopped first */
     dnet_fc_list_t granted; /* first to expire first */
     uint32_t reserved_slots;
@@ -171,7 +176,7 @@ void dnet_fc_receiver_count_arrival(dnet_fc_receiver_t *r, dnet_fc_peer_t peer, 
 /**
  * A packet of this sender has arrived: it uses up one packet of its grant, if it has one.
  *
- * @param last    the sender has nothing more to send here now; the rest of its grant is free.  False
+ * @param last    the sender has nothing more to send here now; the rest of its grant is free. False
  *                when that is not known
  * @param now_ns  the caller's clock
  */
@@ -205,7 +210,8 @@ uint64_t dnet_fc_receiver_deadline(const dnet_fc_receiver_t *r);
 /** That sender is gone, or has closed: leave the queue, free its grant. */
 void dnet_fc_receiver_forget(dnet_fc_receiver_t *r, dnet_fc_peer_t peer);
 
-/** Call fn for each stopped sender in queue order (credits 0), then each with a grant; for dumps. */
+/** Call fn for each stopped sender in queue order (credits 0), then each with a grant; for dumps.
+ */
 void dnet_fc_receiver_walk(const dnet_fc_receiver_t *r,
                            void (*fn)(void *arg, dnet_fc_peer_t peer, unsigned credits), void *arg);
 

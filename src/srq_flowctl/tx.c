@@ -110,47 +110,47 @@ static void die(dnet_fc_tx_t *tx, dnet_fc_tx_env_t *env)
 static void run_control(dnet_fc_tx_t *tx, dnet_fc_tx_env_t *env, const dnet_fc_control_t *word)
 {
     switch ((dnet_fc_control_type_t) word->type) {
-    case DNET_FC_CONTROL_STOP:
-        /* A lower grant number: a late copy of a STOP that a RESEND has ended since. */
-        if (!dnet_fc_before(word->grant_id, tx->last_grant) && word->seq != tx->next_seq) {
+        case DNET_FC_CONTROL_STOP:
+            /* A lower grant number: a late copy of a STOP that a RESEND has ended since. */
+            if (!dnet_fc_before(word->grant_id, tx->last_grant) && word->seq != tx->next_seq) {
+                go_back(tx, env, word);
+                tx->state = DNET_FC_TX_STOPPED;
+            }
+            break;
+        case DNET_FC_CONTROL_RESEND:
+            /* Later: it overtook its STOP.  Equal: the retransmission was lost. */
+            if (!dnet_fc_before(word->grant_id, tx->last_grant))
+                resume(tx, env, word);
+            break;
+        case DNET_FC_CONTROL_NAK:
             go_back(tx, env, word);
-            tx->state = DNET_FC_TX_STOPPED;
-        }
-        break;
-    case DNET_FC_CONTROL_RESEND:
-        /* Later: it overtook its STOP.  Equal: the retransmission was lost. */
-        if (!dnet_fc_before(word->grant_id, tx->last_grant))
-            resume(tx, env, word);
-        break;
-    case DNET_FC_CONTROL_NAK:
-        go_back(tx, env, word);
-        break;
-    case DNET_FC_CONTROL_ACK:
-    case DNET_FC_CONTROL_PROBE:
-    case DNET_FC_CONTROL_CLOSE:
-    case DNET_FC_CONTROL_RESET:
-        break;
+            break;
+        case DNET_FC_CONTROL_ACK:
+        case DNET_FC_CONTROL_PROBE:
+        case DNET_FC_CONTROL_CLOSE:
+        case DNET_FC_CONTROL_RESET:
+            break;
     }
 }
 
 static void stopped_control(dnet_fc_tx_t *tx, dnet_fc_tx_env_t *env, const dnet_fc_control_t *word)
 {
     switch ((dnet_fc_control_type_t) word->type) {
-    case DNET_FC_CONTROL_RESEND:
-        if (dnet_fc_before(tx->last_grant, word->grant_id))
-            resume(tx, env, word);
-        break;
-    case DNET_FC_CONTROL_NAK:
-        /* The receiver is OPEN: a late copy of the dropped packet has used the grant up. */
-        go_back(tx, env, word);
-        tx->state = DNET_FC_TX_RUN;
-        break;
-    case DNET_FC_CONTROL_STOP: /* the answer to a PROBE */
-    case DNET_FC_CONTROL_ACK:
-    case DNET_FC_CONTROL_PROBE:
-    case DNET_FC_CONTROL_CLOSE:
-    case DNET_FC_CONTROL_RESET:
-        break;
+        case DNET_FC_CONTROL_RESEND:
+            if (dnet_fc_before(tx->last_grant, word->grant_id))
+                resume(tx, env, word);
+            break;
+        case DNET_FC_CONTROL_NAK:
+            /* The receiver is OPEN: a late copy of the dropped packet has used the grant up. */
+            go_back(tx, env, word);
+            tx->state = DNET_FC_TX_RUN;
+            break;
+        case DNET_FC_CONTROL_STOP: /* the answer to a PROBE */
+        case DNET_FC_CONTROL_ACK:
+        case DNET_FC_CONTROL_PROBE:
+        case DNET_FC_CONTROL_CLOSE:
+        case DNET_FC_CONTROL_RESET:
+            break;
     }
 }
 
@@ -189,14 +189,14 @@ void dnet_fc_tx_control(dnet_fc_tx_t *tx, dnet_fc_tx_env_t *env, const dnet_fc_c
     }
     if (word->type != DNET_FC_CONTROL_ACK && plausible(tx, word->seq)) {
         switch ((dnet_fc_tx_state_t) tx->state) {
-        case DNET_FC_TX_RUN:
-            run_control(tx, env, word);
-            break;
-        case DNET_FC_TX_STOPPED:
-            stopped_control(tx, env, word);
-            break;
-        case DNET_FC_TX_DEAD:
-            break;
+            case DNET_FC_TX_RUN:
+                run_control(tx, env, word);
+                break;
+            case DNET_FC_TX_STOPPED:
+                stopped_control(tx, env, word);
+                break;
+            case DNET_FC_TX_DEAD:
+                break;
         }
     }
     set_timer(tx, env, now_ns);

@@ -2,54 +2,54 @@
 # The subnet tools' library.  Not part of libdimmnet: nothing that sends a message needs it.
 EXTRA_LTLIBRARIES += libdnet_subnet.la
 libdnet_subnet_la_SOURCES = \
-	src/subnet/acyclic.c \
-	src/subnet/acyclic.h \
-	src/subnet/engine_dfsssp.c \
-	src/subnet/engine_ftree.c \
-	src/subnet/engine_minhop.c \
-	src/subnet/engine_turnadd.c \
-	src/subnet/engine_turnadd.h \
-	src/subnet/engine_turnprohib.c \
-	src/subnet/engine_updn.c \
-	src/subnet/health.c \
-	src/subnet/health.h \
-	src/subnet/json_out.c \
-	src/subnet/json_out.h \
-	src/subnet/fdb.c \
-	src/subnet/lft_file.c \
-	src/subnet/lid.c \
-	src/subnet/lid.h \
-	src/subnet/paths.c \
-	src/subnet/paths.h \
-	src/subnet/paths_greedy.c \
-	src/subnet/progress.c \
-	src/subnet/progress.h \
-	src/subnet/rails.c \
-	src/subnet/rails.h \
-	src/subnet/rng.h \
-	src/subnet/routing.c \
-	src/subnet/routing.h \
-	src/subnet/tables.c \
-	src/subnet/topo.c \
-	src/subnet/topo.h \
-	src/subnet/topo_fattree.c \
-	src/subnet/topo_gen.c \
-	src/subnet/topo_gen.h \
-	src/subnet/topo_read.c \
-	src/subnet/topo_stages.c \
-	src/subnet/topo_stages.h \
-	src/subnet/topo_svg.c \
-	src/subnet/topo_write.c \
-	src/subnet/turns.c \
-	src/subnet/turns.h \
-	src/subnet/verify.c \
-	src/subnet/verify.h
+	src/subnet/routing/acyclic.c \
+	src/subnet/routing/acyclic.h \
+	src/subnet/engines/dfsssp.c \
+	src/subnet/engines/ftree.c \
+	src/subnet/engines/minhop.c \
+	src/subnet/engines/turnadd.c \
+	src/subnet/engines/turnadd.h \
+	src/subnet/engines/turnprohib.c \
+	src/subnet/engines/updn.c \
+	src/subnet/judges/health.c \
+	src/subnet/judges/health.h \
+	src/subnet/base/json_out.c \
+	src/subnet/base/json_out.h \
+	src/subnet/addresses/fdb.c \
+	src/subnet/addresses/lft_file.c \
+	src/subnet/addresses/lid.c \
+	src/subnet/addresses/lid.h \
+	src/subnet/routing/paths.c \
+	src/subnet/routing/paths.h \
+	src/subnet/routing/paths_greedy.c \
+	src/subnet/base/progress.c \
+	src/subnet/base/progress.h \
+	src/subnet/judges/rails.c \
+	src/subnet/judges/rails.h \
+	src/subnet/base/rng.h \
+	src/subnet/routing/routing.c \
+	src/subnet/routing/routing.h \
+	src/subnet/routing/tables.c \
+	src/subnet/topology/topo.c \
+	src/subnet/topology/topo.h \
+	src/subnet/topology/topo_fattree.c \
+	src/subnet/topology/topo_gen.c \
+	src/subnet/topology/topo_gen.h \
+	src/subnet/topology/topo_read.c \
+	src/subnet/topology/topo_stages.c \
+	src/subnet/topology/topo_stages.h \
+	src/subnet/topology/topo_svg.c \
+	src/subnet/topology/topo_write.c \
+	src/subnet/routing/turns.c \
+	src/subnet/routing/turns.h \
+	src/subnet/judges/verify.c \
+	src/subnet/judges/verify.h
 libdnet_subnet_la_LIBADD = libdnet_common.la -lm
 
 # The routing plug-in for OpenSM; OpenSM looks for lib<event_plugin_name>.so.
 if HAVE_OPENSM
 lib_LTLIBRARIES += libdimmnet_osm.la
-libdimmnet_osm_la_SOURCES = src/subnet/opensm_plugin.c
+libdimmnet_osm_la_SOURCES = src/subnet/opensm/plugin.c
 libdimmnet_osm_la_CPPFLAGS = $(AM_CPPFLAGS) -isystem $(OPENSM_INCLUDE)
 libdimmnet_osm_la_CFLAGS = $(AM_CFLAGS) -Wno-strict-prototypes
 libdimmnet_osm_la_LIBADD = libdnet_subnet.la

@@ -266,8 +266,9 @@ static int draw(const double *field, const char *path)
             j = j < 0 ? 0 : j > NY - 2 ? NY - 2 : j;
             const double *f = field + (size_t) j * NX + i;
             double a = fx - i, b = fy - j;
-            t[y * W + x] = ((1 - b) * ((1 - a) * f[0] + a * f[1]) +
-                            b * ((1 - a) * f[NX] + a * f[NX + 1])) / most;
+            t[y * W + x] =
+                ((1 - b) * ((1 - a) * f[0] + a * f[1]) + b * ((1 - a) * f[NX] + a * f[NX + 1])) /
+                most;
         }
     for (int y = 0; y < H; y++)
         for (int x = 0; x < W; x++) {

@@ -16,7 +16,7 @@ void cluster_up(cluster_t *c, dnet_profile_t profile, const dnet_emu_config_t *o
     memset(c, 0, sizeof *c);
     c->profile = profile;
     for (unsigned n = 0; n < BOARD_NODES; n++) {
-        dnet_emu_config_t config = options ? *options : (dnet_emu_config_t){ 0 };
+        dnet_emu_config_t config = options ? *options : (dnet_emu_config_t){0};
 
         config.profile = profile;
         config.lid = c->lid[n] = (uint16_t) (n + 1);
@@ -93,7 +93,7 @@ uint64_t first_line(const header_t *h)
 
 unsigned botf(dnet_device_t *dev, unsigned ww, const header_t *h, const void *data, unsigned bytes)
 {
-    uint64_t line[64] = { first_line(h), h->line2, h->line3, h->line4 };
+    uint64_t line[64] = {first_line(h), h->line2, h->line3, h->line4};
     unsigned lines = !h->hflag ? 2 : (h->type >> 2) == DNET_PRIM_RVL >> 2 ? 4 : 3;
     unsigned size = lines * 8 + bytes;
 
@@ -116,8 +116,9 @@ void sodimm_write(dnet_device_t *dev, uint32_t offset, const void *from, uint32_
         uint32_t n = bytes < DNET_WINDOW_BYTES ? bytes : DNET_WINDOW_BYTES;
 
         memcpy(dev->ww + 3 * DNET_WINDOW_BYTES, p, n);
-        issue(dev, &(request_t){ .type = DNET_PRIM_VS, .size = n, .src = 3 * DNET_WINDOW_BYTES,
-                                 .dst = offset });
+        issue(dev,
+              &(request_t){
+                  .type = DNET_PRIM_VS, .size = n, .src = 3 * DNET_WINDOW_BYTES, .dst = offset});
         offset += n;
         p += n;
         bytes -= n;
@@ -131,8 +132,9 @@ void sodimm_read(dnet_device_t *dev, uint32_t offset, void *to, uint32_t bytes)
     while (bytes > 0) {
         uint32_t n = bytes < DNET_WINDOW_BYTES ? bytes : DNET_WINDOW_BYTES;
 
-        issue(dev, &(request_t){ .type = DNET_PRIM_VL, .size = n, .src = offset,
-                                 .dst = 3 * DNET_WINDOW_BYTES });
+        issue(dev,
+              &(request_t){
+                  .type = DNET_PRIM_VL, .size = n, .src = offset, .dst = 3 * DNET_WINDOW_BYTES});
         CHECK_EQUAL(user_load(dev, DNET_UREG_PREFETCH_WINDOW_FLAG) >> 12 & 0xf, 0xf);
         memcpy(p, dev->pw + 3 * DNET_WINDOW_BYTES, n);
         offset += n;
@@ -164,8 +166,8 @@ void llcm_store(dnet_device_t *dev, uint32_t offset, uint64_t value)
                           memory_order_release);
 }
 
-void ring_set(cluster_t *c, unsigned node, unsigned wid, unsigned sender, unsigned swid, unsigned word,
-              uint32_t start, unsigned units)
+void ring_set(cluster_t *c, unsigned node, unsigned wid, unsigned sender, unsigned swid,
+              unsigned word, uint32_t start, unsigned units)
 {
     dnet_device_t *dev = c->dev[node][wid];
 
@@ -208,7 +210,7 @@ static bool run_one(const board_test_t *t, dnet_profile_t profile)
 
 int board_main(const board_test_t *tests, unsigned count, int argc, char **argv)
 {
-    static const char *const profile_name[] = { "prototype", "extended" };
+    static const char *const profile_name[] = {"prototype", "extended"};
     unsigned passed = 0, failed = 0;
 
     for (unsigned i = 0; i < count; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A small driver of the tests' own: it knows the memory map and nothing else of the project.  A cluster
- * is a few NICs in this process, each with both WIDs open.
+ * A small driver of the tests' own: it knows the memory map and nothing else of the project.  A
+ * cluster is a few NICs in this process, each with both WIDs open.
  */
 #ifndef DNET_TESTS_BOARD_H
 #define DNET_TESTS_BOARD_H
@@ -63,13 +63,15 @@ uint64_t llcm_word(const dnet_device_t *dev, uint32_t offset);
 void llcm_store(dnet_device_t *dev, uint32_t offset, uint64_t value);
 
 /* Give `dev` an IPUSH ring of `units` x 4 KB at `start` for a sender, through AMT word `word`. */
-void ring_set(cluster_t *c, unsigned node, unsigned wid, unsigned sender, unsigned swid, unsigned word,
-              uint32_t start, unsigned units);
+void ring_set(cluster_t *c, unsigned node, unsigned wid, unsigned sender, unsigned swid,
+              unsigned word, uint32_t start, unsigned units);
 
-unsigned counter(const dnet_device_t *dev, unsigned family); /* 0 BOTF 1 VL 2 VS 3 RVL 4 RVS 5 IPUSH */
-bool bit(const dnet_device_t *dev, unsigned n);              /* of Controller Status */
+/* 0 BOTF 1 VL 2 VS 3 RVL 4 RVS 5 IPUSH */
+unsigned counter(const dnet_device_t *dev, unsigned family);
+bool bit(const dnet_device_t *dev, unsigned n); /* of Controller Status */
 
-/* A test runs in a process of its own, on a cluster of its own; profiles: 1 prototype, 2 extended. */
+/* A test runs in a process of its own, on a cluster of its own; profiles: 1 prototype, 2 extended.
+ */
 typedef struct {
     const char *name;
     void (*run)(cluster_t *c);
@@ -78,25 +80,28 @@ typedef struct {
 #define PROTOTYPE 1u
 #define EXTENDED 2u
 #define BOTH 3u
-#define TEST(function, profiles) { #function, function, profiles }
+#define TEST(function, profiles) \
+    { \
+#function, function, profiles \
+    }
 /* Returns the exit status; the last line printed is 'N passed, N failed'.  argv: names to run. */
 int board_main(const board_test_t *tests, unsigned count, int argc, char **argv);
 
-#define CHECK(condition)                                                                       \
-    do {                                                                                       \
-        if (!(condition)) {                                                                    \
+#define CHECK(condition) \
+    do { \
+        if (!(condition)) { \
             fprintf(stderr, "%s:%d: %s: not so: %s\n", __FILE__, __LINE__, __func__, #condition); \
-            exit(1);                                                                           \
-        }                                                                                      \
+            exit(1); \
+        } \
     } while (0)
-#define CHECK_EQUAL(a, b)                                                                      \
-    do {                                                                                       \
-        uint64_t a_ = (uint64_t) (a), b_ = (uint64_t) (b);                                     \
-        if (a_ != b_) {                                                                        \
-            fprintf(stderr, "%s:%d: %s: %s is %#llx, expected %#llx\n", __FILE__, __LINE__,    \
-                    __func__, #a, (unsigned long long) a_, (unsigned long long) b_);           \
-            exit(1);                                                                           \
-        }                                                                                      \
+#define CHECK_EQUAL(a, b) \
+    do { \
+        uint64_t a_ = (uint64_t) (a), b_ = (uint64_t) (b); \
+        if (a_ != b_) { \
+            fprintf(stderr, "%s:%d: %s: %s is %#llx, expected %#llx\n", __FILE__, __LINE__, \
+                    __func__, #a, (unsigned long long) a_, (unsigned long long) b_); \
+            exit(1); \
+        } \
     } while (0)
 
 #endif

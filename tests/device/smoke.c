@@ -20,7 +20,7 @@ static void test_vs_vl_round_trip(void)
 static void test_botf_lhs_one_entry(void)
 {
     dnet_device_t *to = c.dev[1][0];
-    char data[8 + 48] = { 0 };
+    char data[8 + 48] = {0};
 
     for (unsigned i = 0; i < 3000; i++) {
         const dnet_lh_entry_t *e = &to->lh[i % to->geometry.lh_entries];
@@ -30,8 +30,8 @@ static void test_botf_lhs_one_entry(void)
         memset(data + 8, (int) i, 48);
         *(uint64_t *) (void *) data = 0x1234000500000000ull | i;
         CHECK(DNET_GET(e->envelope, LH_VALID) != lap);
-        botf(c.dev[0][0], i & 3, &(header_t){ .type = DNET_PRIM_IPUSH, .lflag = true, .dlid = 2 }, data,
-             8 + n);
+        botf(c.dev[0][0], i & 3, &(header_t){.type = DNET_PRIM_IPUSH, .lflag = true, .dlid = 2},
+             data, 8 + n);
         CHECK(DNET_GET(e->envelope, LH_VALID) == lap && DNET_GET(e->envelope, LH_COMPLETE) == lap);
         CHECK_EQUAL(DNET_GET(e->envelope, LH_TAG), i);
         CHECK_EQUAL(DNET_GET(e->envelope, LH_RANK), 5);
@@ -54,8 +54,9 @@ static void test_lhs_rest_in_ring(void)
     ring_set(&c, 1, 0, 0, 0, 100, 0x10000, 4);
     for (unsigned i = 0; i < sizeof data; i++)
         data[i] = (uint8_t) (i ^ 0x5a);
-    botf(c.dev[0][0], 0, &(header_t){ .type = DNET_PRIM_IPUSH, .lflag = true, .dlid = 2, .eflag = true },
-         data, sizeof data);
+    botf(c.dev[0][0], 0,
+         &(header_t){.type = DNET_PRIM_IPUSH, .lflag = true, .dlid = 2, .eflag = true}, data,
+         sizeof data);
     CHECK_EQUAL(DNET_GET(to->lh[entry].where, LH_SIZE), 392);
     CHECK_EQUAL(DNET_GET(to->lh[entry].where, LH_POINTER), 0x10000);
     sodimm_read(to, 0x10000, in, 344);
@@ -74,15 +75,25 @@ static void test_rvs_and_rvl(void)
     for (unsigned i = 0; i < 100000; i++)
         out[i] = (uint8_t) (i * 13 + i / 256);
     sodimm_write(c.dev[0][1], 0x20000, out, 100000);
-    issue(c.dev[0][1], &(request_t){ .type = DNET_PRIM_RVS, .size = 100000, .src = 0x20000,
-                                     .dst = 0x40008, .dclid = 3, .dwid = 1, .eflag = true });
+    issue(c.dev[0][1], &(request_t){.type = DNET_PRIM_RVS,
+                                    .size = 100000,
+                                    .src = 0x20000,
+                                    .dst = 0x40008,
+                                    .dclid = 3,
+                                    .dwid = 1,
+                                    .eflag = true});
     sodimm_read(c.dev[2][1], 0x40008, in, 100000);
     CHECK(memcmp(in, out, 100000) == 0);
     CHECK_EQUAL(user_load(c.dev[2][1], DNET_UREG_STATUS_NEXT_WRITE), 0x1010);
     CHECK_EQUAL(user_load(c.dev[2][1], DNET_UREG_PACKET_COUNTER), (100000 + 2023) / 2024);
     CHECK_EQUAL(llcm_word(c.dev[2][1], 0x1008), 0x40008);
-    issue(c.dev[1][0], &(request_t){ .type = DNET_PRIM_RVL, .size = 100000, .src = 0x40008,
-                                     .dst = 0x80000, .dclid = 3, .dwid = 1, .eflag = true });
+    issue(c.dev[1][0], &(request_t){.type = DNET_PRIM_RVL,
+                                    .size = 100000,
+                                    .src = 0x40008,
+                                    .dst = 0x80000,
+                                    .dclid = 3,
+                                    .dwid = 1,
+                                    .eflag = true});
     sodimm_read(c.dev[1][0], 0x80000, in, 100000);
     CHECK(memcmp(in, out, 100000) == 0);
     CHECK_EQUAL(counter(c.dev[1][0], 3), 1);
@@ -94,8 +105,11 @@ static void test_llcm_write(void)
 {
     uint64_t value = 0x1122334455667788ull;
 
-    botf(c.dev[0][0], 1, &(header_t){ .type = DNET_PRIM_RVS, .lflag = true, .dlid = 3,
-                                      .line2 = DNET_PUT(0x2000, PK_DST) | DNET_PUT(0x2000, PK_SRC) },
+    botf(c.dev[0][0], 1,
+         &(header_t){.type = DNET_PRIM_RVS,
+                     .lflag = true,
+                     .dlid = 3,
+                     .line2 = DNET_PUT(0x2000, PK_DST) | DNET_PUT(0x2000, PK_SRC)},
          &value, 8);
     CHECK_EQUAL(llcm_word(c.dev[2][0], 0x2000), value);
 }
@@ -103,7 +117,8 @@ static void test_llcm_write(void)
 static void aperture(dnet_device_t *dev, unsigned slot, void *at, uint64_t bytes)
 {
     dnet_reg_store_quiet(dev, DNET_UREG_APERTURE_ADDRESS, (uintptr_t) at);
-    user_store(dev, DNET_UREG_APERTURE_LENGTH, DNET_PUT(bytes, APL_LENGTH) | DNET_PUT(slot, APL_SLOT));
+    user_store(dev, DNET_UREG_APERTURE_LENGTH,
+               DNET_PUT(bytes, APL_LENGTH) | DNET_PUT(slot, APL_SLOT));
 }
 
 static void test_apertures(void)
@@ -111,23 +126,26 @@ static void test_apertures(void)
     const uint32_t bytes = 1000000;
     uint8_t *out = malloc(bytes), *in = calloc(1, bytes);
     uint32_t from = (uint32_t) (DNET_MASK(AP_FLAG) | DNET_PUT(5, AP_SLOT));
-    uint32_t to = (uint32_t) (DNET_MASK(AP_FLAG) | DNET_PUT(9, AP_SLOT) | DNET_PUT(3, AP_OFFSET_LOW));
+    uint32_t to =
+        (uint32_t) (DNET_MASK(AP_FLAG) | DNET_PUT(9, AP_SLOT) | DNET_PUT(3, AP_OFFSET_LOW));
 
     for (uint32_t i = 0; i < bytes; i++)
         out[i] = (uint8_t) (i * 31 + i / 4096);
     aperture(c.dev[0][0], 5, out, bytes);
     aperture(c.dev[1][0], 9, in, bytes);
-    issue(c.dev[0][0], &(request_t){ .type = DNET_PRIM_RVS, .size = bytes - 3, .src = from, .dst = to,
-                                     .dclid = 2 });
+    issue(
+        c.dev[0][0],
+        &(request_t){.type = DNET_PRIM_RVS, .size = bytes - 3, .src = from, .dst = to, .dclid = 2});
     CHECK_EQUAL(user_load(c.dev[0][0], DNET_UREG_STOP_REPORT) & 0xf, DNET_REPORT_DELIVERED);
     CHECK(memcmp(in + 3, out, bytes - 3) == 0);
     memset(in, 0, bytes);
-    issue(c.dev[1][0], &(request_t){ .type = DNET_PRIM_RVL, .size = bytes - 3, .src = from, .dst = to,
-                                     .dclid = 1 });
+    issue(
+        c.dev[1][0],
+        &(request_t){.type = DNET_PRIM_RVL, .size = bytes - 3, .src = from, .dst = to, .dclid = 1});
     CHECK(memcmp(in + 3, out, bytes - 3) == 0);
     aperture(c.dev[1][0], 9, NULL, 0);
-    issue(c.dev[0][0], &(request_t){ .type = DNET_PRIM_RVS, .size = 8, .src = from, .dst = to,
-                                     .dclid = 2 });
+    issue(c.dev[0][0],
+          &(request_t){.type = DNET_PRIM_RVS, .size = 8, .src = from, .dst = to, .dclid = 2});
     CHECK_EQUAL(user_load(c.dev[0][0], DNET_UREG_STOP_REPORT) & 0xf, DNET_REPORT_UNREACHABLE);
     free(out);
     free(in);
@@ -140,9 +158,11 @@ static void test_stop_and_resend(void)
     uint64_t envelope = 42;
 
     user_store(to, DNET_UREG_FLOW_MODE, DNET_FLOW_MODE_STOP);
-    while ((user_load(c.dev[0][1], DNET_UREG_STOP_REPORT) & 0xf) != DNET_REPORT_STOPPED && sent < 5000) {
-        botf(c.dev[0][1], 0, &(header_t){ .type = DNET_PRIM_IPUSH, .lflag = true, .dlid = 3, .swid = 1 },
-             &envelope, 8);
+    while ((user_load(c.dev[0][1], DNET_UREG_STOP_REPORT) & 0xf) != DNET_REPORT_STOPPED &&
+           sent < 5000) {
+        botf(c.dev[0][1], 0,
+             &(header_t){.type = DNET_PRIM_IPUSH, .lflag = true, .dlid = 3, .swid = 1}, &envelope,
+             8);
         sent++;
     }
     CHECK_EQUAL(sent, to->geometry.lh_entries);
@@ -151,7 +171,7 @@ static void test_stop_and_resend(void)
     CHECK_EQUAL(DNET_GET(to->flow[0].word, FLOW_LID), 1);
     CHECK_EQUAL(DNET_GET(to->flow[0].word, FLOW_WID), 1);
     CHECK_EQUAL(counter(c.dev[0][1], 0), (sent - 1) % 1024);
-    botf(to, 0, &(header_t){ .type = DNET_PRIM_RESEND, .dlid = 1, .dwid = 1, .line2 = 17 }, NULL, 0);
+    botf(to, 0, &(header_t){.type = DNET_PRIM_RESEND, .dlid = 1, .dwid = 1, .line2 = 17}, NULL, 0);
     CHECK_EQUAL(DNET_GET(c.dev[0][1]->flow[0].word, FLOW_KIND), DNET_FLOW_RESEND);
     CHECK_EQUAL(DNET_GET(c.dev[0][1]->flow[0].word, FLOW_CREDITS), 17);
     CHECK_EQUAL(DNET_GET(c.dev[0][1]->flow[0].word, FLOW_LID), 3);
@@ -164,8 +184,9 @@ static void test_stall_waits_in_the_sender(void)
     unsigned before = counter(c.dev[1][0], 0);
 
     for (unsigned i = 0; i < to->geometry.lh_entries + 3; i++)
-        botf(c.dev[1][0], 0, &(header_t){ .type = DNET_PRIM_IPUSH, .lflag = true, .dlid = 3, .dwid = 1 },
-             &envelope, 8);
+        botf(c.dev[1][0], 0,
+             &(header_t){.type = DNET_PRIM_IPUSH, .lflag = true, .dlid = 3, .dwid = 1}, &envelope,
+             8);
     CHECK_EQUAL(counter(c.dev[1][0], 0) - before, to->geometry.lh_entries - 1);
     dnet_reg_store_quiet(to, DNET_UREG_LH_NEXT_READ, 10 * DNET_LH_ENTRY_BYTES);
     c.dev[1][0]->ops->run(c.dev[1][0]);
@@ -177,7 +198,8 @@ static void test_unreachable(void)
 {
     uint64_t envelope = 1;
 
-    botf(c.dev[0][0], 0, &(header_t){ .type = DNET_PRIM_IPUSH, .lflag = true, .dlid = 99 }, &envelope, 8);
+    botf(c.dev[0][0], 0, &(header_t){.type = DNET_PRIM_IPUSH, .lflag = true, .dlid = 99}, &envelope,
+         8);
     CHECK_EQUAL(user_load(c.dev[0][0], DNET_UREG_STOP_REPORT) & 0xf, DNET_REPORT_UNREACHABLE);
 }
 

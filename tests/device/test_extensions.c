@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The extensions of the extended profile: flow ring and stop/resend, apertures, larger rings; and that
- * the prototype profile has none of them (docs/protocol.md sections 5 and 6).
+ * The extensions of the extended profile: flow ring and stop/resend, apertures, larger rings; and
+ * that the prototype profile has none of them (docs/protocol.md sections 5 and 6).
  */
 #include "tests/device/board.h"
 
@@ -23,22 +23,26 @@ static uint32_t aperture(unsigned slot, unsigned low)
 static void aperture_set(dnet_device_t *d, unsigned slot, void *at, uint64_t bytes)
 {
     dnet_reg_store_quiet(d, DNET_UREG_APERTURE_ADDRESS, (uintptr_t) at);
-    user_store(d, DNET_UREG_APERTURE_LENGTH, DNET_PUT(bytes, APL_LENGTH) | DNET_PUT(slot, APL_SLOT));
+    user_store(d, DNET_UREG_APERTURE_LENGTH,
+               DNET_PUT(bytes, APL_LENGTH) | DNET_PUT(slot, APL_SLOT));
 }
 
 static void lhs(dnet_device_t *d, unsigned dlid)
 {
-    botf(d, 0, &(header_t){ .type = DNET_PRIM_IPUSH, .lflag = true, .dlid = dlid, .swid = d->wid },
+    botf(d, 0, &(header_t){.type = DNET_PRIM_IPUSH, .lflag = true, .dlid = dlid, .swid = d->wid},
          "12345678", 8);
 }
 
 static void resend(dnet_device_t *d, unsigned dlid, unsigned dwid, uint64_t word)
 {
-    botf(d, 0, &(header_t){ .type = DNET_PRIM_RESEND, .dlid = dlid, .dwid = dwid, .swid = d->wid,
-                            .line2 = word }, NULL, 0);
+    botf(d, 0,
+         &(header_t){
+             .type = DNET_PRIM_RESEND, .dlid = dlid, .dwid = dwid, .swid = d->wid, .line2 = word},
+         NULL, 0);
 }
 
-/* [X.6] The prototype has no flow registers: they read 0, stores mean nothing, RESEND is dropped. */
+/* [X.6] The prototype has no flow registers: they read 0, stores mean nothing, RESEND is dropped.
+ */
 static void x_6_prototype_has_no_flow_registers(cluster_t *c)
 {
     dnet_device_t *d = c->dev[0][0], *to = c->dev[1][0];
@@ -57,7 +61,7 @@ static void x_5_prototype_has_no_apertures(cluster_t *c)
 {
     dnet_device_t *d = c->dev[0][0];
 
-    issue(d, &(request_t){ .type = DNET_PRIM_RVS, .size = 8, .dst = 0x80000000u, .dclid = 2 });
+    issue(d, &(request_t){.type = DNET_PRIM_RVS, .size = 8, .dst = 0x80000000u, .dclid = 2});
     CHECK_EQUAL(user_load(c->dev[1][0], DNET_UREG_PACKET_COUNTER), 1);
     CHECK(bit(c->dev[1][0], 17));
 }
@@ -156,31 +160,35 @@ static void x_6_stop_when_status_ring_is_full(cluster_t *c)
     user_store(to, DNET_UREG_STATUS_AREA_SIZE, 1);
     user_store(to, DNET_UREG_STATUS_INITIAL_ADDRESS, 0);
     for (unsigned i = 0; i < 3; i++)
-        botf(d, 0, &(header_t){ .type = DNET_PRIM_RVS, .dlid = 2, .eflag = true }, "12345678", 8);
-    botf(d, 0, &(header_t){ .type = DNET_PRIM_RVS, .dlid = 2, .eflag = true,
-                            .line2 = DNET_PUT(0x40, PK_DST) }, "12345678", 8);
+        botf(d, 0, &(header_t){.type = DNET_PRIM_RVS, .dlid = 2, .eflag = true}, "12345678", 8);
+    botf(d, 0,
+         &(header_t){
+             .type = DNET_PRIM_RVS, .dlid = 2, .eflag = true, .line2 = DNET_PUT(0x40, PK_DST)},
+         "12345678", 8);
     CHECK_EQUAL(outcome(d), DNET_REPORT_STOPPED);
     CHECK_EQUAL(to->flow[0].arg, 16);
     sodimm_read(to, 0x40, &in, 8);
     CHECK_EQUAL(in, 0);
-    botf(d, 0, &(header_t){ .type = DNET_PRIM_RVS, .dlid = 2 }, "12345678", 8); /* wants no status */
+    /* wants no status */
+    botf(d, 0, &(header_t){.type = DNET_PRIM_RVS, .dlid = 2}, "12345678", 8);
     CHECK_EQUAL(outcome(d), DNET_REPORT_DELIVERED);
 }
 
-/* [X.6] A full IPUSH ring stops a primitive between two packets; the report says how far it came. */
+/* [X.6] A full IPUSH ring stops a primitive between two packets; the report says how far it came.
+ */
 static void x_6_stop_in_the_middle(cluster_t *c)
 {
     dnet_device_t *d = c->dev[0][0], *to = c->dev[1][0];
 
     user_store(to, DNET_UREG_FLOW_MODE, DNET_FLOW_MODE_STOP);
     ring_set(c, 1, 0, 0, 0, 9, 0x10000, 1);
-    issue(d, &(request_t){ .type = DNET_PRIM_IPUSH, .size = 6000, .dclid = 2 });
+    issue(d, &(request_t){.type = DNET_PRIM_IPUSH, .size = 6000, .dclid = 2});
     CHECK_EQUAL(outcome(d), DNET_REPORT_STOPPED);
     CHECK_EQUAL(delivered(d), 2 * 2024);
     CHECK_EQUAL(counter(d, 5), 0);
     CHECK_EQUAL(to->flow[0].arg, 6000 - 2 * 2024);
     /* the long LHS message: nothing of its first packet is visible either */
-    issue(d, &(request_t){ .type = DNET_PRIM_LHSv1, .size = 3000, .dclid = 2 });
+    issue(d, &(request_t){.type = DNET_PRIM_LHSv1, .size = 3000, .dclid = 2});
     CHECK_EQUAL(outcome(d), DNET_REPORT_STOPPED);
     CHECK_EQUAL(delivered(d), 0);
     CHECK_EQUAL(to->lh[0].envelope, 0);
@@ -195,9 +203,9 @@ static void x_6_paused(cluster_t *c)
     user_store(to, DNET_UREG_FLOW_MODE, DNET_FLOW_MODE_PAUSED);
     lhs(d, 2);
     CHECK_EQUAL(outcome(d), DNET_REPORT_STOPPED);
-    issue(d, &(request_t){ .type = DNET_PRIM_RVS, .size = 8, .dclid = 2 });
+    issue(d, &(request_t){.type = DNET_PRIM_RVS, .size = 8, .dclid = 2});
     CHECK_EQUAL(outcome(d), DNET_REPORT_STOPPED);
-    issue(d, &(request_t){ .type = DNET_PRIM_RVL, .size = 8, .dclid = 2 });
+    issue(d, &(request_t){.type = DNET_PRIM_RVL, .size = 8, .dclid = 2});
     CHECK_EQUAL(outcome(d), DNET_REPORT_STOPPED);
     resend(d, 2, 0, 5);
     CHECK_EQUAL(outcome(d), DNET_REPORT_DELIVERED);
@@ -207,7 +215,8 @@ static void x_6_paused(cluster_t *c)
     CHECK_EQUAL(outcome(d), DNET_REPORT_DELIVERED);
 }
 
-/* [X.6] Hold: messages of the senders in the table are held back, marked packets and other senders' are not. */
+/* [X.6] Hold: messages of the senders in the table are held back, marked packets and other senders'
+ * are not. */
 static void x_6_hold(cluster_t *c)
 {
     dnet_device_t *d = c->dev[0][1], *other = c->dev[2][1], *to = c->dev[1][0];
@@ -223,9 +232,9 @@ static void x_6_hold(cluster_t *c)
     CHECK_EQUAL(to->lh[0].envelope, 0);
     CHECK_EQUAL(to->flow[0].word,
                 1ull << 63 | DNET_PUT(DNET_FLOW_HELD, FLOW_KIND) | 1ull << 16 | 1);
-    botf(d, 0, &(header_t){ .type = DNET_PRIM_IPUSH, .lflag = true, .dlid = 2, .swid = 1 }, &pass, 8);
+    botf(d, 0, &(header_t){.type = DNET_PRIM_IPUSH, .lflag = true, .dlid = 2, .swid = 1}, &pass, 8);
     CHECK_EQUAL(outcome(d), DNET_REPORT_DELIVERED);
-    issue(d, &(request_t){ .type = DNET_PRIM_RVS, .size = 8, .dclid = 2 });
+    issue(d, &(request_t){.type = DNET_PRIM_RVS, .size = 8, .dclid = 2});
     CHECK_EQUAL(outcome(d), DNET_REPORT_DELIVERED);
     lhs(other, 2);
     CHECK_EQUAL(outcome(other), DNET_REPORT_DELIVERED);
@@ -235,14 +244,15 @@ static void x_6_hold(cluster_t *c)
     CHECK_EQUAL(dnet_emu_events(c->nic[1], DNET_EMU_HOLDS), 1);
 }
 
-/* [X.6] AMT Own Entry: one sender's data to this WID go to another ring; to the other WID, and from others, not. */
+/* [X.6] AMT Own Entry: one sender's data to this WID go to another ring; to the other WID, and from
+ * others, not. */
 static void x_6_amt_own_entry(cluster_t *c)
 {
     dnet_device_t *d = c->dev[0][0], *other = c->dev[2][1];
-    const header_t to0 = { .type = DNET_PRIM_IPUSH, .lflag = true, .dlid = 2 };
-    const header_t to1 = { .type = DNET_PRIM_IPUSH, .lflag = true, .dlid = 2, .dwid = 1 };
+    const header_t to0 = {.type = DNET_PRIM_IPUSH, .lflag = true, .dlid = 2};
+    const header_t to1 = {.type = DNET_PRIM_IPUSH, .lflag = true, .dlid = 2, .dwid = 1};
     header_t from_other = to0;
-    uint8_t data[100] = { 0 };
+    uint8_t data[100] = {0};
 
     from_other.swid = 1;
     for (unsigned w = 0; w < 2; w++) {
@@ -289,7 +299,8 @@ static void x_6_flow_ring_laps(cluster_t *c)
     resend(d, 2, 0, 0);
     CHECK_EQUAL(dnet_emu_events(c->nic[1], DNET_EMU_DROP_FLOW), 1);
     CHECK_EQUAL(outcome(d), DNET_REPORT_DELIVERED);
-    CHECK_EQUAL(DNET_GET(to->flow[(2 * n + 100) % n].word, FLOW_SEQ), 2 * n + 100); /* the oldest unread */
+    /* the oldest unread */
+    CHECK_EQUAL(DNET_GET(to->flow[(2 * n + 100) % n].word, FLOW_SEQ), 2 * n + 100);
 }
 
 /* [X.6] No NIC has that LID. */
@@ -300,13 +311,14 @@ static void x_6_unreachable(cluster_t *c)
     lhs(d, 99);
     CHECK_EQUAL(outcome(d), DNET_REPORT_UNREACHABLE);
     CHECK_EQUAL(counter(d, 0), 0);
-    issue(d, &(request_t){ .type = DNET_PRIM_RVL, .size = 8, .dclid = 99 });
+    issue(d, &(request_t){.type = DNET_PRIM_RVL, .size = 8, .dclid = 99});
     CHECK_EQUAL(outcome(d), DNET_REPORT_UNREACHABLE);
     lhs(d, 2);
     CHECK_EQUAL(outcome(d), DNET_REPORT_DELIVERED);
 }
 
-/* [X.5] RVS and RVL between apertures and SO-DIMM, all four ways, with offsets and sizes that do not align. */
+/* [X.5] RVS and RVL between apertures and SO-DIMM, all four ways, with offsets and sizes that do
+ * not align. */
 static void x_5_apertures_all_ways(cluster_t *c)
 {
     const uint32_t n = 700001;
@@ -319,42 +331,59 @@ static void x_5_apertures_all_ways(cluster_t *c)
     aperture_set(a, 0, out, n + 77);
     aperture_set(b, 127, in, n + 77);
     /* aperture to aperture */
-    issue(a, &(request_t){ .type = DNET_PRIM_RVS, .size = n, .src = aperture(0, 77), .dst = aperture(127, 5),
-                           .dclid = 2, .dwid = 1 });
+    issue(a, &(request_t){.type = DNET_PRIM_RVS,
+                          .size = n,
+                          .src = aperture(0, 77),
+                          .dst = aperture(127, 5),
+                          .dclid = 2,
+                          .dwid = 1});
     CHECK_EQUAL(outcome(a), DNET_REPORT_DELIVERED);
     CHECK(memcmp(in + 5, out + 77, n) == 0 && in[4] == 0 && in[5 + n] == 0);
     CHECK_EQUAL(user_load(b, DNET_UREG_PACKET_COUNTER), (n + 4063) / 4064);
     /* aperture to SO-DIMM, SO-DIMM to aperture */
-    issue(a, &(request_t){ .type = DNET_PRIM_RVS, .size = n, .src = aperture(0, 0), .dst = 0x100000,
-                           .dclid = 2, .dwid = 1 });
+    issue(a, &(request_t){.type = DNET_PRIM_RVS,
+                          .size = n,
+                          .src = aperture(0, 0),
+                          .dst = 0x100000,
+                          .dclid = 2,
+                          .dwid = 1});
     memset(in, 0, n + 77);
-    issue(b, &(request_t){ .type = DNET_PRIM_RVS, .size = n, .src = 0x100000, .dst = aperture(127, 0),
-                           .dclid = 2, .dwid = 1 });
+    issue(b, &(request_t){.type = DNET_PRIM_RVS,
+                          .size = n,
+                          .src = 0x100000,
+                          .dst = aperture(127, 0),
+                          .dclid = 2,
+                          .dwid = 1});
     CHECK(memcmp(in, out, n) == 0);
     /* RVL: read a's memory into b's */
     memset(in, 0, n + 77);
     user_store(b, DNET_UREG_STATUS_INITIAL_ADDRESS, 0);
-    issue(b, &(request_t){ .type = DNET_PRIM_RVL, .size = n, .src = aperture(0, 3), .dst = aperture(127, 9),
-                           .dclid = 1, .eflag = true });
+    issue(b, &(request_t){.type = DNET_PRIM_RVL,
+                          .size = n,
+                          .src = aperture(0, 3),
+                          .dst = aperture(127, 9),
+                          .dclid = 1,
+                          .eflag = true});
     CHECK(memcmp(in + 9, out + 3, n) == 0);
     CHECK_EQUAL(user_load(b, DNET_UREG_STATUS_NEXT_WRITE), 16);
     CHECK_EQUAL(DNET_GET(llcm_word(b, 0), ST_SIZE), n);
     /* IPUSH and LHS gather from an aperture too */
     ring_set(c, 1, 1, 0, 0, 9, 0x400000, 4);
-    issue(a, &(request_t){ .type = DNET_PRIM_LHSv1, .size = 5000, .src = aperture(0, 0), .dclid = 2,
-                           .dwid = 1 });
+    issue(a,
+          &(request_t){
+              .type = DNET_PRIM_LHSv1, .size = 5000, .src = aperture(0, 0), .dclid = 2, .dwid = 1});
     CHECK(memcmp(b->sodimm + 0x400000, out + 56, 5000 - 56) == 0);
     free(out);
     free(in);
 }
 
-/* [X.5, nic 10.4] An LHSv2 of one packet out of an aperture is executed at once when nothing waits before it; with
- * Command Ex, which makes it go through the FIFO, the same arrives. */
+/* [X.5, nic 10.4] An LHSv2 of one packet out of an aperture is executed at once when nothing waits
+ * before it; with Command Ex, which makes it go through the FIFO, the same arrives. */
 static void x_5_message_at_once_or_not(cluster_t *c)
 {
     static const struct {
         uint32_t total, window, low;
-    } message[] = { { 9, 8, 0 }, { 56, 8, 3 }, { 57, 8, 1 }, { 512, 32, 5 }, { 600, 0, 0 }, { 2032, 512, 17 } };
+    } message[] = {{9, 8, 0}, {56, 8, 3}, {57, 8, 1}, {512, 32, 5}, {600, 0, 0}, {2032, 512, 17}};
     enum { MESSAGES = sizeof message / sizeof message[0] };
     dnet_device_t *a = c->dev[0][1], *b = c->dev[1][0];
     uint8_t *out = malloc(5000);
@@ -370,8 +399,8 @@ static void x_5_message_at_once_or_not(cluster_t *c)
         aperture_set(a, 3, out, message[i / 2].low + total - window);
         user_store(a, DNET_UREG_COMMAND_EX_FLAG, i % 2);
         user_store(a, DNET_UREG_COMMAND0_UPPER,
-                   DNET_PUT(aperture(3, message[i / 2].low), RQ_SRC) | DNET_PUT(window, RQ_LHS_WW_SIZE) |
-                       DNET_PUT(0x400, RQ_LHS_WW_OFFSET));
+                   DNET_PUT(aperture(3, message[i / 2].low), RQ_SRC) |
+                       DNET_PUT(window, RQ_LHS_WW_SIZE) | DNET_PUT(0x400, RQ_LHS_WW_OFFSET));
         user_store(a, DNET_UREG_COMMAND0_LOWER, (uint64_t) total << 32 | 2 << 18 | DNET_PRIM_LHSv2);
         CHECK_EQUAL(delivered(a), total);
         CHECK_EQUAL(outcome(a), DNET_REPORT_DELIVERED);
@@ -391,13 +420,15 @@ static void x_5_message_at_once_or_not(cluster_t *c)
     aperture_set(a, 3, out, 100);
     user_store(a, DNET_UREG_COMMAND_EX_FLAG, 0);
     user_store(a, DNET_UREG_COMMAND0_UPPER,
-               DNET_PUT(aperture(3, 0), RQ_SRC) | DNET_PUT(8, RQ_LHS_WW_SIZE) | DNET_PUT(0x400, RQ_LHS_WW_OFFSET));
+               DNET_PUT(aperture(3, 0), RQ_SRC) | DNET_PUT(8, RQ_LHS_WW_SIZE) |
+                   DNET_PUT(0x400, RQ_LHS_WW_OFFSET));
     user_store(a, DNET_UREG_COMMAND0_LOWER, 512ull << 32 | 2 << 18 | DNET_PRIM_LHSv2);
     CHECK_EQUAL(DNET_GET(b->lh[2 * MESSAGES].where, LH_SIZE), 100);
     free(out);
 }
 
-/* [X.5] Bounds: excess sets RC_OVF, closed and unknown slots are unreachable, nothing else is written. */
+/* [X.5] Bounds: excess sets RC_OVF, closed and unknown slots are unreachable, nothing else is
+ * written. */
 static void x_5_aperture_bounds(cluster_t *c)
 {
     dnet_device_t *a = c->dev[0][0], *b = c->dev[1][0];
@@ -407,35 +438,56 @@ static void x_5_aperture_bounds(cluster_t *c)
     memset(in, 0, sizeof in);
     aperture_set(a, 1, out, sizeof out);
     aperture_set(b, 2, in, 100);
-    issue(a, &(request_t){ .type = DNET_PRIM_RVS, .size = 200, .src = aperture(1, 0), .dst = aperture(2, 0),
-                           .dclid = 2 });
+    issue(a, &(request_t){.type = DNET_PRIM_RVS,
+                          .size = 200,
+                          .src = aperture(1, 0),
+                          .dst = aperture(2, 0),
+                          .dclid = 2});
     CHECK(bit(b, 17));
     CHECK(in[99] == 0x3c && in[100] == 0);
-    issue(a, &(request_t){ .type = DNET_PRIM_RVS, .size = 8, .src = aperture(1, 0),
-                           .dst = aperture(2, 0xffff), .dclid = 2 });
+    issue(a, &(request_t){.type = DNET_PRIM_RVS,
+                          .size = 8,
+                          .src = aperture(1, 0),
+                          .dst = aperture(2, 0xffff),
+                          .dclid = 2});
     CHECK_EQUAL(in[100], 0);
-    issue(a, &(request_t){ .type = DNET_PRIM_RVS, .size = 8, .src = aperture(1, 0), .dst = aperture(3, 0),
-                           .dclid = 2 });
+    issue(a, &(request_t){.type = DNET_PRIM_RVS,
+                          .size = 8,
+                          .src = aperture(1, 0),
+                          .dst = aperture(3, 0),
+                          .dclid = 2});
     CHECK_EQUAL(outcome(a), DNET_REPORT_UNREACHABLE);
-    issue(a, &(request_t){ .type = DNET_PRIM_RVS, .size = 8, .src = aperture(1, 0),
-                           .dst = aperture(0x7fff, 0), .dclid = 2 });
+    issue(a, &(request_t){.type = DNET_PRIM_RVS,
+                          .size = 8,
+                          .src = aperture(1, 0),
+                          .dst = aperture(0x7fff, 0),
+                          .dclid = 2});
     CHECK_EQUAL(outcome(a), DNET_REPORT_UNREACHABLE);
     aperture_set(b, 2, NULL, 0);
-    issue(a, &(request_t){ .type = DNET_PRIM_RVS, .size = 8, .src = aperture(1, 0), .dst = aperture(2, 0),
-                           .dclid = 2 });
+    issue(a, &(request_t){.type = DNET_PRIM_RVS,
+                          .size = 8,
+                          .src = aperture(1, 0),
+                          .dst = aperture(2, 0),
+                          .dclid = 2});
     CHECK_EQUAL(outcome(a), DNET_REPORT_UNREACHABLE);
     /* the source is clamped like SO-DIMM is: 256 of 300 bytes */
     aperture_set(b, 2, in, sizeof in);
-    issue(a, &(request_t){ .type = DNET_PRIM_RVS, .size = 300, .src = aperture(1, 0), .dst = aperture(2, 0),
-                           .dclid = 2 });
+    issue(a, &(request_t){.type = DNET_PRIM_RVS,
+                          .size = 300,
+                          .src = aperture(1, 0),
+                          .dst = aperture(2, 0),
+                          .dclid = 2});
     CHECK_EQUAL(delivered(a), 256);
     /* a slot past the end cannot be set */
     aperture_set(b, b->geometry.aperture_slots, in, 8);
     CHECK_EQUAL(dnet_emu_events(c->nic[1], DNET_EMU_DROP_REQUEST), 1);
     /* Controller Reset closes all */
     system_store(b, DNET_SREG_CONTROLLER_RESET, 0);
-    issue(a, &(request_t){ .type = DNET_PRIM_RVS, .size = 8, .src = aperture(1, 0), .dst = aperture(2, 0),
-                           .dclid = 2 });
+    issue(a, &(request_t){.type = DNET_PRIM_RVS,
+                          .size = 8,
+                          .src = aperture(1, 0),
+                          .dst = aperture(2, 0),
+                          .dclid = 2});
     CHECK_EQUAL(outcome(a), DNET_REPORT_UNREACHABLE);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * [X.4] A machine without memory: clear answers, never a signal, and nothing that looks delivered. The two
- * system calls that commit memory are replaced and refuse when told to.
+ * [X.4] A machine without memory: clear answers, never a signal, and nothing that looks delivered.
+ * The two system calls that commit memory are replaced and refuse when told to.
  */
 #include "tests/device/board.h"
 
@@ -39,7 +39,7 @@ int __wrap_madvise(void *at, size_t len, int advice)
 /* [X.4] No memory for a NIC. */
 static void no_memory_for_a_nic(cluster_t *c)
 {
-    dnet_emu_config_t config = { .profile = c->profile, .lid = 9 };
+    dnet_emu_config_t config = {.profile = c->profile, .lid = 9};
     dnet_emu_nic_t *nic;
 
     refuse = true;
@@ -71,7 +71,7 @@ static void no_memory_for_vs(cluster_t *c)
     refuse = true;
     sodimm_write(d, 0x100000, "12345678", 8);
     CHECK(bit(d, 14) && bit(d, 16));
-    issue(d, &(request_t){ .type = DNET_PRIM_VL, .size = 8, .src = 0x100000, .dst = 0x600 });
+    issue(d, &(request_t){.type = DNET_PRIM_VL, .size = 8, .src = 0x100000, .dst = 0x600});
     refuse = false;
     sodimm_read(d, 0x100000, &in, 8);
     CHECK_EQUAL(in, 0);
@@ -79,18 +79,24 @@ static void no_memory_for_vs(cluster_t *c)
     CHECK(bit(d, 14) && !bit(d, 16));
 }
 
-/* RVS, IPUSH, a long LHS message: the sender learns that nothing arrived, and nothing looks as if it had. */
+/* RVS, IPUSH, a long LHS message: the sender learns that nothing arrived, and nothing looks as if
+ * it had. */
 static void no_memory_at_the_receiver(cluster_t *c)
 {
     dnet_device_t *d = c->dev[0][0], *to = c->dev[1][0];
-    uint8_t data[400] = { 0 };
+    uint8_t data[400] = {0};
 
     user_store(to, DNET_UREG_STATUS_INITIAL_ADDRESS, 0);
     ring_set(c, 1, 0, 0, 0, 2048, 0x800000, 1);
     refuse = true;
     for (unsigned i = 0; i < 3; i++) {
-        botf(d, 0, &(header_t){ .type = i ? DNET_PRIM_IPUSH : DNET_PRIM_RVS, .lflag = i == 2, .dlid = 2,
-                                .eflag = true, .line2 = i ? 0 : DNET_PUT(0x400000, PK_DST) }, data, 400);
+        botf(d, 0,
+             &(header_t){.type = i ? DNET_PRIM_IPUSH : DNET_PRIM_RVS,
+                         .lflag = i == 2,
+                         .dlid = 2,
+                         .eflag = true,
+                         .line2 = i ? 0 : DNET_PUT(0x400000, PK_DST)},
+             data, 400);
         CHECK_EQUAL(user_load(d, DNET_UREG_STOP_REPORT), DNET_REPORT_UNREACHABLE);
         CHECK_EQUAL(user_load(to, DNET_UREG_STATUS_NEXT_WRITE), 0);
         CHECK_EQUAL(user_load(to, DNET_UREG_LH_NEXT_WRITE), 0);
@@ -98,22 +104,23 @@ static void no_memory_at_the_receiver(cluster_t *c)
         CHECK_EQUAL(llcm_word(to, 0x4000) >> 32, 0x800000);
     }
     refuse = false;
-    botf(d, 0, &(header_t){ .type = DNET_PRIM_IPUSH, .lflag = true, .dlid = 2 }, data, 400);
+    botf(d, 0, &(header_t){.type = DNET_PRIM_IPUSH, .lflag = true, .dlid = 2}, data, 400);
     CHECK_EQUAL(user_load(d, DNET_UREG_STOP_REPORT), DNET_REPORT_DELIVERED);
     CHECK_EQUAL(user_load(to, DNET_UREG_LH_NEXT_WRITE), 64);
 }
 
-/* [X.6] The flow ring has no memory: the receiver could not grant, so the sender is not left waiting. */
+/* [X.6] The flow ring has no memory: the receiver could not grant, so the sender is not left
+ * waiting. */
 static void no_memory_for_the_flow_ring(cluster_t *c)
 {
     dnet_device_t *d = c->dev[0][0], *to = c->dev[1][0];
 
     user_store(to, DNET_UREG_FLOW_MODE, DNET_FLOW_MODE_PAUSED);
     refuse = true;
-    botf(d, 0, &(header_t){ .type = DNET_PRIM_IPUSH, .lflag = true, .dlid = 2 }, "12345678", 8);
+    botf(d, 0, &(header_t){.type = DNET_PRIM_IPUSH, .lflag = true, .dlid = 2}, "12345678", 8);
     refuse = false;
     CHECK_EQUAL(user_load(d, DNET_UREG_STOP_REPORT), DNET_REPORT_UNREACHABLE);
-    botf(d, 0, &(header_t){ .type = DNET_PRIM_IPUSH, .lflag = true, .dlid = 2 }, "12345678", 8);
+    botf(d, 0, &(header_t){.type = DNET_PRIM_IPUSH, .lflag = true, .dlid = 2}, "12345678", 8);
     CHECK_EQUAL(user_load(d, DNET_UREG_STOP_REPORT), DNET_REPORT_STOPPED);
     CHECK_EQUAL(DNET_GET(to->flow[0].word, FLOW_KIND), DNET_FLOW_STOPPED);
 }

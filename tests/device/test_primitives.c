@@ -40,12 +40,12 @@ static void nic_6_0_own_area(cluster_t *c)
 /* [nic 6.0] Size 0 and Iteration 0 complete at once; no packet is sent. */
 static void nic_6_0_nothing_to_move(cluster_t *c)
 {
-    static const dnet_prim_t type[] = { DNET_PRIM_VL, DNET_PRIM_VLS, DNET_PRIM_VS, DNET_PRIM_VSI,
-                                        DNET_PRIM_RVS, DNET_PRIM_RVSS, DNET_PRIM_IPUSH };
+    static const dnet_prim_t type[] = {DNET_PRIM_VL,  DNET_PRIM_VLS,  DNET_PRIM_VS,   DNET_PRIM_VSI,
+                                       DNET_PRIM_RVS, DNET_PRIM_RVSS, DNET_PRIM_IPUSH};
     dnet_device_t *d = c->dev[0][0];
 
     for (unsigned i = 0; i < sizeof type / sizeof *type; i++)
-        issue(d, &(request_t){ .type = type[i], .dclid = 2, .eflag = true });
+        issue(d, &(request_t){.type = type[i], .dclid = 2, .eflag = true});
     CHECK_EQUAL(counter(d, 1), 2);
     CHECK_EQUAL(counter(d, 2), 2);
     CHECK_EQUAL(counter(d, 4), 2);
@@ -58,11 +58,11 @@ static void nic_6_0_nothing_to_move(cluster_t *c)
 /* [nic 6, 6.0, OP-11] Unknown codes start nothing and count nothing. */
 static void nic_6_unknown_codes(cluster_t *c)
 {
-    static const unsigned code[] = { 2, 3, 7, 0xb, 0xc, 0xd, 0xf, 0x13, 0x17, 0x1b, 0x1d, 0x1f };
+    static const unsigned code[] = {2, 3, 7, 0xb, 0xc, 0xd, 0xf, 0x13, 0x17, 0x1b, 0x1d, 0x1f};
     dnet_device_t *d = c->dev[0][0];
 
     for (unsigned i = 0; i < sizeof code / sizeof *code; i++)
-        issue(d, &(request_t){ .type = (dnet_prim_t) code[i], .size = 64, .dclid = 2 });
+        issue(d, &(request_t){.type = (dnet_prim_t) code[i], .size = 64, .dclid = 2});
     CHECK_EQUAL(user_load(d, DNET_UREG_PRIMITIVE_COUNTER), 0);
     CHECK_EQUAL(dnet_emu_events(c->nic[0], DNET_EMU_DROP_REQUEST), sizeof code / sizeof *code);
     CHECK_EQUAL(user_load(c->dev[1][0], DNET_UREG_PACKET_COUNTER), 0);
@@ -74,8 +74,8 @@ static void nic_6_1_vl_clamps_at_window_end(cluster_t *c)
     dnet_device_t *d = c->dev[0][0];
 
     fill_pattern(d, 0x1000, 512);
-    issue(d, &(request_t){ .type = DNET_PRIM_VL, .size = 512, .src = 0x1000, .dst = 0x200 });
-    issue(d, &(request_t){ .type = DNET_PRIM_VL, .size = 512, .src = 0x1000, .dst = 500 });
+    issue(d, &(request_t){.type = DNET_PRIM_VL, .size = 512, .src = 0x1000, .dst = 0x200});
+    issue(d, &(request_t){.type = DNET_PRIM_VL, .size = 512, .src = 0x1000, .dst = 500});
     for (unsigned i = 0; i < 12; i++)
         CHECK_EQUAL(d->pw[500 + i], pattern(i));
     CHECK_EQUAL(d->pw[0x200 + 12], pattern(12)); /* what was there */
@@ -88,11 +88,15 @@ static void nic_6_1_vls_gathers(cluster_t *c)
     dnet_device_t *d = c->dev[0][0];
 
     fill_pattern(d, 0x1000, 512);
-    issue(d, &(request_t){ .type = DNET_PRIM_VLS, .dtype = 2, .iteration = 10, .size = 12, .src = 0x1000 });
+    issue(d, &(request_t){
+                 .type = DNET_PRIM_VLS, .dtype = 2, .iteration = 10, .size = 12, .src = 0x1000});
     for (unsigned i = 0; i < 40; i++)
         CHECK_EQUAL(d->pw[i], pattern(i / 4 * 12 + i % 4));
-    issue(d, &(request_t){ .type = DNET_PRIM_VLS, .dtype = 2, .iteration = 4, .size = (uint32_t) -8,
-                           .src = 0x1018 }); /* OP-30: backwards */
+    issue(d, &(request_t){.type = DNET_PRIM_VLS,
+                          .dtype = 2,
+                          .iteration = 4,
+                          .size = (uint32_t) -8,
+                          .src = 0x1018}); /* OP-30: backwards */
     for (unsigned i = 0; i < 16; i++)
         CHECK_EQUAL(d->pw[i], pattern(24 - i / 4 * 8 + i % 4));
 }
@@ -101,12 +105,12 @@ static void nic_6_1_vls_gathers(cluster_t *c)
 static void nic_6_1_vli_gathers(cluster_t *c)
 {
     dnet_device_t *d = c->dev[0][0];
-    const uint32_t list[] = { 40, 0, 200, 0x7ffffff0u, 8 };
+    const uint32_t list[] = {40, 0, 200, 0x7ffffff0u, 8};
 
     fill_pattern(d, 0x1000, 512);
     store_list(d, 0x3000, list, 5);
-    issue(d, &(request_t){ .type = DNET_PRIM_VLI, .dtype = 3, .iteration = 5, .size = 0x3000,
-                           .src = 0x1000 });
+    issue(d, &(request_t){
+                 .type = DNET_PRIM_VLI, .dtype = 3, .iteration = 5, .size = 0x3000, .src = 0x1000});
     for (unsigned i = 0; i < 40; i++)
         CHECK_EQUAL(d->pw[i], i / 8 == 3 ? 0 : pattern(list[i / 8] + i % 8));
 }
@@ -119,14 +123,14 @@ static void nic_6_2_source_overflow(cluster_t *c)
 
     sodimm_fill(d, 0, 0, 512);
     memset(d->ww, 0xee, 2048);
-    issue(d, &(request_t){ .type = DNET_PRIM_VS, .size = 64, .src = 0x200 - 24 });
+    issue(d, &(request_t){.type = DNET_PRIM_VS, .size = 64, .src = 0x200 - 24});
     CHECK(bit(d, 6) && !bit(d, 7) && bit(d, 5));
     sodimm_read(d, 0, in, 64);
     CHECK(in[23] == 0xee && in[24] == 0);
     sodimm_fill(d, 0, 0, 512);
     memset(d->ww, 0xee, 2048);
-    issue(d, &(request_t){ .type = DNET_PRIM_VSS, .dtype = 4, .iteration = 3, .size = 16,
-                           .src = 0x200 - 40 });
+    issue(d, &(request_t){
+                 .type = DNET_PRIM_VSS, .dtype = 4, .iteration = 3, .size = 16, .src = 0x200 - 40});
     CHECK(bit(d, 6));
     sodimm_read(d, 0, in, 64);
     CHECK(in[31] == 0xee && in[32] == 0); /* two whole elements */
@@ -137,23 +141,24 @@ static void nic_6_2_destination_overflow(cluster_t *c)
 {
     dnet_device_t *d = c->dev[0][0];
     uint32_t end = (uint32_t) d->geometry.sodimm_bytes;
-    const uint32_t list[] = { 8, end, 0 };
+    const uint32_t list[] = {8, end, 0};
     uint8_t in[64];
 
     store_list(d, 0x3000, list, 3);
     sodimm_fill(d, 0, 0, 64);
     for (unsigned i = 0; i < 64; i++)
         d->ww[i] = (uint8_t) (i + 1);
-    issue(d, &(request_t){ .type = DNET_PRIM_VSI, .dtype = 3, .iteration = 3, .size = 0x3000 });
+    issue(d, &(request_t){.type = DNET_PRIM_VSI, .dtype = 3, .iteration = 3, .size = 0x3000});
     CHECK(bit(d, 5) && bit(d, 7) && !bit(d, 6));
     sodimm_read(d, 0, in, 32);
     CHECK_EQUAL(in[8], 1);
     CHECK_EQUAL(in[0], 17); /* after the element that had no place */
-    issue(d, &(request_t){ .type = DNET_PRIM_VSS, .dtype = 3, .iteration = 2, .size = 16, .dst = end - 12 });
+    issue(d, &(request_t){
+                 .type = DNET_PRIM_VSS, .dtype = 3, .iteration = 2, .size = 16, .dst = end - 12});
     CHECK(bit(d, 7));
     sodimm_read(d, end - 12, in, 8);
     CHECK(memcmp(in, d->ww, 8) == 0);
-    issue(d, &(request_t){ .type = DNET_PRIM_VS, .size = 8, .dst = end - 8 });
+    issue(d, &(request_t){.type = DNET_PRIM_VS, .size = 8, .dst = end - 8});
     CHECK(!bit(d, 7)); /* cleared at the kick */
 }
 
@@ -161,19 +166,19 @@ static void nic_6_2_destination_overflow(cluster_t *c)
 static void nic_6_2_scatter(cluster_t *c)
 {
     dnet_device_t *d = c->dev[0][1];
-    const uint32_t list[] = { 64, 0, 24 };
+    const uint32_t list[] = {64, 0, 24};
     uint8_t in[96];
 
     for (unsigned i = 0; i < 512; i++)
         d->ww[i] = (uint8_t) (i + 1);
     sodimm_fill(d, 0, 0, 256);
-    issue(d, &(request_t){ .type = DNET_PRIM_VSS, .dtype = 2, .iteration = 3, .size = 20, .dst = 4 });
+    issue(d, &(request_t){.type = DNET_PRIM_VSS, .dtype = 2, .iteration = 3, .size = 20, .dst = 4});
     sodimm_read(d, 0, in, 96);
     for (unsigned i = 0; i < 48; i++)
         CHECK_EQUAL(in[i], i >= 4 && (i - 4) % 20 < 4 ? (i - 4) / 20 * 4 + (i - 4) % 20 + 1 : 0);
     store_list(d, 0x3000, list, 3);
     sodimm_fill(d, 0, 0, 256);
-    issue(d, &(request_t){ .type = DNET_PRIM_VSI, .dtype = 3, .iteration = 3, .size = 0x3000 });
+    issue(d, &(request_t){.type = DNET_PRIM_VSI, .dtype = 3, .iteration = 3, .size = 0x3000});
     sodimm_read(d, 0, in, 96);
     for (unsigned e = 0; e < 3; e++)
         CHECK(memcmp(in + list[e], d->ww + 8 * e, 8) == 0);
@@ -188,8 +193,14 @@ static void nic_6_3_remote_scatter(cluster_t *c)
 
     system_store(d, DNET_SREG_MTU, 1); /* 232 bytes a packet */
     fill_pattern(d, 0x1000, 2048);
-    issue(d, &(request_t){ .type = DNET_PRIM_RVSS, .dtype = 3, .iteration = 100, .size = 24, .src = 0x1000,
-                           .dst = 0x8000, .dclid = 2, .dwid = 1 });
+    issue(d, &(request_t){.type = DNET_PRIM_RVSS,
+                          .dtype = 3,
+                          .iteration = 100,
+                          .size = 24,
+                          .src = 0x1000,
+                          .dst = 0x8000,
+                          .dclid = 2,
+                          .dwid = 1});
     CHECK_EQUAL(user_load(to, DNET_UREG_PACKET_COUNTER), 4);
     for (unsigned e = 0; e < 100; e++) {
         sodimm_read(to, 0x8000 + 24 * e, in, 8);
@@ -200,13 +211,26 @@ static void nic_6_3_remote_scatter(cluster_t *c)
         list[e] = (e * 37 % 200) * 16;
     store_list(to, 0x20000, list, 200);
     user_store(to, DNET_UREG_PACKET_COUNTER_RESET, 0);
-    issue(d, &(request_t){ .type = DNET_PRIM_RVSI, .dtype = 3, .iteration = 200, .size = 0x20000,
-                           .src = 0x1000, .dst = 0x9000, .dclid = 2, .dwid = 1 });
+    issue(d, &(request_t){.type = DNET_PRIM_RVSI,
+                          .dtype = 3,
+                          .iteration = 200,
+                          .size = 0x20000,
+                          .src = 0x1000,
+                          .dst = 0x9000,
+                          .dclid = 2,
+                          .dwid = 1});
     CHECK_EQUAL(user_load(to, DNET_UREG_PACKET_COUNTER), 7);
     /* Initial DSTOff, which a status shows, is that of the primitive in every packet. */
     user_store(to, DNET_UREG_STATUS_INITIAL_ADDRESS, 0x1000);
-    issue(d, &(request_t){ .type = DNET_PRIM_RVSS, .dtype = 3, .iteration = 100, .size = 24, .src = 0x1000,
-                           .dst = 0x8000, .dclid = 2, .dwid = 1, .eflag = true });
+    issue(d, &(request_t){.type = DNET_PRIM_RVSS,
+                          .dtype = 3,
+                          .iteration = 100,
+                          .size = 24,
+                          .src = 0x1000,
+                          .dst = 0x8000,
+                          .dclid = 2,
+                          .dwid = 1,
+                          .eflag = true});
     CHECK_EQUAL(llcm_word(to, 0x1008), 0x8000);
     for (unsigned e = 0; e < 200; e++) {
         sodimm_read(to, 0x9000 + list[e], in, 8);
@@ -222,8 +246,8 @@ static void nic_6_3_local_read_is_clamped(cluster_t *c)
     uint32_t end = (uint32_t) d->geometry.sodimm_bytes;
 
     user_store(to, DNET_UREG_STATUS_INITIAL_ADDRESS, 0);
-    issue(d, &(request_t){ .type = DNET_PRIM_RVS, .size = 4096, .src = end - 40, .dclid = 2,
-                           .eflag = true });
+    issue(d, &(request_t){
+                 .type = DNET_PRIM_RVS, .size = 4096, .src = end - 40, .dclid = 2, .eflag = true});
     CHECK_EQUAL(user_load(to, DNET_UREG_STATUS_NEXT_WRITE), 16);
     CHECK_EQUAL(DNET_GET(llcm_word(to, 0), ST_SIZE), 40);
     CHECK_EQUAL(user_load(d, DNET_UREG_CONTROLLER_STATUS) >> 5, 0);
@@ -233,14 +257,19 @@ static void nic_6_3_local_read_is_clamped(cluster_t *c)
 static void nic_6_4_remote_load(cluster_t *c)
 {
     dnet_device_t *d = c->dev[0][0], *from = c->dev[1][1];
-    const uint32_t list[] = { 80, 8, 160, 0 };
+    const uint32_t list[] = {80, 8, 160, 0};
     uint8_t in[512];
 
     fill_pattern(from, 0x1000, 2048);
     user_store(d, DNET_UREG_STATUS_INITIAL_ADDRESS, 0);
     user_store(from, DNET_UREG_STATUS_INITIAL_ADDRESS, 0);
-    issue(d, &(request_t){ .type = DNET_PRIM_RVL, .size = 300, .src = 0x1000, .dst = 0x500, .dclid = 2,
-                           .dwid = 1, .eflag = true });
+    issue(d, &(request_t){.type = DNET_PRIM_RVL,
+                          .size = 300,
+                          .src = 0x1000,
+                          .dst = 0x500,
+                          .dclid = 2,
+                          .dwid = 1,
+                          .eflag = true});
     sodimm_read(d, 0x500, in, 300);
     for (unsigned i = 0; i < 300; i++)
         CHECK_EQUAL(in[i], pattern(i));
@@ -250,28 +279,43 @@ static void nic_6_4_remote_load(cluster_t *c)
     CHECK_EQUAL(DNET_GET(llcm_word(d, 0), ST_TYPE), DNET_PRIM_RVS);
     CHECK_EQUAL(llcm_word(d, 8), 0x500);
     CHECK_EQUAL(user_load(from, DNET_UREG_STATUS_NEXT_WRITE), 0); /* the target gets none */
-    issue(d, &(request_t){ .type = DNET_PRIM_RVLS, .dtype = 3, .iteration = 8, .size = 40, .src = 0x1000,
-                           .dst = 0x900, .dclid = 2, .dwid = 1 });
+    issue(d, &(request_t){.type = DNET_PRIM_RVLS,
+                          .dtype = 3,
+                          .iteration = 8,
+                          .size = 40,
+                          .src = 0x1000,
+                          .dst = 0x900,
+                          .dclid = 2,
+                          .dwid = 1});
     sodimm_read(d, 0x900, in, 64);
     for (unsigned i = 0; i < 64; i++)
         CHECK_EQUAL(in[i], pattern(i / 8 * 40 + i % 8));
     store_list(from, 0x5000, list, 4);
-    issue(d, &(request_t){ .type = DNET_PRIM_RVLI, .dtype = 3, .iteration = 4, .size = 0x5000,
-                           .src = 0x1000, .dst = 0x900, .dclid = 2, .dwid = 1 });
+    issue(d, &(request_t){.type = DNET_PRIM_RVLI,
+                          .dtype = 3,
+                          .iteration = 4,
+                          .size = 0x5000,
+                          .src = 0x1000,
+                          .dst = 0x900,
+                          .dclid = 2,
+                          .dwid = 1});
     sodimm_read(d, 0x900, in, 32);
     for (unsigned i = 0; i < 32; i++)
         CHECK_EQUAL(in[i], pattern(list[i / 8] + i % 8));
     CHECK_EQUAL(counter(d, 3), 3);
 }
 
-/* [nic 5.2, 6.6, OP-45, OP-46, OP-47] BOTF sizes: below a header discarded, odd sizes exact, clamped to 512. */
+/* [nic 5.2, 6.6, OP-45, OP-46, OP-47] BOTF sizes: below a header discarded, odd sizes exact,
+ * clamped to 512. */
 static void nic_6_6_botf_sizes(cluster_t *c)
 {
     dnet_device_t *d = c->dev[0][0], *to = c->dev[1][0];
-    const header_t h = { .type = DNET_PRIM_RVS, .dlid = 2, .eflag = true };
-    uint64_t line[64] = { first_line(&h) };
-    static const struct { unsigned size, data; } row[] = {
-        { 16, 0 }, { 17, 1 }, { 24, 8 }, { 509, 493 }, { 512, 496 }, { 1000, 496 },
+    const header_t h = {.type = DNET_PRIM_RVS, .dlid = 2, .eflag = true};
+    uint64_t line[64] = {first_line(&h)};
+    static const struct {
+        unsigned size, data;
+    } row[] = {
+        {16, 0}, {17, 1}, {24, 8}, {509, 493}, {512, 496}, {1000, 496},
     };
 
     user_store(to, DNET_UREG_STATUS_INITIAL_ADDRESS, 0);
@@ -299,13 +343,13 @@ static void nic_6_6_botf_sizes(cluster_t *c)
     }
 }
 
-/* [nic 6.6, 4.2] An image that announces a third header line and is too short for it is sent as it is; the
- * receiver finds that hflag and lines disagree. */
+/* [nic 6.6, 4.2] An image that announces a third header line and is too short for it is sent as it
+ * is; the receiver finds that hflag and lines disagree. */
 static void nic_6_6_botf_shorter_than_its_header(cluster_t *c)
 {
     dnet_device_t *d = c->dev[0][0], *to = c->dev[1][0];
-    const header_t h = { .type = DNET_PRIM_RVS, .dlid = 2, .hflag = true };
-    uint64_t line[64] = { first_line(&h) };
+    const header_t h = {.type = DNET_PRIM_RVS, .dlid = 2, .hflag = true};
+    uint64_t line[64] = {first_line(&h)};
 
     user_store(to, DNET_UREG_FLOW_MODE, DNET_FLOW_MODE_STOP); /* no meaning in the prototype */
     memcpy(d->ww, line, sizeof line);
@@ -318,8 +362,8 @@ static void nic_6_6_botf_shorter_than_its_header(cluster_t *c)
 static void nic_6_6_botf_stamps_pgid(cluster_t *c)
 {
     dnet_device_t *d = c->dev[0][0], *to = c->dev[1][0];
-    const header_t h = { .type = DNET_PRIM_RVS, .dlid = 2, .eflag = true, .swid = 1 };
-    uint64_t line[64] = { first_line(&h) | DNET_PUT(99, PK_PGID) | DNET_PUT(4000, PK_SIZE), 0, 42 };
+    const header_t h = {.type = DNET_PRIM_RVS, .dlid = 2, .eflag = true, .swid = 1};
+    uint64_t line[64] = {first_line(&h) | DNET_PUT(99, PK_PGID) | DNET_PUT(4000, PK_SIZE), 0, 42};
 
     user_store(to, DNET_UREG_STATUS_INITIAL_ADDRESS, 0);
     memcpy(d->ww, line, sizeof line);
@@ -332,12 +376,13 @@ static void nic_6_6_botf_stamps_pgid(cluster_t *c)
 /* [nic OP-14] Strict mode forces the SWID. */
 static void nic_op_14_strict_swid(cluster_t *unused)
 {
-    dnet_emu_config_t strict = { .strict_swid = true };
+    dnet_emu_config_t strict = {.strict_swid = true};
     cluster_t c;
 
     cluster_up(&c, unused->profile, &strict);
     user_store(c.dev[1][0], DNET_UREG_STATUS_INITIAL_ADDRESS, 0);
-    botf(c.dev[0][0], 0, &(header_t){ .type = DNET_PRIM_RVS, .dlid = 2, .swid = 1, .eflag = true }, "1", 1);
+    botf(c.dev[0][0], 0, &(header_t){.type = DNET_PRIM_RVS, .dlid = 2, .swid = 1, .eflag = true},
+         "1", 1);
     CHECK_EQUAL(DNET_GET(llcm_word(c.dev[1][0], 0), ST_SWID), 0);
     cluster_down(&c);
 }
@@ -346,8 +391,8 @@ static void nic_op_14_strict_swid(cluster_t *unused)
 static void nic_6_6_botf_rvl(cluster_t *c)
 {
     dnet_device_t *d = c->dev[0][0];
-    const header_t h = { .type = DNET_PRIM_RVL, .dlid = 2, .hflag = true };
-    uint64_t line[64] = { first_line(&h), DNET_PUT(0x1000, PK_SRC) | DNET_PUT(0x200, PK_DST), 16 };
+    const header_t h = {.type = DNET_PRIM_RVL, .dlid = 2, .hflag = true};
+    uint64_t line[64] = {first_line(&h), DNET_PUT(0x1000, PK_SRC) | DNET_PUT(0x200, PK_DST), 16};
     uint8_t in[16];
 
     fill_pattern(c->dev[1][0], 0x1000, 512);
@@ -372,23 +417,31 @@ static void nic_6_7_targets_and_limits(cluster_t *c)
     uint8_t data[64];
 
     memset(data, 0x77, sizeof data);
-    botf(d, 0, &(header_t){ .type = DNET_PRIM_RVS, .dlid = 2, .lflag = true,
-                            .line2 = DNET_PUT(32768 - 16, PK_DST) }, data, 64);
+    botf(
+        d, 0,
+        &(header_t){
+            .type = DNET_PRIM_RVS, .dlid = 2, .lflag = true, .line2 = DNET_PUT(32768 - 16, PK_DST)},
+        data, 64);
     CHECK_EQUAL(llcm_word(to, 32768 - 8), 0x7777777777777777ull);
     CHECK(bit(to, 17));
     CHECK(!bit(c->dev[1][1], 17)); /* of the other WID */
     system_store(to, DNET_SREG_CONTROLLER_RESET, 0);
-    botf(d, 0, &(header_t){ .type = DNET_PRIM_RVS, .dlid = 2, .rflag = true,
-                            .line2 = DNET_PUT(512 - 8, PK_DST) }, data, 64);
+    botf(d, 0,
+         &(header_t){
+             .type = DNET_PRIM_RVS, .dlid = 2, .rflag = true, .line2 = DNET_PUT(512 - 8, PK_DST)},
+         data, 64);
     CHECK(!bit(to, 17)); /* crossing between windows is allowed */
     CHECK_EQUAL(to->pw[512 + 55], 0x77);
-    botf(d, 0, &(header_t){ .type = DNET_PRIM_RVS, .dlid = 2, .rflag = true,
-                            .line2 = DNET_PUT(2048 - 8, PK_DST) }, data, 64);
+    botf(d, 0,
+         &(header_t){
+             .type = DNET_PRIM_RVS, .dlid = 2, .rflag = true, .line2 = DNET_PUT(2048 - 8, PK_DST)},
+         data, 64);
     CHECK(bit(to, 17));
     CHECK_EQUAL(to->pw[2047], 0x77);
-    CHECK_EQUAL(user_load(to, DNET_UREG_PACKET_COUNTER), 2); /* each packet is counted, whole or not */
+    /* each packet is counted, whole or not */
+    CHECK_EQUAL(user_load(to, DNET_UREG_PACKET_COUNTER), 2);
     fill_pattern(d, 0, 8192);
-    issue(d, &(request_t){ .type = DNET_PRIM_RVS, .size = 8192, .dst = 0x4000, .dclid = 2 });
+    issue(d, &(request_t){.type = DNET_PRIM_RVS, .size = 8192, .dst = 0x4000, .dclid = 2});
     CHECK_EQUAL(user_load(to, DNET_UREG_PACKET_COUNTER), 2 + 5); /* 2024 bytes in each */
 }
 
@@ -400,7 +453,7 @@ static void nic_6_7_sodimm_limit(cluster_t *c)
     uint64_t in = 0;
 
     sodimm_fill(c->dev[1][1], 0, 0, 64); /* WID 1's area begins where WID 0's ends */
-    botf(d, 0, &(header_t){ .type = DNET_PRIM_RVS, .dlid = 2, .line2 = DNET_PUT(end - 8, PK_DST) },
+    botf(d, 0, &(header_t){.type = DNET_PRIM_RVS, .dlid = 2, .line2 = DNET_PUT(end - 8, PK_DST)},
          "abcdefghijklmnop", 16);
     CHECK(bit(to, 17));
     sodimm_read(to, end - 8, &in, 8);
@@ -417,10 +470,16 @@ static void nic_6_8_copy_transposes(cluster_t *c)
 
     fill_pattern(d, 0x1000, 16 * 16 * 4);
     for (unsigned column = 0; column < 16; column++) {
-        issue(d, &(request_t){ .type = DNET_PRIM_VLS, .dtype = 2, .iteration = 16, .size = 64,
-                               .src = 0x1000 + 4 * column, .dst = DNET_COPY_MARKER });
-        issue(d, &(request_t){ .type = DNET_PRIM_VS, .size = 64, .src = DNET_COPY_MARKER,
-                               .dst = 0x8000 + 64 * column });
+        issue(d, &(request_t){.type = DNET_PRIM_VLS,
+                              .dtype = 2,
+                              .iteration = 16,
+                              .size = 64,
+                              .src = 0x1000 + 4 * column,
+                              .dst = DNET_COPY_MARKER});
+        issue(d, &(request_t){.type = DNET_PRIM_VS,
+                              .size = 64,
+                              .src = DNET_COPY_MARKER,
+                              .dst = 0x8000 + 64 * column});
         CHECK(bit(d, 14) && !bit(d, 16)); /* WW#3's bits */
     }
     sodimm_read(d, 0x8000, in, 1024);
@@ -439,8 +498,10 @@ static void nic_6_8_copy_lengths(cluster_t *c)
 
     fill_pattern(d, 0x1000, 20000);
     sodimm_fill(d, 0x10000, 0, 20000);
-    issue(d, &(request_t){ .type = DNET_PRIM_VL, .size = 20000, .src = 0x1000, .dst = DNET_COPY_MARKER });
-    issue(d, &(request_t){ .type = DNET_PRIM_VS, .size = 15000, .src = DNET_COPY_MARKER, .dst = 0x10000 });
+    issue(d, &(request_t){
+                 .type = DNET_PRIM_VL, .size = 20000, .src = 0x1000, .dst = DNET_COPY_MARKER});
+    issue(d, &(request_t){
+                 .type = DNET_PRIM_VS, .size = 15000, .src = DNET_COPY_MARKER, .dst = 0x10000});
     sodimm_read(d, 0x10000, in, 20000);
     for (unsigned i = 0; i < 20000; i++)
         CHECK_EQUAL(in[i], i < 15000 ? pattern(i) : 0);
@@ -453,18 +514,19 @@ static void nic_6_8_unpaired_copies(cluster_t *c)
     dnet_device_t *d = c->dev[0][0];
     uint64_t before = dnet_emu_events(c->nic[0], DNET_EMU_DROP_COPY);
 
-    issue(d, &(request_t){ .type = DNET_PRIM_VS, .size = 8, .src = DNET_COPY_MARKER });
+    issue(d, &(request_t){.type = DNET_PRIM_VS, .size = 8, .src = DNET_COPY_MARKER});
     CHECK_EQUAL(dnet_emu_events(c->nic[0], DNET_EMU_DROP_COPY), before + 1);
-    issue(d, &(request_t){ .type = DNET_PRIM_VL, .size = 8, .dst = DNET_COPY_MARKER });
-    issue(d, &(request_t){ .type = DNET_PRIM_VL, .size = 8 });
+    issue(d, &(request_t){.type = DNET_PRIM_VL, .size = 8, .dst = DNET_COPY_MARKER});
+    issue(d, &(request_t){.type = DNET_PRIM_VL, .size = 8});
     CHECK_EQUAL(dnet_emu_events(c->nic[0], DNET_EMU_DROP_COPY), before + 2);
-    issue(d, &(request_t){ .type = DNET_PRIM_VLI, .size = 8, .iteration = 1, .dst = DNET_COPY_MARKER });
+    issue(d,
+          &(request_t){.type = DNET_PRIM_VLI, .size = 8, .iteration = 1, .dst = DNET_COPY_MARKER});
     CHECK_EQUAL(dnet_emu_events(c->nic[0], DNET_EMU_DROP_REQUEST), 1);
     /* the other WID's requests do not come between */
     sodimm_write(d, 0x100, "together", 8);
-    issue(d, &(request_t){ .type = DNET_PRIM_VL, .size = 8, .src = 0x100, .dst = DNET_COPY_MARKER });
+    issue(d, &(request_t){.type = DNET_PRIM_VL, .size = 8, .src = 0x100, .dst = DNET_COPY_MARKER});
     sodimm_write(c->dev[0][1], 0x100, "stranger", 8);
-    issue(d, &(request_t){ .type = DNET_PRIM_VS, .size = 8, .src = DNET_COPY_MARKER, .dst = 0x200 });
+    issue(d, &(request_t){.type = DNET_PRIM_VS, .size = 8, .src = DNET_COPY_MARKER, .dst = 0x200});
     uint64_t in = 0;
     sodimm_read(d, 0x200, &in, 8);
     CHECK(memcmp(&in, "together", 8) == 0);
@@ -479,8 +541,13 @@ static void nic_6_9_command_ex(cluster_t *c)
     fill_pattern(d, 0x1000, 2048);
     user_store(d, DNET_UREG_COMMAND_EX_FLAG, 1);
     user_store(d, DNET_UREG_COMMAND_EX, 40ull << 32 | 16 << 8 | 3 << 5 | DNET_PRIM_VLS);
-    issue(d, &(request_t){ .type = DNET_PRIM_RVSS, .dtype = 2, .iteration = 30, .size = 12, .src = 0x1000,
-                           .dst = 0x4000, .dclid = 2 });
+    issue(d, &(request_t){.type = DNET_PRIM_RVSS,
+                          .dtype = 2,
+                          .iteration = 30,
+                          .size = 12,
+                          .src = 0x1000,
+                          .dst = 0x4000,
+                          .dclid = 2});
     sodimm_read(to, 0x4000, in, 360);
     for (unsigned e = 0; e < 30; e++)
         for (unsigned b = 0; b < 4; b++) {
@@ -489,12 +556,14 @@ static void nic_6_9_command_ex(cluster_t *c)
         }
     /* the smaller total: 16 x 8 local against 200 remote */
     user_store(to, DNET_UREG_STATUS_INITIAL_ADDRESS, 0);
-    issue(d, &(request_t){ .type = DNET_PRIM_RVS, .size = 200, .src = 0x1000, .dclid = 2, .eflag = true });
+    issue(d, &(request_t){
+                 .type = DNET_PRIM_RVS, .size = 200, .src = 0x1000, .dclid = 2, .eflag = true});
     CHECK_EQUAL(DNET_GET(llcm_word(to, 0), ST_SIZE), 128);
     /* RVL: the reply is scattered here */
     sodimm_fill(d, 0x8000, 0, 512);
     user_store(d, DNET_UREG_COMMAND_EX, 24ull << 32 | 4 << 8 | 3 << 5 | DNET_PRIM_VSS);
-    issue(d, &(request_t){ .type = DNET_PRIM_RVL, .size = 100, .src = 0x4000, .dst = 0x8000, .dclid = 2 });
+    issue(d, &(request_t){
+                 .type = DNET_PRIM_RVL, .size = 100, .src = 0x4000, .dst = 0x8000, .dclid = 2});
     user_store(d, DNET_UREG_COMMAND_EX_FLAG, 0);
     sodimm_read(to, 0x4000, in, 100);
     uint8_t out[512];
@@ -508,9 +577,12 @@ static void nic_6_9_command_ex(cluster_t *c)
 static void nic_7_4_packets_of_a_primitive(cluster_t *c)
 {
     dnet_device_t *d = c->dev[0][0], *to = c->dev[1][0];
-    /* MTU 2048: one packet up to 2032 bytes, 2024 a packet beyond; the data sheet: 9 KB are 5 packets */
-    static const struct { unsigned bytes, packets; } row[] = {
-        { 1, 1 }, { 2032, 1 }, { 2033, 2 }, { 2024 * 2, 2 }, { 2024 * 2 + 1, 3 }, { 9216, 5 },
+    /* MTU 2048: one packet up to 2032 bytes, 2024 a packet beyond; the data sheet: 9 KB are 5
+     * packets */
+    static const struct {
+        unsigned bytes, packets;
+    } row[] = {
+        {1, 1}, {2032, 1}, {2033, 2}, {2024 * 2, 2}, {2024 * 2 + 1, 3}, {9216, 5},
     };
 
     user_store(to, DNET_UREG_STATUS_INITIAL_ADDRESS, 0);
@@ -519,10 +591,14 @@ static void nic_7_4_packets_of_a_primitive(cluster_t *c)
         uint8_t *in = malloc(row[i].bytes);
 
         user_store(to, DNET_UREG_PACKET_COUNTER_RESET, 0);
-        issue(d, &(request_t){ .type = DNET_PRIM_RVS, .size = row[i].bytes, .dst = 0x4321, .dclid = 2,
-                               .eflag = true });
+        issue(d, &(request_t){.type = DNET_PRIM_RVS,
+                              .size = row[i].bytes,
+                              .dst = 0x4321,
+                              .dclid = 2,
+                              .eflag = true});
         CHECK_EQUAL(user_load(to, DNET_UREG_PACKET_COUNTER), row[i].packets);
-        CHECK_EQUAL(user_load(to, DNET_UREG_STATUS_NEXT_WRITE), 16 * (i + 1)); /* OP-20: last only */
+        /* OP-20: last only */
+        CHECK_EQUAL(user_load(to, DNET_UREG_STATUS_NEXT_WRITE), 16 * (i + 1));
         CHECK_EQUAL(DNET_GET(llcm_word(to, 16 * i), ST_SIZE), row[i].bytes);
         CHECK_EQUAL(llcm_word(to, 16 * i + 8), 0x4321); /* Initial DSTOff */
         sodimm_read(to, 0x4321, in, row[i].bytes);
@@ -544,7 +620,8 @@ static void nic_7_2_header_positions(cluster_t *c)
     CHECK_EQUAL(DNET_MASK(PK_DLID), 0xffffull << 32);
     CHECK_EQUAL(DNET_MASK(PK_DTYPE), 7ull << 48);
     CHECK_EQUAL(DNET_MASK(PK_ITERATION), 0xffull << 51);
-    CHECK_EQUAL(DNET_MASK(PK_RFLAG) | DNET_MASK(PK_EFLAG) | DNET_MASK(PK_HFLAG) | DNET_MASK(PK_LFLAG),
+    CHECK_EQUAL(DNET_MASK(PK_RFLAG) | DNET_MASK(PK_EFLAG) | DNET_MASK(PK_HFLAG) |
+                    DNET_MASK(PK_LFLAG),
                 0xfull << 59);
 }
 
@@ -553,11 +630,11 @@ static void nic_op_57_loopback(cluster_t *c)
 {
     uint64_t in = 0;
 
-    botf(c->dev[0][0], 0, &(header_t){ .type = DNET_PRIM_RVS, .dlid = 1, .dwid = 1 }, "loopback", 8);
+    botf(c->dev[0][0], 0, &(header_t){.type = DNET_PRIM_RVS, .dlid = 1, .dwid = 1}, "loopback", 8);
     sodimm_read(c->dev[0][1], 0, &in, 8);
     CHECK(memcmp(&in, "loopback", 8) == 0);
-    issue(c->dev[0][0], &(request_t){ .type = DNET_PRIM_RVL, .size = 8, .dclid = 1, .dwid = 1,
-                                      .dst = 0x40 });
+    issue(c->dev[0][0],
+          &(request_t){.type = DNET_PRIM_RVL, .size = 8, .dclid = 1, .dwid = 1, .dst = 0x40});
     sodimm_read(c->dev[0][0], 0x40, &in, 8);
     CHECK(memcmp(&in, "loopback", 8) == 0);
 }
@@ -565,8 +642,8 @@ static void nic_op_57_loopback(cluster_t *c)
 /* [nic OP-15] Multicast LIDs: dropped at the sender, counted. */
 static void nic_op_15_multicast(cluster_t *c)
 {
-    botf(c->dev[0][0], 0, &(header_t){ .type = DNET_PRIM_RVS, .dlid = 0xc001 }, "12345678", 8);
-    issue(c->dev[0][0], &(request_t){ .type = DNET_PRIM_RVS, .size = 8, .dclid = 0xc01 });
+    botf(c->dev[0][0], 0, &(header_t){.type = DNET_PRIM_RVS, .dlid = 0xc001}, "12345678", 8);
+    issue(c->dev[0][0], &(request_t){.type = DNET_PRIM_RVS, .size = 8, .dclid = 0xc01});
     CHECK_EQUAL(dnet_emu_events(c->nic[0], DNET_EMU_DROP_MULTICAST), 2);
 }
 
@@ -578,8 +655,8 @@ static void nic_11_9_fifo_order(cluster_t *c)
 
     for (unsigned i = 0; i < 50; i++) {
         memset(d->ww, (int) i, 8);
-        issue(d, &(request_t){ .type = DNET_PRIM_VS, .size = 8 });
-        issue(d, &(request_t){ .type = DNET_PRIM_RVS, .size = 8, .dclid = 2, .dst = 8 * i });
+        issue(d, &(request_t){.type = DNET_PRIM_VS, .size = 8});
+        issue(d, &(request_t){.type = DNET_PRIM_RVS, .size = 8, .dclid = 2, .dst = 8 * i});
         sodimm_read(c->dev[1][0], 8 * i, &in, 8);
         CHECK_EQUAL(in, i * 0x0101010101010101ull);
     }

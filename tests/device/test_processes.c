@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * NICs of several processes: joining, refusing to join, copying between address spaces, sleeping and
- * waking, processes that are killed at any moment.
+ * NICs of several processes: joining, refusing to join, copying between address spaces, sleeping
+ * and waking, processes that are killed at any moment.
  */
 #include "tests/device/board.h"
 
@@ -46,7 +46,7 @@ static double now_s(void)
 /* Make and bring up a NIC with one device. */
 static dnet_device_t *nic_up(uint16_t lid, dnet_profile_t profile, dnet_emu_nic_t **nic_p)
 {
-    dnet_emu_config_t config = { .profile = profile, .lid = lid };
+    dnet_emu_config_t config = {.profile = profile, .lid = lid};
     dnet_device_t *d;
 
     CHECK(dnet_emu_create(&config, nic_p) == DNET_OK);
@@ -88,13 +88,15 @@ static void share(void)
 
 static void send_lhs(dnet_device_t *d, unsigned dlid, unsigned dwid, uint64_t value)
 {
-    uint64_t data[2] = { value & 0xffffffff, value };
+    uint64_t data[2] = {value & 0xffffffff, value};
 
-    botf(d, 0, &(header_t){ .type = DNET_PRIM_IPUSH, .lflag = true, .dlid = dlid, .dwid = dwid,
-                            .swid = d->wid }, data, 16);
+    botf(d, 0,
+         &(header_t){
+             .type = DNET_PRIM_IPUSH, .lflag = true, .dlid = dlid, .dwid = dwid, .swid = d->wid},
+         data, 16);
 }
 
-/* ---- joining ------------------------------------------------------------------------------------------ */
+/* ---- joining ---- */
 
 static void join_and_answer(cluster_t *c)
 {
@@ -129,7 +131,8 @@ static void processes_share_a_nic(cluster_t *c)
     CHECK(!dnet_emu_peer_lost(nic, 1, 1));
 }
 
-/* [nic 2] [X.4] A segment's mode is 0600, it does not shrink, and descriptors do not pass through exec. */
+/* [nic 2] [X.4] A segment's mode is 0600, it does not shrink, and descriptors do not pass through
+ * exec. */
 static void segment_is_private_and_sealed(cluster_t *c)
 {
     dnet_emu_locator_t at;
@@ -187,7 +190,7 @@ static void joining_refused(cluster_t *c)
     CHECK(dnet_emu_peer_lost(c->nic[0], 50, 0));
 }
 
-/* ---- apertures between processes --------------------------------------------------------------------------- */
+/* ---- apertures between processes ---- */
 
 #define BIG (3u << 20)
 
@@ -235,19 +238,24 @@ static void apertures_between_processes(cluster_t *c)
     }
     dnet_reg_store_quiet(d, DNET_UREG_APERTURE_ADDRESS, (uintptr_t) memory);
     user_store(d, DNET_UREG_APERTURE_LENGTH, DNET_PUT(BIG, APL_LENGTH) | DNET_PUT(1, APL_SLOT));
-    issue(d, &(request_t){ .type = DNET_PRIM_RVL, .size = BIG, .src = far, .dst = near, .dclid = 2 });
+    issue(d, &(request_t){.type = DNET_PRIM_RVL, .size = BIG, .src = far, .dst = near, .dclid = 2});
     CHECK_EQUAL(user_load(d, DNET_UREG_STOP_REPORT), (uint64_t) BIG << 32 | DNET_REPORT_DELIVERED);
     for (uint32_t i = 0; i < BIG; i++)
         CHECK_EQUAL(memory[i], (uint8_t) (i * 11 + i / 777));
-    /* RVS into the second half; the request's offset has 16 bits, so the slot's base moves instead */
+    /* RVS into the second half; the request's offset has 16 bits, so the slot's base moves instead
+     */
     memset(memory, 0xd7, BIG);
     shared->word[0] = 0;
-    for (uint32_t at = BIG / 2 + 8; at < BIG;) { /* through SO-DIMM offsets of a BOTF: long offsets */
+    /* through SO-DIMM offsets of a BOTF: long offsets */
+    for (uint32_t at = BIG / 2 + 8; at < BIG;) {
         uint32_t n = BIG - at < 480 ? BIG - at : 480;
 
-        botf(d, 0, &(header_t){ .type = DNET_PRIM_RVS, .dlid = 2, .hflag = true,
-                                .line2 = DNET_PUT(far | (at & 0xffff), PK_DST),
-                                .line3 = DNET_PUT(at >> 16, PK_LIST) | DNET_PUT(n, PK_TOTAL) },
+        botf(d, 0,
+             &(header_t){.type = DNET_PRIM_RVS,
+                         .dlid = 2,
+                         .hflag = true,
+                         .line2 = DNET_PUT(far | (at & 0xffff), PK_DST),
+                         .line3 = DNET_PUT(at >> 16, PK_LIST) | DNET_PUT(n, PK_TOTAL)},
              memory, n);
         CHECK_EQUAL(user_load(d, DNET_UREG_STOP_REPORT), DNET_REPORT_DELIVERED);
         at += n;
@@ -255,17 +263,17 @@ static void apertures_between_processes(cluster_t *c)
     reach(2);
     await(3);
     /* the memory is gone: a clear answer, no signal */
-    issue(d, &(request_t){ .type = DNET_PRIM_RVL, .size = BIG, .src = far, .dst = near, .dclid = 2 });
+    issue(d, &(request_t){.type = DNET_PRIM_RVL, .size = BIG, .src = far, .dst = near, .dclid = 2});
     CHECK_EQUAL(user_load(d, DNET_UREG_STOP_REPORT) & 0xf, DNET_REPORT_UNREACHABLE);
     reach(4);
     join_child(child);
-    issue(d, &(request_t){ .type = DNET_PRIM_RVL, .size = 8, .src = far, .dst = near, .dclid = 2 });
+    issue(d, &(request_t){.type = DNET_PRIM_RVL, .size = 8, .src = far, .dst = near, .dclid = 2});
     CHECK_EQUAL(user_load(d, DNET_UREG_STOP_REPORT) & 0xf, DNET_REPORT_UNREACHABLE);
     CHECK(!dnet_emu_can_copy_direct(nic, 2, 0));
     free(memory);
 }
 
-/* ---- sleeping --------------------------------------------------------------------------------------------- */
+/* ---- sleeping ---- */
 
 typedef struct {
     dnet_device_t *d;
@@ -277,11 +285,12 @@ static bool nothing_yet(void *arg)
 {
     receiver_t *r = arg;
 
-    return DNET_GET(atomic_load((const _Atomic uint64_t *) &r->d->lh[r->position].envelope), LH_VALID) !=
-           r->expected;
+    return DNET_GET(atomic_load((const _Atomic uint64_t *) &r->d->lh[r->position].envelope),
+                    LH_VALID) != r->expected;
 }
 
-/* Wait asleep for the next entry.  A lost wake-up would show as a sleep of the full five seconds. */
+/* Wait asleep for the next entry.  A lost wake-up would show as a sleep of the full five seconds.
+ */
 static void sleep_for_entry(receiver_t *r)
 {
     while (nothing_yet(r)) {
@@ -302,7 +311,7 @@ static void sleep_for_entry(receiver_t *r)
 static void sleeping_peer(cluster_t *c)
 {
     dnet_emu_nic_t *nic;
-    receiver_t r = { .expected = 1 };
+    receiver_t r = {.expected = 1};
 
     r.d = nic_up(2, c->profile, &nic);
     dnet_emu_locate(nic, &shared->at[1]);
@@ -318,7 +327,7 @@ static void sleeping_peer(cluster_t *c)
 static void no_wake_up_is_lost(cluster_t *c)
 {
     dnet_emu_nic_t *nic;
-    receiver_t r = { .expected = 1 };
+    receiver_t r = {.expected = 1};
     pid_t child;
 
     share();
@@ -358,7 +367,7 @@ static void sleep_ends(cluster_t *c)
     CHECK(now_s() - start < 10.0);
 }
 
-/* ---- processes that are killed ------------------------------------------------------------------------------- */
+/* ---- processes that are killed ---- */
 
 static void hammer(cluster_t *c)
 {
@@ -369,7 +378,7 @@ static void hammer(cluster_t *c)
     reach(1);
     for (unsigned i = 0;; i++) {
         send_lhs(d, 1, 0, 1);
-        issue(d, &(request_t){ .type = DNET_PRIM_IPUSH, .size = 512, .dclid = 1, .eflag = true });
+        issue(d, &(request_t){.type = DNET_PRIM_IPUSH, .size = 512, .dclid = 1, .eflag = true});
     }
 }
 
@@ -387,7 +396,7 @@ static void sender_killed_at_any_moment(cluster_t *c)
     ring_set(c, 0, 0, 1, 0, 2048, 0x10000, 1);
     for (unsigned k = 0; k < 40; k++) {
         pid_t child;
-        struct timespec pause = { 0, 100000 + 37000 * (long) k };
+        struct timespec pause = {0, 100000 + 37000 * (long) k};
         double end;
 
         reach(0);

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Conformance: reception, receive status, IPUSH, LHS (data sheet sections 4.2, 8, 9, 10 and OP-13, 42).
+ * Conformance: reception, receive status, IPUSH, LHS (data sheet sections 4.2, 8, 9, 10 and OP-13,
+ * 42).
  */
 #include "tests/device/board.h"
 
-#define LINE(id_, content_) { .content = (content_), .id = (id_) }
+#define LINE(id_, content_) \
+    { \
+        .content = (content_), .id = (id_) \
+    }
 
 static uint64_t header(const header_t *h, unsigned size)
 {
@@ -20,32 +24,40 @@ static void lhs(cluster_t *c, unsigned wid, unsigned to_wid, uint64_t envelope, 
     memcpy(image, &envelope, 8);
     if (bytes > 0)
         memcpy(image + 8, data, bytes);
-    botf(c->dev[0][wid], 0, &(header_t){ .type = DNET_PRIM_IPUSH, .lflag = true, .dlid = 2, .swid = wid,
-                                         .dwid = to_wid, .eflag = eflag }, image, 8 + bytes);
+    botf(c->dev[0][wid], 0,
+         &(header_t){.type = DNET_PRIM_IPUSH,
+                     .lflag = true,
+                     .dlid = 2,
+                     .swid = wid,
+                     .dwid = to_wid,
+                     .eflag = eflag},
+         image, 8 + bytes);
 }
 
 static void ipush(cluster_t *c, const void *data, unsigned bytes)
 {
-    botf(c->dev[0][0], 0, &(header_t){ .type = DNET_PRIM_IPUSH, .dlid = 2, .eflag = true }, data, bytes);
+    botf(c->dev[0][0], 0, &(header_t){.type = DNET_PRIM_IPUSH, .dlid = 2, .eflag = true}, data,
+         bytes);
 }
 
-/* ---- reception ------------------------------------------------------------------------------------ */
+/* ---- reception ---- */
 
-/* [nic 4.4, 2, OP-13] A packet of another group is dropped and counted; the check can be turned off. */
+/* [nic 4.4, 2, OP-13] A packet of another group is dropped and counted; the check can be turned
+ * off. */
 static void nic_op_13_pgid(cluster_t *c)
 {
-    dnet_emu_config_t open_to_all = { .no_pgid_check = true };
+    dnet_emu_config_t open_to_all = {.no_pgid_check = true};
     cluster_t other;
 
     system_store(c->dev[1][0], DNET_SREG_PGID0, 8);
-    botf(c->dev[0][0], 0, &(header_t){ .type = DNET_PRIM_RVS, .dlid = 2 }, "12345678", 8);
+    botf(c->dev[0][0], 0, &(header_t){.type = DNET_PRIM_RVS, .dlid = 2}, "12345678", 8);
     CHECK_EQUAL(user_load(c->dev[1][0], DNET_UREG_PACKET_COUNTER), 0);
     CHECK_EQUAL(dnet_emu_events(c->nic[1], DNET_EMU_DROP_PGID), 1);
-    botf(c->dev[0][0], 0, &(header_t){ .type = DNET_PRIM_RVS, .dlid = 2, .dwid = 1 }, "12345678", 8);
+    botf(c->dev[0][0], 0, &(header_t){.type = DNET_PRIM_RVS, .dlid = 2, .dwid = 1}, "12345678", 8);
     CHECK_EQUAL(user_load(c->dev[1][1], DNET_UREG_PACKET_COUNTER), 1);
     cluster_up(&other, c->profile, &open_to_all);
     system_store(other.dev[1][0], DNET_SREG_PGID0, 8);
-    botf(other.dev[0][0], 0, &(header_t){ .type = DNET_PRIM_RVS, .dlid = 2 }, "12345678", 8);
+    botf(other.dev[0][0], 0, &(header_t){.type = DNET_PRIM_RVS, .dlid = 2}, "12345678", 8);
     CHECK_EQUAL(user_load(other.dev[1][0], DNET_UREG_PACKET_COUNTER), 1);
     cluster_down(&other);
 }
@@ -53,7 +65,7 @@ static void nic_op_13_pgid(cluster_t *c)
 /* [nic 7.1, 4.2] RC_STATE 01: a first line before the end of the packet before. */
 static void nic_4_2_rc_state_first_line(cluster_t *c)
 {
-    const header_t h = { .type = DNET_PRIM_RVS, .dlid = 2 };
+    const header_t h = {.type = DNET_PRIM_RVS, .dlid = 2};
     const dnet_emu_line_t lines[] = {
         LINE(DNET_LINE_FIRST, header(&h, 32)), LINE(DNET_LINE_MIDDLE, 0), LINE(DNET_LINE_MIDDLE, 1),
         LINE(DNET_LINE_FIRST, header(&h, 24)), LINE(DNET_LINE_MIDDLE, 0), LINE(DNET_LINE_LAST, 2),
@@ -67,8 +79,9 @@ static void nic_4_2_rc_state_first_line(cluster_t *c)
 /* [nic 4.2] RC_STATE 10: hflag and header lines disagree. */
 static void nic_4_2_rc_state_header_lines(cluster_t *c)
 {
-    const header_t h = { .type = DNET_PRIM_RVS, .dlid = 2, .hflag = true };
-    const dnet_emu_line_t lines[] = { LINE(DNET_LINE_FIRST, header(&h, 16)), LINE(DNET_LINE_LAST, 0) };
+    const header_t h = {.type = DNET_PRIM_RVS, .dlid = 2, .hflag = true};
+    const dnet_emu_line_t lines[] = {LINE(DNET_LINE_FIRST, header(&h, 16)),
+                                     LINE(DNET_LINE_LAST, 0)};
 
     dnet_emu_inject(c->nic[1], 1, lines, 2);
     CHECK_EQUAL(user_load(c->dev[1][0], DNET_UREG_CONTROLLER_STATUS) >> 18 & 3, 2);
@@ -77,14 +90,15 @@ static void nic_4_2_rc_state_header_lines(cluster_t *c)
 /* [nic 4.2, 7.4] RC_STATE 10: RVSS without its third line, by BOTF. */
 static void nic_4_2_rc_state_rvss_needs_three_lines(cluster_t *c)
 {
-    botf(c->dev[0][0], 0, &(header_t){ .type = DNET_PRIM_RVSS, .dlid = 2 }, "12345678", 8);
+    botf(c->dev[0][0], 0, &(header_t){.type = DNET_PRIM_RVSS, .dlid = 2}, "12345678", 8);
     CHECK_EQUAL(user_load(c->dev[1][0], DNET_UREG_CONTROLLER_STATUS) >> 18 & 3, 2);
 }
 
 /* [nic 4.2] RC_STATE 11: an RVL packet that carries data. */
 static void nic_4_2_rc_state_rvl_with_data(cluster_t *c)
 {
-    botf(c->dev[0][0], 0, &(header_t){ .type = DNET_PRIM_RVL, .dlid = 2, .hflag = true }, "12345678", 8);
+    botf(c->dev[0][0], 0, &(header_t){.type = DNET_PRIM_RVL, .dlid = 2, .hflag = true}, "12345678",
+         8);
     CHECK_EQUAL(user_load(c->dev[1][0], DNET_UREG_CONTROLLER_STATUS) >> 18 & 3, 3);
 }
 
@@ -94,9 +108,9 @@ static void nic_op_42_rc_halts(cluster_t *c)
     dnet_device_t *d = c->dev[0][0];
     unsigned before;
 
-    botf(d, 0, &(header_t){ .type = DNET_PRIM_RVSS, .dlid = 2 }, "12345678", 8);
+    botf(d, 0, &(header_t){.type = DNET_PRIM_RVSS, .dlid = 2}, "12345678", 8);
     before = counter(d, 0);
-    botf(d, 1, &(header_t){ .type = DNET_PRIM_RVS, .dlid = 2 }, "12345678", 8);
+    botf(d, 1, &(header_t){.type = DNET_PRIM_RVS, .dlid = 2}, "12345678", 8);
     CHECK_EQUAL(user_load(c->dev[1][0], DNET_UREG_PACKET_COUNTER), 0);
     CHECK_EQUAL(counter(d, 0), before);
     system_store(c->dev[1][0], DNET_SREG_CONTROLLER_RESET, 0);
@@ -108,12 +122,12 @@ static void nic_op_42_rc_halts(cluster_t *c)
 /* [nic OP-42] Or goes on at the next first line, when told to. */
 static void nic_op_42_rc_goes_on(cluster_t *unused)
 {
-    dnet_emu_config_t skip = { .rc_skip_errors = true };
+    dnet_emu_config_t skip = {.rc_skip_errors = true};
     cluster_t c;
 
     cluster_up(&c, unused->profile, &skip);
-    botf(c.dev[0][0], 0, &(header_t){ .type = DNET_PRIM_RVSS, .dlid = 2 }, "12345678", 8);
-    botf(c.dev[0][0], 0, &(header_t){ .type = DNET_PRIM_RVS, .dlid = 2 }, "12345678", 8);
+    botf(c.dev[0][0], 0, &(header_t){.type = DNET_PRIM_RVSS, .dlid = 2}, "12345678", 8);
+    botf(c.dev[0][0], 0, &(header_t){.type = DNET_PRIM_RVS, .dlid = 2}, "12345678", 8);
     CHECK_EQUAL(user_load(c.dev[1][0], DNET_UREG_PACKET_COUNTER), 1);
     CHECK_EQUAL(user_load(c.dev[1][0], DNET_UREG_CONTROLLER_STATUS) >> 18 & 3, 2); /* sticky */
     cluster_down(&c);
@@ -122,10 +136,13 @@ static void nic_op_42_rc_goes_on(cluster_t *unused)
 /* [nic 7.1] Lines between packets, and packets of unknown type, change nothing. */
 static void nic_7_1_stray_lines(cluster_t *c)
 {
-    const header_t h = { .type = (dnet_prim_t) 0x0d, .dlid = 2 };
+    const header_t h = {.type = (dnet_prim_t) 0x0d, .dlid = 2};
     const dnet_emu_line_t lines[] = {
-        LINE(DNET_LINE_MIDDLE, 5), LINE(DNET_LINE_LAST, 6), LINE(0, 7),
-        LINE(DNET_LINE_FIRST, header(&h, 16)), LINE(DNET_LINE_LAST, 0),
+        LINE(DNET_LINE_MIDDLE, 5),
+        LINE(DNET_LINE_LAST, 6),
+        LINE(0, 7),
+        LINE(DNET_LINE_FIRST, header(&h, 16)),
+        LINE(DNET_LINE_LAST, 0),
     };
 
     dnet_emu_inject(c->nic[1], 1, lines, 5);
@@ -134,7 +151,7 @@ static void nic_7_1_stray_lines(cluster_t *c)
     CHECK_EQUAL(dnet_emu_events(c->nic[1], DNET_EMU_DROP_STATE), 1);
 }
 
-/* ---- receive status (8) ------------------------------------------------------------------------------ */
+/* ---- receive status (8) ---- */
 
 /* [nic 8, OP-12, OP-20, OP-21] The 128 bits of an entry. */
 static void nic_8_entry(cluster_t *c)
@@ -143,20 +160,27 @@ static void nic_8_entry(cluster_t *c)
 
     user_store(to, DNET_UREG_STATUS_INITIAL_ADDRESS, 0x4000);
     CHECK_EQUAL(user_load(to, DNET_UREG_STATUS_NEXT_WRITE), 0x4000);
-    issue(d, &(request_t){ .type = DNET_PRIM_RVSS, .dtype = 3, .iteration = 4, .size = 16, .dst = 0x88,
-                           .dclid = 2, .eflag = true });
+    issue(d, &(request_t){.type = DNET_PRIM_RVSS,
+                          .dtype = 3,
+                          .iteration = 4,
+                          .size = 16,
+                          .dst = 0x88,
+                          .dclid = 2,
+                          .eflag = true});
     CHECK_EQUAL(user_load(to, DNET_UREG_STATUS_NEXT_WRITE), 0x4010);
-    CHECK_EQUAL(llcm_word(to, 0x4000), 32ull << 32 | 1u << 30 | 1u << 18 | 1u << 16 | 4 << 8 | 3 << 5 |
-                                           DNET_PRIM_RVSS);
+    CHECK_EQUAL(llcm_word(to, 0x4000),
+                32ull << 32 | 1u << 30 | 1u << 18 | 1u << 16 | 4 << 8 | 3 << 5 | DNET_PRIM_RVSS);
     CHECK_EQUAL(llcm_word(to, 0x4008), 0x88);
 }
 
-/* [nic 8, OP-22] Each size of the ring: N - 1 entries, wrap, ST_EMPTY and ST_FULL, and a stall when full. */
+/* [nic 8, OP-22] Each size of the ring: N - 1 entries, wrap, ST_EMPTY and ST_FULL, and a stall when
+ * full. */
 static void nic_8_ring(cluster_t *c)
 {
-    static const struct { unsigned code, entries; } row[] = {
-        { 1, 4 }, { 2, 8 }, { 4, 16 }, { 8, 32 }, { 16, 64 }, { 32, 128 }, { 64, 256 }, { 0, 64 },
-        { 3, 64 },
+    static const struct {
+        unsigned code, entries;
+    } row[] = {
+        {1, 4}, {2, 8}, {4, 16}, {8, 32}, {16, 64}, {32, 128}, {64, 256}, {0, 64}, {3, 64},
     };
     dnet_device_t *d = c->dev[0][0], *to = c->dev[1][0];
 
@@ -169,13 +193,13 @@ static void nic_8_ring(cluster_t *c)
         CHECK(bit(to, 4) && !bit(to, 3));
         for (unsigned k = 0; k < n - 1; k++) {
             CHECK(!bit(to, 3));
-            botf(d, 0, &(header_t){ .type = DNET_PRIM_RVS, .dlid = 2, .eflag = true }, "12345678", 8);
+            botf(d, 0, &(header_t){.type = DNET_PRIM_RVS, .dlid = 2, .eflag = true}, "12345678", 8);
             CHECK(!bit(to, 4));
         }
         CHECK(bit(to, 3));
         CHECK_EQUAL(user_load(to, DNET_UREG_STATUS_NEXT_WRITE), base + 16 * (n - 1));
         before = counter(d, 0);
-        botf(d, 0, &(header_t){ .type = DNET_PRIM_RVS, .dlid = 2, .eflag = true }, "12345678", 8);
+        botf(d, 0, &(header_t){.type = DNET_PRIM_RVS, .dlid = 2, .eflag = true}, "12345678", 8);
         CHECK_EQUAL(counter(d, 0), before); /* reception stalls, nothing is lost */
         user_store(to, DNET_UREG_STATUS_NEXT_READ, base + 32);
         CHECK(!bit(to, 3));
@@ -186,12 +210,12 @@ static void nic_8_ring(cluster_t *c)
         CHECK(bit(to, 4));
     }
     /* A store of the address that stands there already empties a ring that is not empty. */
-    botf(d, 0, &(header_t){ .type = DNET_PRIM_RVS, .dlid = 2, .eflag = true }, "12345678", 8);
+    botf(d, 0, &(header_t){.type = DNET_PRIM_RVS, .dlid = 2, .eflag = true}, "12345678", 8);
     user_store(to, DNET_UREG_STATUS_INITIAL_ADDRESS, 0x1000);
     CHECK(bit(to, 4));
     CHECK_EQUAL(user_load(to, DNET_UREG_STATUS_NEXT_WRITE), 0x1000);
     llcm_store(to, 0x1000, 0);
-    botf(d, 0, &(header_t){ .type = DNET_PRIM_RVS, .dlid = 2, .eflag = true }, "12345678", 8);
+    botf(d, 0, &(header_t){.type = DNET_PRIM_RVS, .dlid = 2, .eflag = true}, "12345678", 8);
     CHECK_EQUAL(llcm_word(to, 0x1000) >> 32, 8);
     CHECK_EQUAL(user_load(to, DNET_UREG_STATUS_NEXT_WRITE), 0x1010);
 }
@@ -206,21 +230,22 @@ static void nic_8_ring_at_the_end_of_llcm(cluster_t *c)
     CHECK_EQUAL(user_load(to, DNET_UREG_STATUS_NEXT_WRITE), 0x7ff0);
     user_store(to, DNET_UREG_STATUS_NEXT_READ, 0x10);
     for (unsigned i = 0; i < 8; i++)
-        botf(c->dev[0][0], 0, &(header_t){ .type = DNET_PRIM_RVS, .dlid = 2, .eflag = true }, "1", 1);
+        botf(c->dev[0][0], 0, &(header_t){.type = DNET_PRIM_RVS, .dlid = 2, .eflag = true}, "1", 1);
     CHECK(user_load(to, DNET_UREG_STATUS_NEXT_WRITE) <= 0x7ff0);
 }
 
 /* [nic 8] eflag = 0, or RVL: no status. */
 static void nic_8_no_status_without_eflag(cluster_t *c)
 {
-    botf(c->dev[0][0], 0, &(header_t){ .type = DNET_PRIM_RVS, .dlid = 2 }, "1", 1);
-    issue(c->dev[0][0], &(request_t){ .type = DNET_PRIM_RVL, .size = 8, .dclid = 2, .eflag = true });
+    botf(c->dev[0][0], 0, &(header_t){.type = DNET_PRIM_RVS, .dlid = 2}, "1", 1);
+    issue(c->dev[0][0], &(request_t){.type = DNET_PRIM_RVL, .size = 8, .dclid = 2, .eflag = true});
     CHECK_EQUAL(user_load(c->dev[1][0], DNET_UREG_STATUS_NEXT_WRITE), 0);
 }
 
-/* ---- IPUSH (9) ------------------------------------------------------------------------------------------ */
+/* ---- IPUSH (9) ---- */
 
-/* [nic 9.1, OP-16, OP-18] The AMT Address Table names a word of the destination WID's LLCM by {LID, WID}. */
+/* [nic 9.1, OP-16, OP-18] The AMT Address Table names a word of the destination WID's LLCM by {LID,
+ * WID}. */
 static void nic_9_1_amt_address_table(cluster_t *c)
 {
     dnet_device_t *to0 = c->dev[1][0], *to1 = c->dev[1][1];
@@ -229,10 +254,11 @@ static void nic_9_1_amt_address_table(cluster_t *c)
     ring_set(c, 1, 0, 0, 1, 7, 0x20000, 1);
     user_store(to1, DNET_UREG_IPUSH_AREA_SIZE, 1);
     llcm_store(to1, 4095 * 8, 0x0003000000030000ull);
-    botf(c->dev[0][0], 0, &(header_t){ .type = DNET_PRIM_IPUSH, .dlid = 2 }, "12345678", 8);
-    botf(c->dev[0][1], 0, &(header_t){ .type = DNET_PRIM_IPUSH, .dlid = 2, .swid = 1 }, "1234567890123456",
-         16);
-    botf(c->dev[0][0], 0, &(header_t){ .type = DNET_PRIM_IPUSH, .dlid = 2, .dwid = 1 }, "12345678", 8);
+    botf(c->dev[0][0], 0, &(header_t){.type = DNET_PRIM_IPUSH, .dlid = 2}, "12345678", 8);
+    botf(c->dev[0][1], 0, &(header_t){.type = DNET_PRIM_IPUSH, .dlid = 2, .swid = 1},
+         "1234567890123456", 16);
+    botf(c->dev[0][0], 0, &(header_t){.type = DNET_PRIM_IPUSH, .dlid = 2, .dwid = 1}, "12345678",
+         8);
     CHECK_EQUAL(llcm_word(to0, 4095 * 8), 0x0001000800010000ull);
     CHECK_EQUAL(llcm_word(to0, 7 * 8), 0x0002001000020000ull);
     CHECK_EQUAL(llcm_word(to1, 4095 * 8), 0x0003000800030000ull); /* one table for both WIDs */
@@ -278,7 +304,7 @@ static void nic_9_2_ring_geometry(cluster_t *c)
 static void nic_9_2_ring_of_three_units(cluster_t *c)
 {
     dnet_device_t *to = c->dev[1][0];
-    uint8_t data[400] = { 1 };
+    uint8_t data[400] = {1};
     uint32_t start = 12288 * 5;
 
     ring_set(c, 1, 0, 0, 0, 2048, start, 3);
@@ -286,7 +312,7 @@ static void nic_9_2_ring_of_three_units(cluster_t *c)
         uint32_t tail = (uint32_t) (llcm_word(to, 0x4000) >> 32);
 
         CHECK(tail >= start && tail < start + 12288);
-        botf(c->dev[0][0], 0, &(header_t){ .type = DNET_PRIM_IPUSH, .dlid = 2 }, data, 400);
+        botf(c->dev[0][0], 0, &(header_t){.type = DNET_PRIM_IPUSH, .dlid = 2}, data, 400);
         CHECK_EQUAL(llcm_word(to, 0x4000) >> 32, start + (tail - start + 400) % 12288);
         atomic_store((_Atomic uint32_t *) (void *) (to->llcm + 0x4000),
                      (uint32_t) (llcm_word(to, 0x4000) >> 32));
@@ -324,7 +350,7 @@ static void nic_9_4_long_message(cluster_t *c)
     for (unsigned k = 0; k < 3; k++) {
         uint32_t start = 0x10000 + k * 10000 % 16384;
 
-        issue(d, &(request_t){ .type = DNET_PRIM_IPUSH, .size = 10000, .dclid = 2, .eflag = true });
+        issue(d, &(request_t){.type = DNET_PRIM_IPUSH, .size = 10000, .dclid = 2, .eflag = true});
         CHECK_EQUAL(user_load(to, DNET_UREG_STATUS_NEXT_WRITE), 16 * (k + 1));
         CHECK_EQUAL(llcm_word(to, 16 * k + 8), start);
         CHECK_EQUAL(DNET_GET(llcm_word(to, 16 * k), ST_SIZE), 10000);
@@ -347,14 +373,15 @@ static void nic_9_4_shared_ring(cluster_t *c)
 
     ring_set(c, 1, 0, 0, 0, 5, 0x10000, 1);
     ring_set(c, 1, 0, 2, 1, 5, 0x10000, 1);
-    botf(c->dev[0][0], 0, &(header_t){ .type = DNET_PRIM_IPUSH, .dlid = 2 }, "12345678", 8);
-    botf(c->dev[2][1], 0, &(header_t){ .type = DNET_PRIM_IPUSH, .dlid = 2, .swid = 1 }, "abcdefgh", 8);
+    botf(c->dev[0][0], 0, &(header_t){.type = DNET_PRIM_IPUSH, .dlid = 2}, "12345678", 8);
+    botf(c->dev[2][1], 0, &(header_t){.type = DNET_PRIM_IPUSH, .dlid = 2, .swid = 1}, "abcdefgh",
+         8);
     uint8_t in[16];
     sodimm_read(to, 0x10000, in, 16);
     CHECK(memcmp(in, "12345678abcdefgh", 16) == 0);
 }
 
-/* ---- LHS (10) --------------------------------------------------------------------------------------------- */
+/* ---- LHS (10) ---- */
 
 /* [nic 10.1, 10.2, OP-24, OP-54] What lies where in an entry, for every size around the limits. */
 static void nic_10_2_entry(cluster_t *c)
@@ -387,8 +414,8 @@ static void nic_10_2_entry(cluster_t *c)
     }
 }
 
-/* [nic OP-53] Prefetch Window and LH Buffer are for the NIC to write: a host that stores there all the same
- * harms nobody but itself, for the NIC never reads them. */
+/* [nic OP-53] Prefetch Window and LH Buffer are for the NIC to write: a host that stores there all
+ * the same harms nobody but itself, for the NIC never reads them. */
 static void nic_op_53_stores_to_load_only_areas(cluster_t *c)
 {
     dnet_device_t *to = c->dev[1][0];
@@ -398,21 +425,21 @@ static void nic_op_53_stores_to_load_only_areas(cluster_t *c)
     lhs(c, 0, 0, 5, "abc", 3, false);
     CHECK_EQUAL(to->lh[0].envelope, 5 | 3ull << 46);
     CHECK_EQUAL(to->lh[0].where, 3);
-    issue(to, &(request_t){ .type = DNET_PRIM_VL, .size = 8 });
+    issue(to, &(request_t){.type = DNET_PRIM_VL, .size = 8});
     CHECK_EQUAL(user_load(to, DNET_UREG_PREFETCH_WINDOW_FLAG), 0xf);
 }
 
 /* [nic 10.3] A message shorter than its envelope is zero-extended. */
 static void nic_10_3_short_envelope(cluster_t *c)
 {
-    botf(c->dev[0][0], 0, &(header_t){ .type = DNET_PRIM_IPUSH, .lflag = true, .dlid = 2 },
+    botf(c->dev[0][0], 0, &(header_t){.type = DNET_PRIM_IPUSH, .lflag = true, .dlid = 2},
          "\xff\xff\xff\xff\xff\xff\xff", 3);
     CHECK_EQUAL(c->dev[1][0]->lh[0].envelope, 0xffffffull | 3ull << 46);
     CHECK_EQUAL(c->dev[1][0]->lh[0].where, 0);
 }
 
-/* [nic 10.2, 10.3] Valid and Complete are the NIC's, whatever an image says in their place; line 1 is Size
- * and Pointer by their positions. */
+/* [nic 10.2, 10.3] Valid and Complete are the NIC's, whatever an image says in their place; line 1
+ * is Size and Pointer by their positions. */
 static void nic_10_2_flags_are_not_the_senders(cluster_t *c)
 {
     dnet_device_t *to = c->dev[1][0];
@@ -426,7 +453,8 @@ static void nic_10_2_flags_are_not_the_senders(cluster_t *c)
     }
 }
 
-/* [nic 10.3, 10.5] The flags' polarity changes at every lap; 63 (1023) entries; the stall; other order. */
+/* [nic 10.3, 10.5] The flags' polarity changes at every lap; 63 (1023) entries; the stall; other
+ * order. */
 static void nic_10_5_laps_and_full(cluster_t *c)
 {
     dnet_device_t *d = c->dev[0][0], *to = c->dev[1][0];
@@ -451,7 +479,8 @@ static void nic_10_5_laps_and_full(cluster_t *c)
     CHECK_EQUAL(counter(d, 0), entries & 0x3ff);
 }
 
-/* [nic 10.3, OP-24, OP-25, OP-26] A long LHS message: first packet into entry and ring, the rest plain. */
+/* [nic 10.3, OP-24, OP-25, OP-26] A long LHS message: first packet into entry and ring, the rest
+ * plain. */
 static void nic_10_4_lhsv1_long(cluster_t *c)
 {
     dnet_device_t *d = c->dev[0][0], *to = c->dev[1][0];
@@ -464,8 +493,8 @@ static void nic_10_4_lhsv1_long(cluster_t *c)
     sodimm_write(d, 0x100, data, 6000);
     ring_set(c, 1, 0, 0, 0, 9, 0x10000, 16);
     user_store(to, DNET_UREG_STATUS_INITIAL_ADDRESS, 0x4000);
-    issue(d, &(request_t){ .type = DNET_PRIM_LHSv1, .size = 6000, .src = 0x100, .dclid = 2,
-                           .eflag = true });
+    issue(d, &(request_t){
+                 .type = DNET_PRIM_LHSv1, .size = 6000, .src = 0x100, .dclid = 2, .eflag = true});
     CHECK_EQUAL(user_load(to, DNET_UREG_PACKET_COUNTER), 3);
     CHECK_EQUAL(user_load(to, DNET_UREG_LH_NEXT_WRITE), 64);
     CHECK_EQUAL(to->lh[0].where, 0x10000ull << 32 | 5992);
@@ -514,8 +543,9 @@ static void nic_10_4_lhsv2(cluster_t *c)
     CHECK_EQUAL(to->lh[2].data[11], 0x22);
 }
 
-/* [nic 6.5] IPUSH by request, through either Command register: SO-DIMM data to the sender's ring (its WID and LID
- * choose it), DSTOff without a meaning, one status with the place the NIC has chosen. */
+/* [nic 6.5] IPUSH by request, through either Command register: SO-DIMM data to the sender's ring
+ * (its WID and LID choose it), DSTOff without a meaning, one status with the place the NIC has
+ * chosen. */
 static void nic_6_5_ipush(cluster_t *c)
 {
     dnet_device_t *d = c->dev[0][1], *to = c->dev[1][0];
@@ -528,11 +558,16 @@ static void nic_6_5_ipush(cluster_t *c)
     ring_set(c, 1, 0, 0, 1, 10, 0x20000, 1);
     user_store(to, DNET_UREG_STATUS_INITIAL_ADDRESS, 0x4000);
     for (unsigned i = 0; i < 2; i++) {
-        issue(d, &(request_t){ .type = DNET_PRIM_IPUSH, .size = 300, .src = 0x300 + 300 * i, .dst = 0x77777,
-                               .dclid = 2, .eflag = true, .command1 = i == 1 });
+        issue(d, &(request_t){.type = DNET_PRIM_IPUSH,
+                              .size = 300,
+                              .src = 0x300 + 300 * i,
+                              .dst = 0x77777,
+                              .dclid = 2,
+                              .eflag = true,
+                              .command1 = i == 1});
         CHECK_EQUAL(llcm_word(to, 80), (0x20000ull + 304 * (i + 1)) << 32 | 0x20000);
-        CHECK_EQUAL(llcm_word(to, 0x4000 + 16 * i), 300ull << 32 | 1u << 30 | 1u << 18 | 1u << 16 |
-                                                        DNET_PRIM_IPUSH);
+        CHECK_EQUAL(llcm_word(to, 0x4000 + 16 * i),
+                    300ull << 32 | 1u << 30 | 1u << 18 | 1u << 16 | DNET_PRIM_IPUSH);
         CHECK_EQUAL(llcm_word(to, 0x4008 + 16 * i), 0x20000 + 304 * i);
         sodimm_read(to, 0x20000 + 304 * i, in, 300);
         CHECK(memcmp(in, data + 300 * i, 300) == 0);
@@ -545,14 +580,15 @@ static void nic_6_5_ipush(cluster_t *c)
 /* [nic 10.4, OP-23] All three TYPEs with lflag are LHS; the flag decides, not the TYPE. */
 static void nic_op_23_lflag_decides(cluster_t *c)
 {
-    static const dnet_prim_t type[] = { DNET_PRIM_IPUSH, DNET_PRIM_LHSv1, DNET_PRIM_LHSv2 };
+    static const dnet_prim_t type[] = {DNET_PRIM_IPUSH, DNET_PRIM_LHSv1, DNET_PRIM_LHSv2};
     dnet_device_t *to = c->dev[1][0];
 
     ring_set(c, 1, 0, 0, 0, 9, 0x10000, 1);
     for (unsigned i = 0; i < 3; i++) {
-        botf(c->dev[0][0], 0, &(header_t){ .type = type[i], .lflag = true, .dlid = 2 }, "12345678", 8);
+        botf(c->dev[0][0], 0, &(header_t){.type = type[i], .lflag = true, .dlid = 2}, "12345678",
+             8);
         CHECK_EQUAL(user_load(to, DNET_UREG_LH_NEXT_WRITE), 64 * (i + 1));
-        botf(c->dev[0][0], 0, &(header_t){ .type = type[i], .dlid = 2 }, "12345678", 8);
+        botf(c->dev[0][0], 0, &(header_t){.type = type[i], .dlid = 2}, "12345678", 8);
         CHECK_EQUAL(llcm_word(to, 72) >> 32, 0x10000 + 8 * (i + 1));
     }
 }
@@ -560,7 +596,7 @@ static void nic_op_23_lflag_decides(cluster_t *c)
 /* [nic 10.3] Status of an LHS packet: first address is Pointer. */
 static void nic_10_3_status_shows_pointer(cluster_t *c)
 {
-    uint8_t data[100] = { 0 };
+    uint8_t data[100] = {0};
     dnet_device_t *to = c->dev[1][0];
 
     ring_set(c, 1, 0, 0, 0, 9, 0x10000, 1);
@@ -571,17 +607,17 @@ static void nic_10_3_status_shows_pointer(cluster_t *c)
     CHECK_EQUAL(llcm_word(to, 0x4018), 0x10000);
 }
 
-/* ---- stalls (8, 9.3, 11.9) --------------------------------------------------------------------------------- */
+/* ---- stalls (8, 9.3, 11.9) ---- */
 
-/* [nic 11.9, 8] Prototype: a stalled packet holds up the whole node, the other WID and other senders too;
- * RVL replies as well. */
+/* [nic 11.9, 8] Prototype: a stalled packet holds up the whole node, the other WID and other
+ * senders too; RVL replies as well. */
 static void nic_11_9_stall_is_head_of_line(cluster_t *c)
 {
     dnet_device_t *to = c->dev[1][0], *other = c->dev[2][0];
 
     for (unsigned i = 0; i < 64; i++)
         lhs(c, 0, 0, i, NULL, 0, false);
-    botf(other, 0, &(header_t){ .type = DNET_PRIM_RVS, .dlid = 2, .dwid = 1 }, "12345678", 8);
+    botf(other, 0, &(header_t){.type = DNET_PRIM_RVS, .dlid = 2, .dwid = 1}, "12345678", 8);
     CHECK_EQUAL(user_load(c->dev[1][1], DNET_UREG_PACKET_COUNTER), 0);
     CHECK_EQUAL(counter(other, 0), 0);
     dnet_reg_store_quiet(to, DNET_UREG_LH_NEXT_READ, 64);
@@ -603,9 +639,11 @@ static void nic_6_4_reply_waits_for_status_room(cluster_t *c)
     user_store(d, DNET_UREG_STATUS_AREA_SIZE, 1);
     user_store(d, DNET_UREG_STATUS_INITIAL_ADDRESS, 0);
     for (unsigned i = 0; i < 3; i++)
-        botf(c->dev[2][0], 0, &(header_t){ .type = DNET_PRIM_RVS, .dlid = 1, .eflag = true }, "1", 1);
-    issue(d, &(request_t){ .type = DNET_PRIM_RVL, .size = 8, .src = 0x80, .dst = 0x40, .dclid = 2,
-                           .eflag = true });
+        botf(c->dev[2][0], 0, &(header_t){.type = DNET_PRIM_RVS, .dlid = 1, .eflag = true}, "1", 1);
+    issue(
+        d,
+        &(request_t){
+            .type = DNET_PRIM_RVL, .size = 8, .src = 0x80, .dst = 0x40, .dclid = 2, .eflag = true});
     CHECK_EQUAL(user_load(d, DNET_UREG_STATUS_NEXT_WRITE), 48);
     user_store(d, DNET_UREG_STATUS_NEXT_READ, 16);
     c->dev[1][0]->ops->run(c->dev[1][0]); /* the prototype's target replies */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * No clause of clauses.txt is without code or without a test: runs tools/spec-trace on the source tree
- * that DNET_SRC names (skipped without it).
+ * No clause of clauses.txt is without code or without a test: runs scripts/spec-trace on the source
+ * tree that DNET_SRC names (skipped without it).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ int main(void)
         puts("DNET_SRC does not name the source tree");
         return 77;
     }
-    snprintf(path, sizeof path, "%s/tools/spec-trace", source);
+    snprintf(path, sizeof path, "%s/scripts/spec-trace", source);
     execl(path, path, "-q", (char *) NULL);
     perror(path);
     return 99;

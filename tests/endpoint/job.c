@@ -55,15 +55,15 @@ dnet_status_t dnet_job_started(dnet_job_request_t *r, dnet_status_t status)
     return status;
 }
 
-dnet_status_t dnet_job_isend(dnet_job_rank_t *job, dnet_job_request_t *r, uint32_t to, uint64_t envelope,
-                             const void *buf, size_t len, bool sync)
+dnet_status_t dnet_job_isend(dnet_job_rank_t *job, dnet_job_request_t *r, uint32_t to,
+                             uint64_t envelope, const void *buf, size_t len, bool sync)
 {
     *r = (dnet_job_request_t){.req.complete = dnet_job_complete};
     return dnet_job_started(r, dnet_ep_send(job->ep, to, envelope, buf, len, sync, &r->req));
 }
 
-dnet_status_t dnet_job_irecv(dnet_job_rank_t *job, dnet_job_request_t *r, uint64_t envelope, uint64_t mask,
-                             void *buf, size_t len)
+dnet_status_t dnet_job_irecv(dnet_job_rank_t *job, dnet_job_request_t *r, uint64_t envelope,
+                             uint64_t mask, void *buf, size_t len)
 {
     *r = (dnet_job_request_t){.req.complete = dnet_job_complete};
     return dnet_job_started(r, dnet_ep_recv(job->ep, envelope, mask, buf, len, &r->req));
@@ -100,7 +100,8 @@ static uint32_t source(void *arg, uint64_t envelope)
     return dnet_ep_envelope_rank(envelope);
 }
 
-static int rank_main(uint32_t rank, uint32_t size, int (*body)(dnet_job_rank_t *, void *), void *arg)
+static int rank_main(uint32_t rank, uint32_t size, int (*body)(dnet_job_rank_t *, void *),
+                     void *arg)
 {
     dnet_ep_config_t config = {.rank = rank, .size = size, .job = (uint64_t) getppid()};
     dnet_job_rank_t job = {.rank = rank, .size = size};
@@ -157,7 +158,8 @@ int dnet_job_run_mourning(uint32_t size, unsigned timeout_s, uint32_t victim,
         waitpid(pids[r], &status, 0);
         if (ended_well(status, r == victim))
             continue;
-        fprintf(stderr, "rank %u: %s %d\n", r, WIFEXITED(status) ? "exit status" : "ended by signal",
+        fprintf(stderr, "rank %u: %s %d\n", r,
+                WIFEXITED(status) ? "exit status" : "ended by signal",
                 WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
         failed = 1;
         for (uint32_t k = 0; k < size; k++)

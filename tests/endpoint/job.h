@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A small job for endpoint tests: N processes made by fork(), addresses exchanged through shared memory.
+ * A small job for endpoint tests: N processes made by fork(), addresses exchanged through shared
+ * memory.
  */
 #ifndef DNET_TEST_JOB_H
 #define DNET_TEST_JOB_H
@@ -38,16 +39,18 @@ typedef struct {
 /** The complete function of such a request. */
 void dnet_job_complete(dnet_ep_request_t *req, dnet_status_t status);
 
-/** A call has returned this for the request, which is over unless it is DNET_IN_PROGRESS.  @return the same */
+/** A call has returned this for the request, which is over unless it is DNET_IN_PROGRESS.  @return
+ * the same */
 dnet_status_t dnet_job_started(dnet_job_request_t *r, dnet_status_t status);
 
 /** As dnet_ep_send() and dnet_ep_recv(), with a fresh request. */
-dnet_status_t dnet_job_isend(dnet_job_rank_t *job, dnet_job_request_t *r, uint32_t to, uint64_t envelope,
-                             const void *buf, size_t len, bool sync);
-dnet_status_t dnet_job_irecv(dnet_job_rank_t *job, dnet_job_request_t *r, uint64_t envelope, uint64_t mask,
-                             void *buf, size_t len);
+dnet_status_t dnet_job_isend(dnet_job_rank_t *job, dnet_job_request_t *r, uint32_t to,
+                             uint64_t envelope, const void *buf, size_t len, bool sync);
+dnet_status_t dnet_job_irecv(dnet_job_rank_t *job, dnet_job_request_t *r, uint64_t envelope,
+                             uint64_t mask, void *buf, size_t len);
 
-/** Make progress until the request is over.  @return how it ended; DNET_ERR_PEER_DEAD: it may never be */
+/** Make progress until the request is over.  @return how it ended; DNET_ERR_PEER_DEAD: it may never
+ * be */
 dnet_status_t dnet_job_wait(dnet_job_rank_t *job, const dnet_job_request_t *r);
 
 /** Receive and wait.  @return bytes, or -1: truncated or peer gone */

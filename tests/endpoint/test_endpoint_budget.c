@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The store for unexpected messages has a fixed budget; MPI's rules hold all the same: whatever matching
- * send and receive have both been started, one of them completes, and of all messages that fit a receive
- * the oldest is taken (docs/protocol.md 6.1).
+ * The store for unexpected messages has a fixed budget; MPI's rules hold all the same: whatever
+ * matching send and receive have both been started, one of them completes, and of all messages that
+ * fit a receive the oldest is taken (docs/protocol.md 6.1).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,8 +16,8 @@
 #include "job.h"
 
 #define BUDGET 65536u
-/* What may come on top: a ring of messages that are under way when the budget is used up (default sizes), and the
- * entries and block heads for them. */
+/* What may come on top: a ring of messages that are under way when the budget is used up (default
+ * sizes), and the entries and block heads for them. */
 #define OVERSHOOT (262144u + 262144u + 1024u * 256u)
 
 enum { CONTEXT = 1, BULK = 1, LAST = 5, OTHER = 6 };
@@ -27,12 +27,13 @@ typedef struct {
     uint32_t number, rank;
 } send_t;
 
-static int send_numbered(dnet_job_rank_t *job, send_t *s, uint32_t to, uint32_t tag, uint32_t number)
+static int send_numbered(dnet_job_rank_t *job, send_t *s, uint32_t to, uint32_t tag,
+                         uint32_t number)
 {
     s->number = number;
     s->rank = job->rank;
-    dnet_status_t status = dnet_job_isend(job, &s->r, to, dnet_ep_envelope(CONTEXT, job->rank, tag), &s->number,
-                                          8, false);
+    dnet_status_t status = dnet_job_isend(job, &s->r, to, dnet_ep_envelope(CONTEXT, job->rank, tag),
+                                          &s->number, 8, false);
     return status == DNET_OK || status == DNET_IN_PROGRESS ? 0 : 1;
 }
 
@@ -50,8 +51,8 @@ static int expect(dnet_job_rank_t *job, uint64_t mask, uint32_t from, uint32_t t
     long len = dnet_job_recv(job, dnet_ep_envelope(CONTEXT, from, tag), mask, got, sizeof(got));
     if (len == 8 && got[0] == number && got[1] == from)
         return 0;
-    fprintf(stderr, "tag %u: %ld bytes, number %u of rank %u, expected number %u of rank %u\n", tag, len,
-            got[0], got[1], number, from);
+    fprintf(stderr, "tag %u: %ld bytes, number %u of rank %u, expected number %u of rank %u\n", tag,
+            len, got[0], got[1], number, from);
     return 1;
 }
 
@@ -60,7 +61,8 @@ static int within_budget(dnet_job_rank_t *job)
     uint64_t most = dnet_ep_counters(job->ep)->unexpected_bytes_max;
     if (most <= BUDGET + OVERSHOOT)
         return 0;
-    fprintf(stderr, "%" PRIu64 " bytes of unexpected messages were kept, budget %u\n", most, BUDGET);
+    fprintf(stderr, "%" PRIu64 " bytes of unexpected messages were kept, budget %u\n", most,
+            BUDGET);
     return 1;
 }
 
@@ -115,7 +117,8 @@ static int flood_receiver(dnet_job_rank_t *job, const flood_t *f)
         if (f->probe)
             bad = probe_last(job, f, any ? 0 : s);
         else
-            bad = dnet_job_recv(job, dnet_ep_envelope(CONTEXT, any ? 0 : s, LAST), f->mask, got, 8) != 8 ||
+            bad = dnet_job_recv(job, dnet_ep_envelope(CONTEXT, any ? 0 : s, LAST), f->mask, got,
+                                8) != 8 ||
                   got[0] != f->messages;
     }
     if (bad)
@@ -208,12 +211,13 @@ static void test_budget_only_the_flooder_is_held(void **state)
     assert_int_equal(dnet_job_run(3, 100, only_the_flooder, NULL), 0);
 }
 
-/* ------------------------------------------------------------------ any receives in any order */
+/* ---- any receives in any order ---- */
 
-/* Every process sends COUNT messages of random tag, length and mode to every process, and receives all that come
- * to it, with up to OPEN random receives at once, probing, claiming and cancelling now and then.  Which
- * message a receive may get is checked against MPI's rule: when receive r gets message m, every older
- * message of that sender that fits r belongs to a receive posted before r. */
+/* Every process sends COUNT messages of random tag, length and mode to every process, and receives
+ * all that come to it, with up to OPEN random receives at once, probing, claiming and cancelling
+ * now and then.  Which message a receive may get is checked against MPI's rule: when receive r gets
+ * message m, every older message of that sender that fits r belongs to a receive posted before r.
+ */
 enum { COUNT = 300, TAGS = 4, OPEN = 8, LONGEST = 20000 };
 
 typedef struct {
@@ -272,7 +276,8 @@ static void check_received(random_t *t, const dnet_ep_request_t *req, const uint
     memcpy(&stamp, buf, sizeof(stamp));
     uint32_t from = dnet_ep_envelope_rank(req->envelope);
     if (stamp.rank != from || stamp.number >= COUNT) {
-        fprintf(stderr, "a message of rank %u is stamped %u of rank %u\n", from, stamp.number, stamp.rank);
+        fprintf(stderr, "a message of rank %u is stamped %u of rank %u\n", from, stamp.number,
+                stamp.rank);
         t->bad = 1;
         return;
     }
@@ -290,7 +295,8 @@ static void check_received(random_t *t, const dnet_ep_request_t *req, const uint
             older->before = order;
     }
     if (!right)
-        fprintf(stderr, "rank %u: message %u of rank %u, tag %u, length %zu of %u, went to receive %u\n",
+        fprintf(stderr,
+                "rank %u: message %u of rank %u, tag %u, length %zu of %u, went to receive %u\n",
                 t->job->rank, stamp.number, from, m->tag, req->len_bytes, m->len, order);
     t->bad |= !right;
     t->received++;
@@ -319,8 +325,8 @@ static void collect(random_t *t)
     }
 }
 
-/* Start receive number i, if it is not under way.  The last one takes anything, so that there is always one that
- * a message can go to. */
+/* Start receive number i, if it is not under way.  The last one takes anything, so that there is
+ * always one that a message can go to. */
 static void start_receive(random_t *t, unsigned i)
 {
     open_t *o = &t->open[i];
@@ -426,7 +432,8 @@ static void test_budget_random_receives_keep_the_order(void **state)
     }
 }
 
-/* Held, offered, granted and let go, over and over, while stops and resends get lost, doubled and late. */
+/* Held, offered, granted and let go, over and over, while stops and resends get lost, doubled and
+ * late. */
 static int flood_again_and_again(dnet_job_rank_t *job, void *arg)
 {
     int bad = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * DIMMNET_FLOW: what becomes of a packet that finds no room (docs/protocol.md 6 and 6.2).  Whatever the mode,
- * nothing is lost and order is kept; which machinery did it, the counters tell.
+ * DIMMNET_FLOW: what becomes of a packet that finds no room (docs/protocol.md 6 and 6.2).  Whatever
+ * the mode, nothing is lost and order is kept; which machinery did it, the counters tell.
  *
- * Two senders flood rank 0, which does not look at its NIC before it is told that one was refused.  That one has
- * a message for a bystander, too: it arrives at once, but for the mode that stalls.
+ * Two senders flood rank 0, which does not look at its NIC before it is told that one was refused.
+ * That one has a message for a bystander, too: it arrives at once, but for the mode that stalls.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@ enum { RECEIVER, SENDER, REFUSED, BYSTANDER, RANKS };
 enum { CONTEXT = 1, FLOOD = 1, ASIDE = 2, MIXED = 3, MESSAGES = 4000, LONGEST = 100000 };
 
 typedef struct {
-    bool stalls;                 /* the mode under test does */
+    bool stalls; /* the mode under test does */
     int (*expected)(uint32_t rank, const dnet_ep_counters_t *c);
     atomic_bool aside_sent, released;
 } plan_t;
@@ -34,7 +34,8 @@ typedef struct {
     uint32_t number;
 } send_t;
 
-static void begin(dnet_job_rank_t *job, send_t *s, uint32_t to, uint32_t tag, const void *buf, size_t len)
+static void begin(dnet_job_rank_t *job, send_t *s, uint32_t to, uint32_t tag, const void *buf,
+                  size_t len)
 {
     dnet_job_isend(job, &s->r, to, dnet_ep_envelope(CONTEXT, job->rank, tag), buf, len, false);
 }
@@ -75,7 +76,8 @@ static int drain(dnet_job_rank_t *job, plan_t *plan)
         usleep(50); /* computes: the condition is the flag */
     for (uint32_t i = 0; i < MESSAGES * 2; i++) {
         uint32_t from = i % 2 ? REFUSED : SENDER, number = UINT32_MAX;
-        if (dnet_job_recv(job, dnet_ep_envelope(CONTEXT, from, FLOOD), DNET_MATCH_BITS, &number, 4) != 4 ||
+        if (dnet_job_recv(job, dnet_ep_envelope(CONTEXT, from, FLOOD), DNET_MATCH_BITS, &number,
+                          4) != 4 ||
             number != next[from]++) {
             fprintf(stderr, "from rank %u: number %u, expected %u\n", from, number, next[from] - 1);
             return 1;
@@ -84,8 +86,8 @@ static int drain(dnet_job_rank_t *job, plan_t *plan)
     return 0;
 }
 
-/* Does the message arrive although the receiver that refuses has not gone on?  In the mode that stalls it must not,
- * however often this process looks. */
+/* Does the message arrive although the receiver that refuses has not gone on?  In the mode that
+ * stalls it must not, however often this process looks. */
 static int stand_by(dnet_job_rank_t *job, plan_t *plan)
 {
     const uint64_t envelope = dnet_ep_envelope(CONTEXT, REFUSED, ASIDE);
@@ -129,8 +131,8 @@ static int mixed(dnet_job_rank_t *job)
                 return 1;
         for (uint32_t k = 0; k < COUNT * (RANKS - 1) && job->rank == RECEIVER; k++) {
             uint32_t from = k % (RANKS - 1) + 1, m = k / (RANKS - 1);
-            long got = dnet_job_recv(job, dnet_ep_envelope(CONTEXT, from, MIXED), DNET_MATCH_BITS, buf[0],
-                                     LONGEST);
+            long got = dnet_job_recv(job, dnet_ep_envelope(CONTEXT, from, MIXED), DNET_MATCH_BITS,
+                                     buf[0], LONGEST);
             for (size_t i = 0; got == (long) lengths[m] && i < lengths[m]; i++)
                 got = buf[0][i] == byte_of(from, m, i) ? got : -1;
             if (got != (long) lengths[m]) {
@@ -146,7 +148,7 @@ static int flow_body(dnet_job_rank_t *job, void *arg)
 {
     plan_t *plan = arg;
     dnet_job_barrier(job);
-    int bad = job->rank == RECEIVER ? drain(job, plan)
+    int bad = job->rank == RECEIVER    ? drain(job, plan)
               : job->rank == BYSTANDER ? stand_by(job, plan)
                                        : flood(job, plan);
     dnet_job_barrier(job);
@@ -159,9 +161,10 @@ static int counters_are(bool right, const char *mode, uint32_t rank, const dnet_
 {
     if (!right)
         fprintf(stderr,
-                "%s, rank %u: stop %" PRIu64 " resend %" PRIu64 " granted_others %" PRIu64 " stalled %" PRIu64
-                " retries %" PRIu64 " limit_events %" PRIu64 "\n",
-                mode, rank, c->stop, c->resend, c->granted_others, c->stalled, c->retries, c->limit_events);
+                "%s, rank %u: stop %" PRIu64 " resend %" PRIu64 " granted_others %" PRIu64
+                " stalled %" PRIu64 " retries %" PRIu64 " limit_events %" PRIu64 "\n",
+                mode, rank, c->stop, c->resend, c->granted_others, c->stalled, c->retries,
+                c->limit_events);
     return !right;
 }
 
@@ -175,14 +178,16 @@ static int expected_stop(uint32_t rank, const dnet_ep_counters_t *c)
 
 static int expected_stall(uint32_t rank, const dnet_ep_counters_t *c)
 {
-    bool right = c->stop == 0 && c->resend == 0 && c->granted_others == 0 && c->retries == 0 && c->limit_events == 0;
+    bool right = c->stop == 0 && c->resend == 0 && c->granted_others == 0 && c->retries == 0 &&
+                 c->limit_events == 0;
     right &= rank != REFUSED || c->stalled > 0;
     return counters_are(right, "stall", rank, c);
 }
 
 static int expected_rnr(uint32_t rank, const dnet_ep_counters_t *c)
 {
-    bool right = c->stalled == 0 && c->granted_others == 0 && c->resend == 0 && c->limit_events == 0;
+    bool right =
+        c->stalled == 0 && c->granted_others == 0 && c->resend == 0 && c->limit_events == 0;
     right &= rank != REFUSED || (c->stop > 0 && c->retries > 0);
     return counters_are(right, "rnr", rank, c);
 }
@@ -197,7 +202,8 @@ static int expected_limit(uint32_t rank, const dnet_ep_counters_t *c)
 static void run(const char *mode, const char *profile, bool stalls,
                 int (*expected)(uint32_t, const dnet_ep_counters_t *))
 {
-    plan_t *plan = mmap(NULL, sizeof(*plan), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    plan_t *plan =
+        mmap(NULL, sizeof(*plan), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(plan, MAP_FAILED);
     plan->stalls = stalls;
     plan->expected = expected;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages of every way to travel (one entry, one window, one packet, several packets, rendezvous) arrive
- * whole and in order, expected and unexpected, plain and synchronous, between 2 and more processes, and
- * to oneself.
+ * Messages of every way to travel (one entry, one window, one packet, several packets, rendezvous)
+ * arrive whole and in order, expected and unexpected, plain and synchronous, between 2 and more
+ * processes, and to oneself.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,8 +14,9 @@
 
 #include "job.h"
 
-static const size_t sizes[] = {0,    1,    8,    40,    48,    49,    200,    488,    489,    2000,
-                               4064, 4065, 9000, 16384, 16385, 65536, 262144, 300001, 1048576, 4194304};
+static const size_t sizes[] = {0,     1,     8,      40,     48,      49,     200,
+                               488,   489,   2000,   4064,   4065,    9000,   16384,
+                               16385, 65536, 262144, 300001, 1048576, 4194304};
 enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
 
 static void fill(uint8_t *buf, size_t len, unsigned seed)
@@ -112,8 +113,8 @@ static int flood(dnet_job_rank_t *job, void *arg)
             s->data[0] = i;
             s->data[1] = job->rank;
             size_t len = 8 + (i * 37 + to * 11) % (MAX - 8);
-            dnet_status_t st = dnet_ep_send(job->ep, to, dnet_ep_envelope(1, job->rank, 5), s->data, len,
-                                            false, &s->req);
+            dnet_status_t st = dnet_ep_send(job->ep, to, dnet_ep_envelope(1, job->rank, 5), s->data,
+                                            len, false, &s->req);
             if (st != DNET_OK && st != DNET_IN_PROGRESS)
                 return 1;
         }
@@ -126,8 +127,8 @@ static int flood(dnet_job_rank_t *job, void *arg)
         bad = got < 8 || from >= job->size || number != next[from] ||
               got != (long) (8 + (number * 37 + job->rank * 11) % (MAX - 8));
         if (bad)
-            fprintf(stderr, "rank %u: number %u of length %ld from %u, expected number %u\n", job->rank,
-                    number, got, from, from < job->size ? next[from] : 0);
+            fprintf(stderr, "rank %u: number %u of length %ld from %u, expected number %u\n",
+                    job->rank, number, got, from, from < job->size ? next[from] : 0);
         else
             next[from]++;
     }
@@ -145,7 +146,8 @@ static void test_endpoint_flood_of_all_to_all_is_complete_and_in_order(void **st
     run_in_profiles(7, flood, &count);
 }
 
-/* More large sends under way on both sides than a NIC has apertures: some must stay for the receives. */
+/* More large sends under way on both sides than a NIC has apertures: some must stay for the
+ * receives. */
 static int large_both_ways(dnet_job_rank_t *job, void *arg)
 {
     enum { COUNT = 300, BYTES = 20000 };
@@ -155,12 +157,13 @@ static int large_both_ways(dnet_job_rank_t *job, void *arg)
     fill(out, BYTES, job->rank);
     for (unsigned i = 0; i < COUNT; i++) {
         sends[i].complete = ignore_completion;
-        dnet_ep_send(job->ep, 1 - job->rank, dnet_ep_envelope(1, job->rank, i), out, BYTES, false, &sends[i]);
+        dnet_ep_send(job->ep, 1 - job->rank, dnet_ep_envelope(1, job->rank, i), out, BYTES, false,
+                     &sends[i]);
     }
     int bad = 0;
     for (unsigned i = 0; i < COUNT && !bad; i++)
-        bad = dnet_job_recv(job, dnet_ep_envelope(1, 1 - job->rank, i), DNET_MATCH_BITS, in, BYTES) !=
-                  BYTES ||
+        bad = dnet_job_recv(job, dnet_ep_envelope(1, 1 - job->rank, i), DNET_MATCH_BITS, in,
+                            BYTES) != BYTES ||
               check(in, BYTES, 1 - job->rank, "large both ways");
     bool did;
     while (dnet_ep_busy(job->ep))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Receive rings of their own for frequent partners (docs/flow-control.md section 6): they change hands under way,
- * and no message is lost or overtaken; who has one does not fill the others' ring.
+ * Receive rings of their own for frequent partners (docs/flow-control.md section 6): they change
+ * hands under way, and no message is lost or overtaken; who has one does not fill the others' ring.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -50,7 +50,8 @@ static int phases(dnet_job_rank_t *job, void *arg)
     dnet_job_barrier(job);
     for (uint32_t phase = 0; phase < PHASES && !bad; phase++) {
         uint32_t frequent = 1 + phase % (job->size - 1);
-        for (uint32_t i = 0; job->rank && i < (job->rank == frequent ? MANY : FEW) && !bad; i++, sent++)
+        for (uint32_t i = 0; job->rank && i < (job->rank == frequent ? MANY : FEW) && !bad;
+             i++, sent++)
             bad = send_numbered(job, 0, sent, sent % 7 == 0 ? 200 : LEN);
         for (uint32_t from = 1; !job->rank && from < job->size; from++)
             for (uint32_t i = 0; i < (from == frequent ? MANY : FEW) && !bad; i++, got[from]++)
@@ -121,8 +122,10 @@ static int isolation(dnet_job_rank_t *job, void *arg)
         while (atomic_load(&stage[1]) == 0)
             usleep(100);
         for (uint32_t i = 0; i < atomic_load(&stage[0]); i++)
-            bad |= dnet_job_recv(job, dnet_ep_envelope(CONTEXT, 1, TAG + 1), DNET_MATCH_BITS, data, LEN) != LEN;
-        bad |= dnet_job_recv(job, dnet_ep_envelope(CONTEXT, 2, TAG), DNET_MATCH_BITS, data, LEN) != LEN;
+            bad |= dnet_job_recv(job, dnet_ep_envelope(CONTEXT, 1, TAG + 1), DNET_MATCH_BITS, data,
+                                 LEN) != LEN;
+        bad |= dnet_job_recv(job, dnet_ep_envelope(CONTEXT, 2, TAG), DNET_MATCH_BITS, data, LEN) !=
+               LEN;
     }
     dnet_job_barrier(job);
     return bad;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What being stopped must not do (docs/flow-control.md section 4): lose, double or overtake a message, hold up
- * others, starve anybody, hang; also while stops and resends get lost, and when processes end or die in the
- * middle.  A receiver that makes no progress until it is told brings each stop about for certain.
+ * What being stopped must not do (docs/flow-control.md section 4): lose, double or overtake a
+ * message, hold up others, starve anybody, hang; also while stops and resends get lost, and when
+ * processes end or die in the middle.  A receiver that makes no progress until it is told brings
+ * each stop about for certain.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,14 +43,15 @@ static size_t mixed_len(uint32_t number)
 }
 
 /* @return DNET_OK, or DNET_IN_PROGRESS: it waits */
-static dnet_status_t send_one(dnet_job_rank_t *job, send_t *s, uint32_t to, uint32_t tag, uint32_t number,
-                              size_t len, bool sync)
+static dnet_status_t send_one(dnet_job_rank_t *job, send_t *s, uint32_t to, uint32_t tag,
+                              uint32_t number, size_t len, bool sync)
 {
     s->data[0] = number;
     s->data[1] = job->rank;
     for (size_t i = 2; i < len / 4; i++)
         s->data[i] = number * 31 + (uint32_t) i;
-    return dnet_job_isend(job, &s->r, to, dnet_ep_envelope(CONTEXT, job->rank, tag), s->data, len, sync);
+    return dnet_job_isend(job, &s->r, to, dnet_ep_envelope(CONTEXT, job->rank, tag), s->data, len,
+                          sync);
 }
 
 /* Send until the receiver stops it.  @return messages started */
@@ -76,18 +78,20 @@ static int wait_all(dnet_job_rank_t *job, const send_t *sends, uint32_t count)
 static int expect(dnet_job_rank_t *job, uint32_t from, uint32_t tag, uint32_t number, size_t len)
 {
     static uint32_t got[LONGEST / 4];
-    long n = dnet_job_recv(job, dnet_ep_envelope(CONTEXT, from, tag), DNET_MATCH_BITS, got, sizeof(got));
+    long n =
+        dnet_job_recv(job, dnet_ep_envelope(CONTEXT, from, tag), DNET_MATCH_BITS, got, sizeof(got));
     bool good = n == (long) len && got[0] == number && got[1] == from;
     for (size_t i = 2; good && i < len / 4; i++)
         good = got[i] == number * 31 + (uint32_t) i;
     if (!good)
-        fprintf(stderr, "rank %u: %ld bytes, number %u of rank %u; expected %zu, number %u of rank %u\n",
+        fprintf(stderr,
+                "rank %u: %ld bytes, number %u of rank %u; expected %zu, number %u of rank %u\n",
                 job->rank, n, got[0], got[1], len, number, from);
     return !good;
 }
 
-/* Without progress: what is sent to this process meanwhile finds nobody.  Bodies meet at a barrier before, for a
- * process that has not connected stops everybody. */
+/* Without progress: what is sent to this process meanwhile finds nobody.  Bodies meet at a barrier
+ * before, for a process that has not connected stops everybody. */
 static void sit_until(atomic_uint *word, unsigned value)
 {
     while (atomic_load(word) < value)
@@ -105,9 +109,10 @@ static void run_job(uint32_t size, int (*body)(dnet_job_rank_t *, void *), const
     }
 }
 
-/* ------------------------------------------------------------------ order */
+/* ---- order ---- */
 
-/* Nothing of what is sent while stopped goes out before its time, and all of it arrives in order. */
+/* Nothing of what is sent while stopped goes out before its time, and all of it arrives in order.
+ */
 static int sends_while_stopped(dnet_job_rank_t *job, void *arg)
 {
     enum { COUNT = 1500 };
@@ -144,7 +149,7 @@ static void test_stop_sends_while_stopped_keep_order(void **state)
     run_job(2, sends_while_stopped, "262144");
 }
 
-/* ------------------------------------------------------------------ granting */
+/* ---- granting ---- */
 
 static dnet_ep_t *granting;
 static uint64_t granted_then;
@@ -155,8 +160,8 @@ static void on_early(dnet_ep_request_t *req, dnet_status_t status)
     dnet_job_complete(req, status);
 }
 
-/* The only sender that is stopped has been granted when the first of what had arrived before are handed over, not
- * only after all of it; and its stop was noted once. */
+/* The only sender that is stopped has been granted when the first of what had arrived before are
+ * handed over, not only after all of it; and its stop was noted once. */
 static int granted_early(dnet_job_rank_t *job, void *arg)
 {
     enum { COUNT = 1500, EARLY = 20 };
@@ -167,7 +172,8 @@ static int granted_early(dnet_job_rank_t *job, void *arg)
     bool did;
     dnet_job_barrier(job);
     if (job->rank == 1) {
-        sit_until(&stage->looks[0], 1); /* rank 0 is out of the barrier, and takes nothing by accident */
+        /* rank 0 is out of the barrier, and takes nothing by accident */
+        sit_until(&stage->looks[0], 1);
         send_t *sends = calloc(COUNT, sizeof(*sends));
         uint32_t n = send_until_stopped(job, sends, COUNT, 0, 8);
         atomic_store(&stage->go, n);
@@ -190,7 +196,8 @@ static int granted_early(dnet_job_rank_t *job, void *arg)
         bad |= !early[i].done || got[i][0] != i;
     bad |= granted_then != 1 || dnet_ep_counters(job->ep)->stopped_others != 1;
     if (bad)
-        fprintf(stderr, "granted %lu senders by message %u, %lu stops\n", (unsigned long) granted_then, EARLY,
+        fprintf(stderr, "granted %lu senders by message %u, %lu stops\n",
+                (unsigned long) granted_then, EARLY,
                 (unsigned long) dnet_ep_counters(job->ep)->stopped_others);
     for (uint32_t i = EARLY; i < stage->go && !bad; i++)
         bad = expect(job, 1, BULK, i, 8);
@@ -209,10 +216,10 @@ static void test_stop_only_sender_granted_before_all_is_drained(void **state)
     run_job(2, granted_early, "262144");
 }
 
-/* ------------------------------------------------------------------ others */
+/* ---- others ---- */
 
-/* Rank 1 has filled the ring of rank 0, which does nothing.  Rank 2 still gets through to rank 0 with what needs
- * no ring, and rank 1 to rank 3 with anything. */
+/* Rank 1 has filled the ring of rank 0, which does nothing.  Rank 2 still gets through to rank 0
+ * with what needs no ring, and rank 1 to rank 3 with anything. */
 static int others(dnet_job_rank_t *job, void *arg)
 {
     enum { COUNT = 100 };
@@ -259,10 +266,11 @@ static void test_stop_others_are_not_held_up(void **state)
     run_job(4, others, "16384");
 }
 
-/* ------------------------------------------------------------------ fairness */
+/* ---- fairness ---- */
 
-/* All flood one receiver, which has room for four messages and looks at its rings again only when everybody has had
- * time to use what was granted, however busy the machine.  When the first sender is through, the last one is not far behind. */
+/* All flood one receiver, which has room for four messages and looks at its rings again only when
+ * everybody has had time to use what was granted, however busy the machine.  When the first sender
+ * is through, the last one is not far behind. */
 enum { SHARE = 200, SHARE_LEN = 4000 };
 
 static int send_counting(dnet_job_rank_t *job, const send_t *sends)
@@ -299,7 +307,8 @@ static int receive_fairly(dnet_job_rank_t *job)
         let_all_look(job->size);
         dnet_ep_progress(job->ep, &did);
         while (dnet_ep_probe(job->ep, envelope, DNET_MATCH_ANY_SOURCE, &found) == DNET_OK) {
-            if (dnet_job_recv(job, found.envelope, DNET_MATCH_BITS, got, sizeof(got)) != SHARE_LEN ||
+            if (dnet_job_recv(job, found.envelope, DNET_MATCH_BITS, got, sizeof(got)) !=
+                    SHARE_LEN ||
                 got[0] != had[got[1]])
                 return 1;
             through |= ++had[got[1]] == SHARE;
@@ -342,10 +351,10 @@ static void test_stop_nobody_starves(void **state)
     run_job(6, fair, "16384");
 }
 
-/* ------------------------------------------------------------------ deadlock */
+/* ---- deadlock ---- */
 
-/* Everybody stops everybody before anybody receives: eager, synchronous and rendezvous messages, whose control
- * packets need room in rings that are full. */
+/* Everybody stops everybody before anybody receives: eager, synchronous and rendezvous messages,
+ * whose control packets need room in rings that are full. */
 static int all_stopped(dnet_job_rank_t *job, void *arg)
 {
     enum { COUNT = 140 };
@@ -375,7 +384,7 @@ static void test_stop_all_to_all_with_one_entry_rings(void **state)
     run_job(5, all_stopped, "4096");
 }
 
-/* ------------------------------------------------------------------ faults */
+/* ---- faults ---- */
 
 static int all_stopped_with_faults(dnet_job_rank_t *job, void *arg)
 {
@@ -398,7 +407,7 @@ static void test_stop_lost_doubled_and_late_words_are_survived(void **state)
     unsetenv("DIMMNET_FAULTS");
 }
 
-/* ------------------------------------------------------------------ probe, cancel, finish */
+/* ---- probe, cancel, finish ---- */
 
 static int probe_and_cancel(dnet_job_rank_t *job, void *arg)
 {
@@ -422,15 +431,18 @@ static int probe_and_cancel(dnet_job_rank_t *job, void *arg)
     dnet_ep_probe_t found;
     bool did;
     sit_until(&stage->arrived, 1);
-    bad = dnet_job_irecv(job, &never.r, dnet_ep_envelope(CONTEXT, 1, NEVER), DNET_MATCH_BITS, never.data, 8) !=
-          DNET_IN_PROGRESS;
-    bad |= !dnet_ep_cancel_recv(job->ep, &never.r.req) || dnet_ep_cancel_recv(job->ep, &never.r.req);
-    while (dnet_ep_probe(job->ep, dnet_ep_envelope(CONTEXT, 1, LAST), DNET_MATCH_BITS, &found) != DNET_OK)
+    bad = dnet_job_irecv(job, &never.r, dnet_ep_envelope(CONTEXT, 1, NEVER), DNET_MATCH_BITS,
+                         never.data, 8) != DNET_IN_PROGRESS;
+    bad |=
+        !dnet_ep_cancel_recv(job->ep, &never.r.req) || dnet_ep_cancel_recv(job->ep, &never.r.req);
+    while (dnet_ep_probe(job->ep, dnet_ep_envelope(CONTEXT, 1, LAST), DNET_MATCH_BITS, &found) !=
+           DNET_OK)
         dnet_ep_progress(job->ep, &did);
     bad |= found.len_bytes != 400 || expect(job, 1, LAST, COUNT, 400);
     bad |= dnet_ep_mprobe(job->ep, dnet_ep_envelope(CONTEXT, 1, BULK), DNET_MATCH_BITS, &found,
                           &message) != DNET_OK ||
-           dnet_ep_mrecv(job->ep, message, never.data, 8, &never.r.req) != DNET_OK || never.data[0] != 0;
+           dnet_ep_mrecv(job->ep, message, never.data, 8, &never.r.req) != DNET_OK ||
+           never.data[0] != 0;
     for (uint32_t i = 1; i < COUNT && !bad; i++)
         bad = expect(job, 1, BULK, i, 8);
     dnet_job_barrier(job);
@@ -473,7 +485,7 @@ static void test_stop_finish_delivers_first(void **state)
     run_job(2, finish, "262144");
 }
 
-/* ------------------------------------------------------------------ death */
+/* ---- death ---- */
 
 static void die(void)
 {
@@ -494,7 +506,8 @@ static int expect_among_dead(dnet_job_rank_t *job, uint32_t from, uint32_t numbe
     static uint32_t got[1000];
     dnet_job_request_t r;
     bool did;
-    dnet_job_irecv(job, &r, dnet_ep_envelope(CONTEXT, from, BULK), DNET_MATCH_BITS, got, sizeof(got));
+    dnet_job_irecv(job, &r, dnet_ep_envelope(CONTEXT, from, BULK), DNET_MATCH_BITS, got,
+                   sizeof(got));
     while (!r.done)
         (void) dnet_ep_progress(job->ep, &did);
     return got[0] != number || got[1] != from;
@@ -502,7 +515,8 @@ static int expect_among_dead(dnet_job_rank_t *job, uint32_t from, uint32_t numbe
 
 enum { MANY = 300 };
 
-/* Ranks 1 and 2 are stopped by rank 0; rank 1 dies.  What rank 2 has sent arrives, whole and in order. */
+/* Ranks 1 and 2 are stopped by rank 0; rank 1 dies.  What rank 2 has sent arrives, whole and in
+ * order. */
 static int sender_dies(dnet_job_rank_t *job, void *arg)
 {
     (void) arg;
@@ -551,7 +565,8 @@ static int receiver_dies(dnet_job_rank_t *job, void *arg)
 }
 
 /* Each of the two survivors that looks says once who has died; so many look for certain. */
-static void run_mourning(int (*body)(dnet_job_rank_t *, void *), uint32_t victim, unsigned lines_due)
+static void run_mourning(int (*body)(dnet_job_rank_t *, void *), uint32_t victim,
+                         unsigned lines_due)
 {
     static const char *const profiles[] = {"extended", "prototype"};
     for (unsigned i = 0; i < 2; i++) {

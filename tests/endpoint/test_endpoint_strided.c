@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Messages from blocks into blocks: every pair of layouts arrives byte for byte as the two say, touches
- * nothing else, and is fetched by the NIC exactly where the layouts can be paired; expected, unexpected,
- * to oneself, truncated, between blocks and ordinary memory.
+ * Messages from blocks into blocks: every pair of layouts arrives byte for byte as the two say,
+ * touches nothing else, and is fetched by the NIC exactly where the layouts can be paired;
+ * expected, unexpected, to oneself, truncated, between blocks and ordinary memory.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,11 +24,11 @@ typedef struct {
 } shape_t;
 
 static const shape_t shapes[] = {
-    {"one block", LEN, LEN},   {"4 of 8", 4, 8},          {"8 of 16", 8, 16},
-    {"16 of 16", 16, 16},      {"24 of 100", 24, 100},    {"32 of 64 backwards", 32, -64},
-    {"128 of 260", 128, 260},  {"384 of 500", 384, 500},  {"1000 of 1004", 1000, 1004},
-    {"6000 of 9000", 6000, 9000}, {"10 of 20", 10, 20},   {"list of 1500", 1500, 0},
-    {"list of 6000", 6000, 0}, {"ordinary memory", 0, 0},
+    {"one block", LEN, LEN},      {"4 of 8", 4, 8},          {"8 of 16", 8, 16},
+    {"16 of 16", 16, 16},         {"24 of 100", 24, 100},    {"32 of 64 backwards", 32, -64},
+    {"128 of 260", 128, 260},     {"384 of 500", 384, 500},  {"1000 of 1004", 1000, 1004},
+    {"6000 of 9000", 6000, 9000}, {"10 of 20", 10, 20},      {"list of 1500", 1500, 0},
+    {"list of 6000", 6000, 0},    {"ordinary memory", 0, 0},
 };
 enum { SHAPES = sizeof(shapes) / sizeof(shapes[0]) };
 
@@ -101,8 +101,9 @@ static void send_shape(dnet_job_rank_t *job, uint32_t to, const memory_t *m, con
     uint64_t envelope = dnet_ep_envelope(3, job->rank, seed);
     *w = (dnet_job_request_t){.req.complete = dnet_job_complete};
     bool spread = l.kind != DNET_LAYOUT_NONE && !dnet_layout_is_contiguous(&l);
-    dnet_job_started(w, spread ? dnet_ep_send_layout(job->ep, to, envelope, &l, &w->req)
-                               : dnet_ep_send(job->ep, to, envelope, place(m, s, &l, 0), len, false, &w->req));
+    dnet_job_started(
+        w, spread ? dnet_ep_send_layout(job->ep, to, envelope, &l, &w->req)
+                  : dnet_ep_send(job->ep, to, envelope, place(m, s, &l, 0), len, false, &w->req));
 }
 
 /* A receive of a shape, its memory before, and what it holds in the end. */
@@ -124,11 +125,13 @@ static void receive_shape(dnet_job_rank_t *job, const memory_t *m, const shape_t
     r->expected = malloc(AREA);
     if (spread)
         r->w.req.layout = r->layout;
-    dnet_job_started(&r->w, dnet_ep_recv(job->ep, dnet_ep_envelope(3, 0, seed), DNET_MATCH_ANY_SOURCE,
-                                         spread ? r->packed : place(m, s, &r->layout, 0), len, &r->w.req));
+    dnet_job_started(&r->w,
+                     dnet_ep_recv(job->ep, dnet_ep_envelope(3, 0, seed), DNET_MATCH_ANY_SOURCE,
+                                  spread ? r->packed : place(m, s, &r->layout, 0), len, &r->w.req));
 }
 
-/* What was not placed is unpacked, as the netmod would; then every byte of the memory is compared. */
+/* What was not placed is unpacked, as the netmod would; then every byte of the memory is compared.
+ */
 static int check_shape(const memory_t *m, const shape_t *s, size_t len, unsigned seed, receive_t *r)
 {
     uint8_t *got = s->block_bytes ? m->area : m->ordinary;
@@ -147,7 +150,7 @@ static int check_shape(const memory_t *m, const shape_t *s, size_t len, unsigned
 /* Would the NIC do it? */
 static bool pairs(const memory_t *m, const shape_t *from, const shape_t *to, size_t len)
 {
-    dnet_nic_run_t runs[DNET_LAYOUT_RUNS];
+    dnet_drv_run_t runs[DNET_LAYOUT_RUNS];
     uint32_t list[LISTED];
     memory_t other = *m;
     other.list = list;
@@ -156,7 +159,7 @@ static bool pairs(const memory_t *m, const shape_t *from, const shape_t *to, siz
 }
 
 typedef struct {
-    bool late; /* the receive comes after the message */
+    bool late;  /* the receive comes after the message */
     bool fetch; /* the NIC is to fetch what it can */
 } way_t;
 
@@ -184,11 +187,11 @@ static int all_pairs(dnet_job_rank_t *job, void *arg)
             bad = dnet_job_wait(job, &w) != DNET_OK;
         } else {
             bad = dnet_job_wait(job, &r.w) != DNET_OK || r.w.req.len_bytes != LEN ||
-                  check_shape(&m, to, LEN, k, &r) ||
-                  dnet_ep_counters(job->ep)->strided != fetched;
+                  check_shape(&m, to, LEN, k, &r) || dnet_ep_counters(job->ep)->strided != fetched;
         }
         if (bad)
-            fprintf(stderr, "rank %u, from %s to %s: %llu messages fetched by the NIC, expected %llu\n",
+            fprintf(stderr,
+                    "rank %u, from %s to %s: %llu messages fetched by the NIC, expected %llu\n",
                     job->rank, from->name, to->name,
                     (unsigned long long) dnet_ep_counters(job->ep)->strided,
                     (unsigned long long) fetched);
@@ -310,7 +313,8 @@ static int memory(dnet_job_rank_t *job, void *arg)
             return 5;
     if (dnet_ep_alloc(job->ep, 1ull << 40, &a) != DNET_ERR_LIMIT)
         return 6;
-    return dnet_ep_free(job->ep, b) != DNET_OK; /* c is left: the end of the endpoint leaves it readable */
+    /* c is left: the end of the endpoint leaves it readable */
+    return dnet_ep_free(job->ep, b) != DNET_OK;
 }
 
 static void test_endpoint_strided_memory_is_given_back(void **state)

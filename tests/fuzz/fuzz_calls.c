@@ -21,8 +21,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
         (void) dnet_replay_partners(&program, &partners);
         for (unsigned mode = 0; mode < 4; mode++) {
-            dnet_replay_config_t config = {.buffers = 1, .penalty_ns = 10, .wire_ns = 1,
-                                           .call_ns = 1, .mark = mode & 2, .replay = mode & 1,
+            dnet_replay_config_t config = {.buffers = 1,
+                                           .penalty_ns = 10,
+                                           .wire_ns = 1,
+                                           .call_ns = 1,
+                                           .mark = mode & 2,
+                                           .replay = mode & 1,
                                            .at_waits = mode & 1};
 
             (void) dnet_replay_run(&program, &config, &result);

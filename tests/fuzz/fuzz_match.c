@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * libFuzzer on src/lhs_match: the input's bytes choose the calls, which go to the matcher and to the
- * reference; different answers are a crash.
+ * libFuzzer on src/lhs_match: the input's bytes choose the calls, which go to the matcher and to
+ * the reference; different answers are a crash.
  */
 #include "tests/property/lhs_both.h"
 

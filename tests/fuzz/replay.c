@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Runs a fuzz target over the files of its kept corpus: directories or files as arguments, or, under the
- * test runner, the corpus below DNET_SRC that DNET_CORPUS names.
+ * Runs a fuzz target over the files of its kept corpus: directories or files as arguments, or,
+ * under the test runner, the corpus below DNET_SRC that DNET_CORPUS names.
  */
 #include <dirent.h>
 #include <stdio.h>

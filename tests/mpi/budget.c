@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The store for unexpected messages has a budget (DIMMNET_UNEXPECTED_BYTES, set small by the list of tests),
- * and a receive is completed all the same: each sender starts very many messages, then one with another
- * tag, which is received (or probed for) first.  The receiver's memory stays flat, what it took at most is
- * told by a performance variable, and the order of each tag is kept.  Arguments: messages of all senders
- * together (1000000), how the last ones are received: source, any, probe, mprobe, first (posted first).
+ * The store for unexpected messages has a budget (DIMMNET_UNEXPECTED_BYTES, set small by the list
+ * of tests), and a receive is completed all the same: each sender starts very many messages, then
+ * one with another tag, which is received (or probed for) first.  The receiver's memory stays flat,
+ * what it took at most is told by a performance variable, and the order of each tag is kept.
+ * Arguments: messages of all senders together (1000000), how the last ones are received: source,
+ * any, probe, mprobe, first (posted first).
  */
 #include "counter.h"
 
@@ -29,7 +30,8 @@ static void send_all(int messages)
     MPI_Request *requests = check_alloc((messages + 1) * sizeof(*requests));
     for (int i = 0; i <= messages; i++) {
         numbers[i] = i;
-        MPI_Isend(&numbers[i], 1, MPI_INT, 0, i < messages ? BULK : LAST, MPI_COMM_WORLD, &requests[i]);
+        MPI_Isend(&numbers[i], 1, MPI_INT, 0, i < messages ? BULK : LAST, MPI_COMM_WORLD,
+                  &requests[i]);
     }
     MPI_Waitall(messages + 1, requests, MPI_STATUSES_IGNORE);
     free(requests);
@@ -52,7 +54,8 @@ static void receive_last(const char *how, int from, int messages)
         }
         MPI_Recv(&number, 1, MPI_INT, from, LAST, MPI_COMM_WORLD, &status);
     }
-    CHECK(number == messages && status.MPI_TAG == LAST, "number %d, tag %d", number, status.MPI_TAG);
+    CHECK(number == messages && status.MPI_TAG == LAST, "number %d, tag %d", number,
+          status.MPI_TAG);
 }
 
 static void receive_all(const char *how, int messages)

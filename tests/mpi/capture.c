@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The traffic that pcap.sh finds again in a capture: rank 0 sends to rank 1 on a communicator of its own,
- * short, long, synchronous and by rendezvous, and gets an answer.
+ * The traffic that pcap.sh finds again in a capture: rank 0 sends to rank 1 on a communicator of
+ * its own, short, long, synchronous and by rendezvous, and gets an answer.
  */
 #include <stdlib.h>
 

@@ -15,13 +15,13 @@ static int check_failures;
 static int rank, size; /* in MPI_COMM_WORLD; set by check_begin() */
 
 /* Counts a failed expectation; the first few are printed. */
-#define CHECK(condition, ...)                                                 \
-    do {                                                                      \
-        if (!(condition) && check_failures++ < 5) {                           \
-            fprintf(stderr, "%s:%d: rank %d: ", __FILE__, __LINE__, rank);    \
-            fprintf(stderr, __VA_ARGS__);                                     \
-            fputc('\n', stderr);                                              \
-        }                                                                     \
+#define CHECK(condition, ...) \
+    do { \
+        if (!(condition) && check_failures++ < 5) { \
+            fprintf(stderr, "%s:%d: rank %d: ", __FILE__, __LINE__, rank); \
+            fprintf(stderr, __VA_ARGS__); \
+            fputc('\n', stderr); \
+        } \
     } while (0)
 
 static inline void check_world(void)
@@ -80,11 +80,11 @@ static inline size_t pattern_differs(const void *buf, size_t len, uint32_t seed)
     return len;
 }
 
-#define CHECK_PATTERN(buf, len, seed)                                                     \
-    do {                                                                                  \
-        size_t at_ = pattern_differs((buf), (len), (seed));                               \
-        CHECK(at_ == (size_t) (len), "message of %zu bytes differs from byte %zu on",     \
-              (size_t) (len), at_);                                                       \
+#define CHECK_PATTERN(buf, len, seed) \
+    do { \
+        size_t at_ = pattern_differs((buf), (len), (seed)); \
+        CHECK(at_ == (size_t) (len), "message of %zu bytes differs from byte %zu on", \
+              (size_t) (len), at_); \
     } while (0)
 
 /* xorshift: the same numbers on every machine. */

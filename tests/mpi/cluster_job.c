@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * For cluster.sh: every pair of ranks exchanges messages of three lengths (in the LH entry, in the ring, by
- * rendezvous), round after round, until the file in the first argument exists.  Rank 0 writes how many rounds
- * are done into the file in the second argument.
+ * For cluster.sh: every pair of ranks exchanges messages of three lengths (in the LH entry, in the
+ * ring, by rendezvous), round after round, until the file in the first argument exists.  Rank 0
+ * writes how many rounds are done into the file in the second argument.
  */
 #include "check.h"
 

@@ -7,10 +7,9 @@
 
 enum { SMALL = 1000, LARGE = 10, LARGE_BYTES = 1 << 20 };
 
-static const char *const names[] = {"botf", "ipush", "rvs",
-                                    "sent_messages", "sent_bytes",
-                                    "received_messages", "received_bytes",
-                                    "rendezvous"};
+static const char *const names[] = {"botf",           "ipush",      "rvs",
+                                    "sent_messages",  "sent_bytes", "received_messages",
+                                    "received_bytes", "rendezvous"};
 enum { BOTF, IPUSH, RVS, SENT, SENT_BYTES, RECEIVED, RECEIVED_BYTES, RENDEZVOUS, NAMES };
 
 static void read_all(unsigned long long *values)

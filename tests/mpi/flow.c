@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * DIMMNET_FLOW, the first argument says which: rank 0 does not look at its messages before a sender was
- * refused.  Nothing is lost, order is kept, and the counters say which machinery did it.
+ * DIMMNET_FLOW, the first argument says which: rank 0 does not look at its messages before a sender
+ * was refused.  Nothing is lost, order is kept, and the counters say which machinery did it.
  *
- * The second argument is what that sender does first: spawn (which is refused, and changes nothing), or
- * abort (which ends the job with status 3).
+ * The second argument is what that sender does first: spawn (which is refused, and changes
+ * nothing), or abort (which ends the job with status 3).
  */
 #include "counter.h"
 
@@ -19,7 +19,8 @@ static volatile int *shared_word(MPI_Win *win)
 {
     int *word, unit;
     MPI_Aint bytes;
-    MPI_Win_allocate_shared(rank == 0 ? sizeof(int) : 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &word, win);
+    MPI_Win_allocate_shared(rank == 0 ? sizeof(int) : 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &word,
+                            win);
     MPI_Win_shared_query(*win, 0, &bytes, &unit, &word);
     if (rank == 0)
         *word = 0;
@@ -36,7 +37,8 @@ static void meanwhile(const char *what)
         return;
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     CHECK(MPI_Comm_spawn("true", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter,
-                         MPI_ERRCODES_IGNORE) != MPI_SUCCESS, "MPI_Comm_spawn succeeded");
+                         MPI_ERRCODES_IGNORE) != MPI_SUCCESS,
+          "MPI_Comm_spawn succeeded");
 }
 
 static void flood(volatile int *refused, const char *what)
@@ -75,8 +77,9 @@ static void check_counters(const char *mode, const unsigned long long *all)
     int right = (all[GRANTED] > 0) == is_stop && (all[RESEND] > 0) == is_stop &&
                 (all[STALLED] > 0) == is_stall && (all[STOP] > 0) == !is_stall &&
                 (is_stop || (all[RETRIES] > 0) == retries) && (all[LIMIT_EVENTS] > 0) == is_limit;
-    CHECK(right, "%s: stop %llu resend %llu granted %llu stalled %llu retries %llu limit_events %llu", mode,
-          all[STOP], all[RESEND], all[GRANTED], all[STALLED], all[RETRIES], all[LIMIT_EVENTS]);
+    CHECK(
+        right, "%s: stop %llu resend %llu granted %llu stalled %llu retries %llu limit_events %llu",
+        mode, all[STOP], all[RESEND], all[GRANTED], all[STALLED], all[RETRIES], all[LIMIT_EVENTS]);
 }
 
 int main(int argc, char **argv)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * For dsh.sh: rank 1 has sent 4 bytes with tag 77 that rank 0 receives only after it has printed its process
- * and read a line.
+ * For dsh.sh: rank 1 has sent 4 bytes with tag 77 that rank 0 receives only after it has printed
+ * its process and read a line.
  */
 #include "check.h"
 

@@ -66,8 +66,8 @@ int main(int argc, char **argv)
             MPI_Waitall(BURST, requests, MPI_STATUSES_IGNORE);
         }
     }
-    /* Everybody to rank 0, which probes for any source.  A receive from any source would not be promised the
-     * message that was probed (MPI 4.0 section 3.8.1). */
+    /* Everybody to rank 0, which probes for any source.  A receive from any source would not be
+     * promised the message that was probed (MPI 4.0 section 3.8.1). */
     MPI_Barrier(MPI_COMM_WORLD);
     memset(next, 0, size * sizeof(*next));
     for (int burst = 0; burst < MESSAGES / BURST; burst++) {

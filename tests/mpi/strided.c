@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Types with gaps between buffers of MPI_Alloc_mem and of malloc, in all four combinations: every byte
- * arrives where the types say and nothing else changes.  Between two buffers of MPI_Alloc_mem the NIC
- * fetches the blocks itself; a counter tells.
+ * Types with gaps between buffers of MPI_Alloc_mem and of malloc, in all four combinations: every
+ * byte arrives where the types say and nothing else changes.  Between two buffers of MPI_Alloc_mem
+ * the NIC fetches the blocks itself; a counter tells.
  */
 #include "counter.h"
 
@@ -12,7 +12,7 @@ typedef struct {
     const char *name;
     MPI_Datatype type;
     int count;
-    int *order;   /* displacements of the data bytes, in the order of the message */
+    int *order; /* displacements of the data bytes, in the order of the message */
     int bytes;
 } shape_t;
 
@@ -163,7 +163,8 @@ static int expected(const shape_t *from, const shape_t *to, int out_of_mpi, int 
     if (!out_of_mpi || !in_of_mpi || strcmp(from->name, "blocks of 6 bytes") == 0 ||
         strcmp(to->name, "blocks of 6 bytes") == 0)
         return 0;
-    int from_one = strcmp(from->name, "contiguous") == 0, to_one = strcmp(to->name, "contiguous") == 0;
+    int from_one = strcmp(from->name, "contiguous") == 0,
+        to_one = strcmp(to->name, "contiguous") == 0;
     if (from_one || to_one)
         return !(from_one && to_one);
     return strcmp(from->name, to->name) == 0 ? 1 : -1;
@@ -216,8 +217,8 @@ static void truncated(void)
     buffer_free(1, area);
 }
 
-/* Both ways at once and to oneself; the types are freed while the messages are under way.  A list of
- * a type's blocks is made when the type has been used some times. */
+/* Both ways at once and to oneself; the types are freed while the messages are under way.  A list
+ * of a type's blocks is made when the type has been used some times. */
 static void at_once(void)
 {
     uint8_t *out = buffer(1), *in = buffer(1);

@@ -128,7 +128,8 @@ static void bounds(void)
         MPI_Recv(data, 5, type, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         for (int k = 0; k < 5; k++)
             CHECK(data[k].d == k + 0.5 && !memcmp(data[k].c, "abc", 3) && data[k].i == k &&
-                  data[k].before[0] == 0x55 && data[k].before[7] == 0x55, "struct %d differs", k);
+                      data[k].before[0] == 0x55 && data[k].before[7] == 0x55,
+                  "struct %d differs", k);
     }
     MPI_Type_free(&packed);
     MPI_Type_free(&type);

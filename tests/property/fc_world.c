@@ -481,31 +481,34 @@ static void handle(world_t *w, event_t *e)
 {
     world_conn_t *c = e->kind == EVENT_POLL ? NULL : &w->conn[e->where];
     bool own = e->kind == EVENT_TIMER || e->kind == EVENT_START;
-    if ((own && e->number != c->number) || (c != NULL && c->killed && (own || e->kind == EVENT_TO_TX)))
+    if ((own && e->number != c->number) ||
+        (c != NULL && c->killed && (own || e->kind == EVENT_TO_TX)))
         return;
     switch (e->kind) {
-    case EVENT_DATA:
-        data_arrives(w, c, &e->u.data, e->number);
-        break;
-    case EVENT_TO_RX:
-        if (!w->process[c->dst].closed || w->config.broken != WORLD_BREAK_RESET)
-            dnet_fc_rx_control(&c->rx, &w->process[c->dst].pool, &e->u.word);
-        break;
-    case EVENT_TO_TX:
-        dnet_fc_tx_control(&c->tx, &w->env, &e->u.word, w->now_ns);
-        break;
-    case EVENT_POLL:
-        poll_process(w, e->where);
-        schedule(w, w->now_ns + w->config.poll_ns / 2 + 1 + dnet_random(&w->random) % w->config.poll_ns,
-                 *e);
-        break;
-    case EVENT_TIMER:
-        c->timer_ns = 0;
-        dnet_fc_tx_timer(&c->tx, &w->env, w->now_ns);
-        break;
-    case EVENT_START:
-        start_sends(w, c);
-        break;
+        case EVENT_DATA:
+            data_arrives(w, c, &e->u.data, e->number);
+            break;
+        case EVENT_TO_RX:
+            if (!w->process[c->dst].closed || w->config.broken != WORLD_BREAK_RESET)
+                dnet_fc_rx_control(&c->rx, &w->process[c->dst].pool, &e->u.word);
+            break;
+        case EVENT_TO_TX:
+            dnet_fc_tx_control(&c->tx, &w->env, &e->u.word, w->now_ns);
+            break;
+        case EVENT_POLL:
+            poll_process(w, e->where);
+            schedule(w,
+                     w->now_ns + w->config.poll_ns / 2 + 1 +
+                         dnet_random(&w->random) % w->config.poll_ns,
+                     *e);
+            break;
+        case EVENT_TIMER:
+            c->timer_ns = 0;
+            dnet_fc_tx_timer(&c->tx, &w->env, w->now_ns);
+            break;
+        case EVENT_START:
+            start_sends(w, c);
+            break;
     }
     if (c != NULL && !c->killed && c->tx.deadline_ns != UINT64_MAX &&
         w->config.broken != WORLD_BREAK_REPEAT &&
@@ -525,7 +528,8 @@ static void check(world_t *w)
         w->process[w->conn[i].dst].reserved += w->conn[i].rx.reserved;
     for (unsigned i = 0; i < w->config.processes; i++) {
         const process_t *p = &w->process[i];
-        expect(w, p->pool.free + p->occupied + p->reserved == w->config.buffers, "a buffer is lost");
+        expect(w, p->pool.free + p->occupied + p->reserved == w->config.buffers,
+               "a buffer is lost");
     }
 }
 
@@ -551,7 +555,9 @@ bool world_run(world_t *w, uint64_t until_ns, bool (*stop)(world_t *w, void *arg
 
 const char *world_wrong(const world_t *w)
 {
-    return w->wrong != NULL ? w->wrong : w->unfinished != 0 ? "not everything has arrived" : "nothing";
+    return w->wrong != NULL     ? w->wrong
+           : w->unfinished != 0 ? "not everything has arrived"
+                                : "nothing";
 }
 
 void world_kill_sender(world_t *w, unsigned n, bool report)

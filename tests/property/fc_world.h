@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A simulated cluster for the stop/resend protocol: senders, receiving NICs, receiving processes and a
- * network that loses, duplicates and delays, on a virtual clock.  Everything that is decided is decided
- * by src/srq_flowctl; this file only moves packets, and checks what must always hold:
+ * A simulated cluster for the stop/resend protocol: senders, receiving NICs, receiving processes
+ * and a network that loses, duplicates and delays, on a virtual clock.  Everything that is decided
+ * is decided by src/srq_flowctl; this file only moves packets, and checks what must always hold:
  *   - each connection delivers 0, 1, 2, ... exactly once, in order;
  *   - free + reserved + occupied buffers of a receiver are B;
  *   - STOPs are at most HELD periods plus PROBEs.
@@ -32,40 +32,41 @@ typedef enum {
     WORLD_BREAK_EXPIRE,   /* D5: grants are never taken back */
     WORLD_BREAK_QUEUE,    /* 8.6: the last stopped is served first */
     WORLD_BREAK_REPEAT,   /* 8.7: no timers at the sender */
-    WORLD_BREAK_RESET,    /* 8.8: a receiver closes without a word, and does not answer afterwards */
-    WORLD_BREAK_EPOCH,    /* 8.8: a restarted peer gets the same epoch */
+    /* 8.8: a receiver closes without a word, and does not answer afterwards */
+    WORLD_BREAK_RESET,
+    WORLD_BREAK_EPOCH, /* 8.8: a restarted peer gets the same epoch */
 } world_break_t;
 
 typedef struct {
     uint64_t seed;
     unsigned processes;
-    unsigned buffers;       /* B of each process */
+    unsigned buffers; /* B of each process */
     unsigned window;
-    uint64_t wire_ns;       /* one way */
-    uint64_t jitter_ns;     /* more, at random; reorders */
-    uint64_t poll_ns;       /* between two drains of a process */
-    uint64_t grant_ns;      /* T_grant */
+    uint64_t wire_ns;   /* one way */
+    uint64_t jitter_ns; /* more, at random; reorders */
+    uint64_t poll_ns;   /* between two drains of a process */
+    uint64_t grant_ns;  /* T_grant */
     world_fault_t fault[WORLD_KINDS];
     world_break_t broken;
-    bool blocking;          /* a sender starts its next message when the last is delivered */
-    int wanted;             /* >= 0: processes receive from this sender first, and nothing else until
-                               its messages are here */
+    bool blocking; /* a sender starts its next message when the last is delivered */
+    int wanted;    /* >= 0: processes receive from this sender first, and nothing else until
+                      its messages are here */
 } world_config_t;
 
 typedef struct {
     unsigned src, dst;
-    unsigned messages;  /* to send in all */
+    unsigned messages; /* to send in all */
     unsigned started;
     unsigned delivered; /* by the receiving NIC */
     unsigned received;  /* by the receiving process */
     uint64_t finished_ns;
-    bool dead;          /* the sender was told */
-    bool killed;        /* the sender no longer does anything */
+    bool dead;   /* the sender was told */
+    bool killed; /* the sender no longer does anything */
     dnet_fc_tx_t tx;
     dnet_fc_rx_t rx;
-    uint64_t timer_ns;  /* a TIMER event is under way for this time; 0: none */
+    uint64_t timer_ns;                     /* a TIMER event is under way for this time; 0: none */
     unsigned noted_grant, noted_delivered; /* when it was stopped last */
-    uint64_t number;    /* incarnation; events of an earlier one are void */
+    uint64_t number;                       /* incarnation; events of an earlier one are void */
 } world_conn_t;
 
 typedef struct {
@@ -92,8 +93,8 @@ uint64_t world_now(const world_t *w);
  * Run until everything that is to be sent is received, nothing happens any more, or `until_ns`.
  *
  * @param stop  ends the run when it returns true; may be NULL
- * @return every connection that is neither dead nor killed has received everything, and nothing that
- *         must hold was violated
+ * @return every connection that is neither dead nor killed has received everything, and nothing
+ * that must hold was violated
  */
 bool world_run(world_t *w, uint64_t until_ns, bool (*stop)(world_t *w, void *arg), void *arg);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The slow, obviously correct matcher: MPI 4.0 section 3.5 word for word.  One list of receives in
- * posting order, one list of messages in order of arrival, each searched from its beginning, field by
- * field.  It shares no code with src/lhs_match, so that each checks the other.
+ * posting order, one list of messages in order of arrival, each searched from its beginning, field
+ * by field.  It shares no code with src/lhs_match, so that each checks the other.
  */
 #ifndef DNET_LHS_REFERENCE_H
 #define DNET_LHS_REFERENCE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Stop/resend on a simulated cluster: the tests the flow control specification demands (8.10, items 1
- * to 6).  Each mechanism is also left out on purpose, and the same run must then fail.
+ * Stop/resend on a simulated cluster: the tests the flow control specification demands (8.10, items
+ * 1 to 6).  Each mechanism is also left out on purpose, and the same run must then fail.
  *
  * Seeds are fixed; DNET_TEST_SEED adds runs with another one.
  */
@@ -25,9 +25,9 @@ static bool ends_well(world_t *w, uint64_t until_ns)
     return world_run(w, until_ns, NULL, NULL);
 }
 
-#define assert_ends_well(w, until_ns)                                          \
-    do {                                                                       \
-        if (!ends_well((w), (until_ns)))                                       \
+#define assert_ends_well(w, until_ns) \
+    do { \
+        if (!ends_well((w), (until_ns))) \
             fail_msg("seed %llu: %s", (unsigned long long) seed, world_wrong(w)); \
     } while (0)
 
@@ -205,8 +205,8 @@ static void test_fc_each_kind_lost_all_arrives_once(void **state)
                 world_config_t config = world_defaults(seed);
                 config.processes = 5;
                 config.buffers = 2;
-                config.fault[kind] = (world_fault_t){what == 0 ? 300 : 0, what == 1 ? 500 : 0,
-                                                     what == 2 ? 500 : 0};
+                config.fault[kind] =
+                    (world_fault_t){what == 0 ? 300 : 0, what == 1 ? 500 : 0, what == 2 ? 500 : 0};
                 world_t *w = world_open(&config);
                 for (unsigned s = 1; s < 5; s++)
                     world_connect(w, s, 0, 60);
@@ -275,8 +275,8 @@ static bool in_states(world_t *w, void *arg)
 
 /* The states a sender can be killed in; DEAD is where it is afterwards. */
 static const both_states_t states[] = {
-    {0, DNET_FC_TX_RUN, DNET_FC_RX_OPEN},    {0, DNET_FC_TX_RUN, DNET_FC_RX_HELD},
-    {0, DNET_FC_TX_RUN, DNET_FC_RX_GRANTED}, {0, DNET_FC_TX_STOPPED, DNET_FC_RX_HELD},
+    {0, DNET_FC_TX_RUN, DNET_FC_RX_OPEN},        {0, DNET_FC_TX_RUN, DNET_FC_RX_HELD},
+    {0, DNET_FC_TX_RUN, DNET_FC_RX_GRANTED},     {0, DNET_FC_TX_STOPPED, DNET_FC_RX_HELD},
     {0, DNET_FC_TX_STOPPED, DNET_FC_RX_GRANTED},
 };
 #define STATES (sizeof(states) / sizeof(states[0]))
@@ -328,7 +328,8 @@ static void test_fc_sender_dies_silently_others_finish_and_it_can_return(void **
     assert_noticed_only_when_broken(dies_silently, WORLD_BREAK_EXPIRE);
 }
 
-/* The receiver is told, and the sender is back at once, while its old packets are still under way. */
+/* The receiver is told, and the sender is back at once, while its old packets are still under way.
+ */
 static bool restarts_at_once(uint64_t seed, world_break_t broken)
 {
     bool well = true;

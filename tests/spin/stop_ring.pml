@@ -109,7 +109,7 @@ inline resend(s, is_shared, packets)
 inline transmit(s)
 {
     if
-    :: tx[s].limited && tx[s].credits == 0 -> /* dnet_nic_ask() */
+    :: tx[s].limited && tx[s].credits == 0 -> /* dnet_drv_ask() */
         tx[s].state = STOPPED;
         note(s)
     :: else ->

@@ -2,8 +2,8 @@
  *
  * The link monitor's judgement and the rail simulation's model.
  */
-#include "subnet/health.h"
-#include "subnet/rails.h"
+#include "subnet/judges/health.h"
+#include "subnet/judges/rails.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -57,7 +57,7 @@ static void test_health_idle_errors_are_graded(void **state)
     (void) state;
     fixture_t f = start("leaf-spine:4:4:8");
     f.before[2 * 3].symbol = 100;
-    f.after[2 * 3].symbol = 100; /* old errors, none new: clean */
+    f.after[2 * 3].symbol = 100;      /* old errors, none new: clean */
     f.after[2 * 5 + 1].symbol = 3000; /* hundreds per second [MR §3.2] */
     f.after[2 * 9].symbol = 2;
     f.after[2 * 12].rcv = 5;
@@ -109,7 +109,8 @@ static void test_health_reads_ibqueryerrors(void **state)
     fputs("Errors for 0x200000 \"leaf0001\"\n"
           "   GUID 0x200000 port ALL: [SymbolErrorCounter == 77]\n"
           "   GUID 0x200000 port 2: [SymbolErrorCounter == 70] [PortRcvErrors == 7]\n\n"
-          "## Summary: 6 nodes checked, 1 bad nodes found\n", out);
+          "## Summary: 6 nodes checked, 1 bad nodes found\n",
+          out);
     fclose(out);
     assert_int_equal(dnet_health_read(f.t, path, f.after), DNET_OK);
     assert_int_equal(dnet_topo_port(f.t, 0, 2, &c), DNET_PORT_CHANNEL);
@@ -171,14 +172,16 @@ static void test_ftree_missing_link_moves_its_ways_only(void **state)
     for (int s = 0; s < t->n_switches; s++) {
         bool taken[64] = {false};
         for (int d = 0; t->sw[s].hosts && d < t->n_hosts; d++) {
-            int before = dnet_tables_row(full.tables, s)[d], now = dnet_tables_row(less.tables, s)[d];
+            int before = dnet_tables_row(full.tables, s)[d],
+                now = dnet_tables_row(less.tables, s)[d];
             bool to_leaf = t->host[d].sw == leaf && s != leaf;
             moved += now != before;
             assert_true(!to_leaf || !taken[now]); /* to 16 servers by 16 spines */
             taken[now] |= to_leaf;
         }
     }
-    assert_int_equal(moved, 2 * 19); /* the leaf to one server of each other leaf, each of those back */
+    /* the leaf to one server of each other leaf, each of those back */
+    assert_int_equal(moved, 2 * 19);
     dnet_routing_free(&full);
     dnet_routing_free(&less);
     dnet_traffic_free(&tr);

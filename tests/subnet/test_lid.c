@@ -3,8 +3,8 @@
  * Address assignment and forwarding blocks against the paper's examples and tables, and the files
  * exchanged with OpenSM.
  */
-#include "subnet/lid.h"
-#include "subnet/verify.h"
+#include "subnet/addresses/lid.h"
+#include "subnet/judges/verify.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

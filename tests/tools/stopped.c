@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A job for stat.sh to look at: three processes.  Rank 1 has become a frequent partner of rank 0, and is stopped by
- * it.  Rank 0 prints the process of each rank, does nothing until a line comes on stdin, and then receives.
+ * A job for stat.sh to look at: three processes.  Rank 1 has become a frequent partner of rank 0,
+ * and is stopped by it.  Rank 0 prints the process of each rank, does nothing until a line comes on
+ * stdin, and then receives.
  */
 #include <stdatomic.h>
 #include <stdio.h>

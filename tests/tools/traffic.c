@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A job that goes on until it is told: RANKS processes, two on a node, each of which sends to the next node
- * and receives from the one before, round after round, until the file in the first argument exists.  Rank 0
- * writes how many rounds are done into the file in the second argument.
+ * A job that goes on until it is told: RANKS processes, two on a node, each of which sends to the
+ * next node and receives from the one before, round after round, until the file in the first
+ * argument exists.  Rank 0 writes how many rounds are done into the file in the second argument.
  */
 #include <stdio.h>
 #include <string.h>
@@ -30,7 +30,8 @@ static bool exchange(dnet_job_rank_t *job, unsigned round)
 {
     uint32_t next = (job->rank + 2) % RANKS, before = (job->rank + RANKS - 2) % RANKS;
     uint32_t out = round * RANKS + job->rank, in = 0;
-    if (dnet_job_send(job, next, dnet_ep_envelope(1, job->rank, DATA), &out, sizeof(out), false) != 0 ||
+    if (dnet_job_send(job, next, dnet_ep_envelope(1, job->rank, DATA), &out, sizeof(out), false) !=
+            0 ||
         dnet_job_recv(job, dnet_ep_envelope(1, before, DATA), DNET_MATCH_BITS, &in, sizeof(in)) !=
             sizeof(in))
         return false;

@@ -13,10 +13,10 @@
 
 typedef struct {
     uint64_t time_ns;
-    uint64_t beside;      /* CAP fields */
+    uint64_t beside; /* CAP fields */
     uint64_t header[4];
-    uint32_t data_bytes;  /* of the packet */
-    uint32_t kept;        /* of them in the file */
+    uint32_t data_bytes; /* of the packet */
+    uint32_t kept;       /* of them in the file */
     const uint8_t *data;
     bool inbound;
 } capture_packet_t;

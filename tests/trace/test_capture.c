@@ -82,8 +82,8 @@ static bool delivered(const capture_packet_t *p)
     return DNET_GET(p->beside, CAP_RESULT) <= 2; /* results.def: delivered, dropped, to serve */
 }
 
-/* Bytes of the rear half of the large message of one sender that its packets show where they belong; `first`
- * is the address of its first byte. */
+/* Bytes of the rear half of the large message of one sender that its packets show where they
+ * belong; `first` is the address of its first byte. */
 static size_t large_bytes(const capture_packet_t *p, uint32_t first, uint8_t *seen)
 {
     bool aperture = DNET_GET(p->header[1], PK_DST) & DNET_MASK(AP_FLAG);
@@ -112,7 +112,8 @@ static void assert_each_packet_once(const capture_t *files)
             if (delivered(p))
                 count[DNET_GET(p->header[0], PK_DWID)]++;
             assert_true(i == 0 || p->time_ns >= p[-1].time_ns);
-            assert_int_equal(p->inbound, 0); /* both ranks share a NIC, so its LID is every packet's */
+            /* both ranks share a NIC, so its LID is every packet's */
+            assert_int_equal(p->inbound, 0);
             assert_int_equal(p->kept, p->data_bytes);
         }
     }
@@ -126,8 +127,8 @@ static void assert_rvs_without_gaps(const capture_t *c)
     uint64_t done = 0; /* bytes of the primitive */
     for (unsigned i = 0; i < c->count; i++) {
         const capture_packet_t *p = &c->packet[i];
-        uint64_t total = DNET_GET(p->header[0], PK_HFLAG) ? DNET_GET(p->header[2], PK_TOTAL)
-                                                          : p->data_bytes;
+        uint64_t total =
+            DNET_GET(p->header[0], PK_HFLAG) ? DNET_GET(p->header[2], PK_TOTAL) : p->data_bytes;
         uint64_t dst = DNET_GET(p->header[1], PK_DST);
         if (DNET_GET(p->header[0], PK_TYPE) != DNET_PRIM_RVS || DNET_GET(p->header[0], PK_LFLAG) ||
             dst & DNET_MASK(AP_FLAG))
@@ -166,7 +167,8 @@ static void check_exchange(const char *profile, const char *rendezvous)
     }
     assert_int_equal(ends, 1);
     if (strcmp(rendezvous, "staged") != 0)
-        assert_int_equal(bytes, LARGE - dnet_split_at(LARGE)); /* the front half comes as replies to RVL */
+        /* the front half comes as replies to RVL */
+        assert_int_equal(bytes, LARGE - dnet_split_at(LARGE));
     free(seen);
     capture_free(&files[0]);
     capture_free(&files[1]);
@@ -274,7 +276,7 @@ static void test_capture_waits_for_a_stalled_packet(void **state)
     dnet_emu_capture_close(capture);
 }
 
-/* ------------------------------------------------------------------ what cannot be written */
+/* ---- what cannot be written ---- */
 
 static FILE *said; /* stderr of the processes under test */
 

@@ -16,7 +16,8 @@
 enum { LINE = 256, LONGEST = 20000 };
 
 static char folder[] = "/tmp/dimmnet-dissector-XXXXXX";
-static atomic_bool *stopped; /* rank 0 has been stopped by rank 1, which has not looked meanwhile */
+/* rank 0 has been stopped by rank 1, which has not looked meanwhile */
+static atomic_bool *stopped;
 
 static void complete(dnet_ep_request_t *req, dnet_status_t status)
 {
@@ -73,7 +74,8 @@ static bool have(const char *tool)
     return system(command) == 0;
 }
 
-/* The packets that match a filter, a line each: type, context, rank, tag, head, data bytes, result. */
+/* The packets that match a filter, a line each: type, context, rank, tag, head, data bytes, result.
+ */
 static FILE *decode(const char *filter)
 {
     char command[2048];
@@ -122,7 +124,8 @@ static unsigned count(const char *filter)
     return n;
 }
 
-/* A message that met no room is there as stopped first and as delivered last, and none is missing. */
+/* A message that met no room is there as stopped first and as delivered last, and none is missing.
+ */
 static bool stopped_one_is_resent(void)
 {
     char line[LINE] = "", filter[128], result[16] = "none";
@@ -142,22 +145,21 @@ static bool stopped_one_is_resent(void)
     unsigned delivered = count("dimmnet.context == 301 && dimmnet.result == 0");
     if (strcmp(result, "delivered") == 0 && lines > 1 && delivered == tag + 1)
         return true;
-    fprintf(stderr, "message %u, stopped, is sent %u times and %s at last; %u messages arrive\n", tag,
-            lines, result, delivered);
+    fprintf(stderr, "message %u, stopped, is sent %u times and %s at last; %u messages arrive\n",
+            tag, lines, result, delivered);
     return false;
 }
 
 static bool check(void)
 {
-    bool good = reads("dimmnet.context == 300",
-                      (const char *const[]){
-                          "IPUSH 300 7 1  16 delivered",
-                          "IPUSH 300 7 2  308 delivered",
-                          "IPUSH 300 7 3  3008 delivered",
-                          "IPUSH 300 7 4 SYNC 72 delivered",
-                          "IPUSH 300 7 5 REQUEST 32 delivered",
-                          NULL,
-                      });
+    bool good = reads("dimmnet.context == 300", (const char *const[]){
+                                                    "IPUSH 300 7 1  16 delivered",
+                                                    "IPUSH 300 7 2  308 delivered",
+                                                    "IPUSH 300 7 3  3008 delivered",
+                                                    "IPUSH 300 7 4 SYNC 72 delivered",
+                                                    "IPUSH 300 7 5 REQUEST 32 delivered",
+                                                    NULL,
+                                                });
     /* Each answer behind what it answers. */
     good &= reads("dimmnet.head",
                   (const char *const[]){

@@ -47,7 +47,8 @@ static output_t tool(const char *format, ...)
     return o;
 }
 
-/* Rank 0 sends `count` messages of 8 bytes with tags from `tag` on; the others take and drop them. */
+/* Rank 0 sends `count` messages of 8 bytes with tags from `tag` on; the others take and drop them.
+ */
 static int messages(dnet_job_rank_t *job, uint32_t tag, uint32_t count)
 {
     uint64_t data = 0;
@@ -55,7 +56,8 @@ static int messages(dnet_job_rank_t *job, uint32_t tag, uint32_t count)
     for (uint32_t i = 0; i < count; i++)
         bad |= job->rank == 0
                    ? dnet_job_send(job, 1, dnet_ep_envelope(9, 0, tag + i), &data, 8, false) != 0
-                   : dnet_job_recv(job, dnet_ep_envelope(9, 0, tag + i), DNET_MATCH_BITS, &data, 8) != 8;
+                   : dnet_job_recv(job, dnet_ep_envelope(9, 0, tag + i), DNET_MATCH_BITS, &data,
+                                   8) != 8;
     return bad;
 }
 
@@ -187,7 +189,8 @@ static void test_trace_keeps_the_newest_events(void **state)
     assert_int_equal(dnet_job_run(2, 30, many_messages, NULL), 0);
     output_t o = tool("show many.0");
     assert_int_equal(o.lines, 1024 + 2);
-    assert_string_equal(o.first, "dnet-trace: rank 0: the oldest 476 events have been overwritten\n");
+    assert_string_equal(o.first,
+                        "dnet-trace: rank 0: the oldest 476 events have been overwritten\n");
     assert_non_null(strstr(o.last, "tag=1499"));
     no_trace();
 }
@@ -240,10 +243,12 @@ static void test_trace_tool_refuses_with_one_line(void **state)
     assert_refused(tool("show -p 1"), 1, "process 1 cannot be traced");
     assert_refused(tool("show -n 0 ten.0"), 2, "--last 0 is not");
     assert_refused(tool("list >/dev/null; cp ten.0 old; printf '\\100' | dd of=old bs=1 seek=8 "
-                        "conv=notrunc 2>/dev/null; %s/tools/dnet-trace show old", getenv("DNET_BUILD")),
+                        "conv=notrunc 2>/dev/null; %s/tools/dnet-trace show old",
+                        getenv("DNET_BUILD")),
                    1, "another version");
     assert_refused(tool("list >/dev/null; head -c 8192 ten.0 >cut; %s/tools/dnet-trace show cut",
-                        getenv("DNET_BUILD")), 1, "cut off");
+                        getenv("DNET_BUILD")),
+                   1, "cut off");
     assert_int_equal(tool("dance").status, 2);
 }
 

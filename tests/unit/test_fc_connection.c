@@ -556,7 +556,8 @@ static void test_fc_tx_close_tells_the_receiver(void **state)
     assert_int_equal(deaths, 1);
 }
 
-/* 8.7: T_ack 100 us, T_stop 10 ms, doubled up to 1 s, +-25 %; dead after 7 PROBEs without an answer. */
+/* 8.7: T_ack 100 us, T_stop 10 ms, doubled up to 1 s, +-25 %; dead after 7 PROBEs without an
+ * answer. */
 static void test_fc_tx_silence_probed_slower_and_slower_then_dead(void **state)
 {
     (void) state;

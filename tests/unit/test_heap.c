@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The bookkeeping of SO-DIMM memory: parts never overlap, holes join, what is given back can be taken.
+ * The bookkeeping of SO-DIMM memory: parts never overlap, holes join, what is given back can be
+ * taken.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +9,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "nic/heap.h"
+#include "driver/heap.h"
 
 #define BASE 0x10000u
 #define BYTES 4096u

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Pairing of layouts: the runs bring every byte of a message from its place in one layout to its place in
- * the other, and nothing else; layouts that do not fit together give no runs.
+ * Pairing of layouts: the runs bring every byte of a message from its place in one layout to its
+ * place in the other, and nothing else; layouts that do not fit together give no runs.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,10 +30,11 @@ static uint32_t place(const uint8_t *memory, const dnet_ep_layout_t *l, size_t a
     return l->offset + start + (uint32_t) (at % l->block_bytes);
 }
 
-static void perform(const dnet_nic_run_t *r)
+static void perform(const dnet_drv_run_t *r)
 {
     for (uint32_t i = 0; i < r->count; i++) {
-        uint32_t from = r->src + (r->src_list ? list_entry(source, r->src_step, i) : i * r->src_step);
+        uint32_t from =
+            r->src + (r->src_list ? list_entry(source, r->src_step, i) : i * r->src_step);
         uint32_t to = r->dst + (r->dst_list ? list_entry(sink, r->dst_step, i) : i * r->dst_step);
         memcpy(sink + to, source + from, r->bytes);
     }
@@ -43,7 +44,7 @@ static void perform(const dnet_nic_run_t *r)
 static unsigned pair(const dnet_ep_layout_t *from, const dnet_ep_layout_t *to, size_t len,
                      uint32_t least)
 {
-    dnet_nic_run_t runs[DNET_LAYOUT_RUNS];
+    dnet_drv_run_t runs[DNET_LAYOUT_RUNS];
     unsigned n = dnet_layout_pair(from, to, len, least, runs);
     if (n == 0)
         return 0;
@@ -159,7 +160,8 @@ static void test_layout_bytes_the_nic_is_not_made_for_give_no_runs(void **state)
 {
     (void) state;
     dnet_ep_layout_t good = blocks(0, 24, 40, 100);
-    dnet_ep_layout_t bad[] = {blocks(2, 24, 40, 100), blocks(0, 24, 42, 100), blocks(0, 6, 40, 400)};
+    dnet_ep_layout_t bad[] = {blocks(2, 24, 40, 100), blocks(0, 24, 42, 100),
+                              blocks(0, 6, 40, 400)};
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(pair(&bad[i], &good, 2400, 4), 0);
         assert_int_equal(pair(&good, &bad[i], 2400, 4), 0);

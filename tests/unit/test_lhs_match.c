@@ -74,9 +74,9 @@ static void test_lhs_match_each_field_differs_no_match(void **state)
     dnet_match_item_t receive, message;
     post(m, &receive, envelope(1, 2, 3), DNET_MATCH_BITS);
     keep(m, &message, envelope(1, 2, 3));
-    const uint64_t others[] = {envelope(2, 2, 3), envelope(1, 3, 3), envelope(1, 2, 4),
-                               envelope(0x8001, 2, 3), envelope(1, 0x2002, 3),
-                               envelope(1, 2, 0x80000003u)};
+    const uint64_t others[] = {envelope(2, 2, 3),      envelope(1, 3, 3),
+                               envelope(1, 2, 4),      envelope(0x8001, 2, 3),
+                               envelope(1, 0x2002, 3), envelope(1, 2, 0x80000003u)};
     for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         assert_null(dnet_match_arrive(m, others[i]));
         assert_null(dnet_match_take(m, others[i], DNET_MATCH_BITS));

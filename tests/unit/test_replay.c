@@ -119,9 +119,12 @@ static void test_replay_low_mark_counts_once_and_delays_the_receiver(void **stat
     (void) state;
     dnet_replay_program_t program;
     dnet_replay_result_t result;
-    dnet_replay_config_t config = {
-        .buffers = 6, .mark = 4, .penalty_ns = 5000, .wire_ns = 1000, .call_ns = 100,
-        .replay = true};
+    dnet_replay_config_t config = {.buffers = 6,
+                                   .mark = 4,
+                                   .penalty_ns = 5000,
+                                   .wire_ns = 1000,
+                                   .call_ns = 100,
+                                   .replay = true};
     two_senders(&program);
     assert_int_equal(dnet_replay_run(&program, &config, &result), DNET_OK);
     assert_int_equal(result.events, 1);
@@ -138,9 +141,12 @@ static void test_replay_release_at_waits_holds_longer(void **state)
     (void) state;
     dnet_replay_program_t program;
     dnet_replay_result_t result;
-    dnet_replay_config_t config = {
-        .buffers = 3, .penalty_ns = 5000, .wire_ns = 1000, .call_ns = 100, .replay = true,
-        .at_waits = true};
+    dnet_replay_config_t config = {.buffers = 3,
+                                   .penalty_ns = 5000,
+                                   .wire_ns = 1000,
+                                   .call_ns = 100,
+                                   .replay = true,
+                                   .at_waits = true};
     two_senders(&program);
     assert_int_equal(dnet_replay_run(&program, &config, &result), DNET_OK);
     assert_int_equal(result.time_ns, 1000000 + 4 * 100 + 5000);
@@ -367,11 +373,11 @@ static void test_trace_impossible_records_refused(void **state)
         uint32_t arguments;
         int64_t argument[4];
     } bad[] = {
-        {DNET_CALLS_SEND, 4, {1, 0, 0, 8}},       /* a rank that is not there */
+        {DNET_CALLS_SEND, 4, {1, 0, 0, 8}}, /* a rank that is not there */
         {DNET_CALLS_ISEND, 4, {-1, 0, 0, 8}},
         {DNET_CALLS_IRECV, 4, {0, 1ll << 40, 0, 8}},
         {DNET_CALLS_RECV, 4, {0, 0, 0, -8}},
-        {DNET_CALLS_WAIT, 1, {1}},                /* of a request that was never made */
+        {DNET_CALLS_WAIT, 1, {1}}, /* of a request that was never made */
         {DNET_CALLS_WAIT, 1, {-1}},
         {DNET_CALLS_MATCH, 3, {1, 0, 0}},
     };
@@ -401,8 +407,10 @@ static void test_trace_kept_ones_are_the_pattern(void **state)
         const char *file;
         dnet_replay_shape_t shape;
         uint32_t ranks;
-    } kept[] = {{"bt-100", DNET_REPLAY_BT, 100}, {"bt-196", DNET_REPLAY_BT, 196},
-                {"sp-100", DNET_REPLAY_SP, 100}, {"sp-196", DNET_REPLAY_SP, 196}};
+    } kept[] = {{"bt-100", DNET_REPLAY_BT, 100},
+                {"bt-196", DNET_REPLAY_BT, 196},
+                {"sp-100", DNET_REPLAY_SP, 100},
+                {"sp-196", DNET_REPLAY_SP, 196}};
     if (source == NULL)
         skip();
     for (unsigned i = 0; i < 4; i++) {

@@ -167,16 +167,14 @@ static void test_fc_receiver_room_shares_by_the_formula(void **state)
     static const struct {
         unsigned slots, senders, stopped, free, grants, credits;
     } row[] = {
-        {16, 0, 1, 16, 1, 8},      /* capped by g_max */
-        {16, 0, 1, 5, 1, 3},       /* headroom 2 */
-        {16, 0, 1, 2, 1, 1},       /* at least one, in spite of headroom */
-        {16, 0, 4, 16, 4, 3},      /* 14 / 4 */
-        {16, 4, 4, 16, 4, 4},      /* all stopped: no headroom */
-        {16, 0, 100, 16, 14, 1},   /* never more than fit */
-        {4, 0, 3, 4, 3, 1},
-        {1, 0, 3, 1, 1, 1},
-        {256, 0, 1000, 256, 224, 1},
-        {4, 0, 3, 0, 0, 0},
+        {16, 0, 1, 16, 1, 8},    /* capped by g_max */
+        {16, 0, 1, 5, 1, 3},     /* headroom 2 */
+        {16, 0, 1, 2, 1, 1},     /* at least one, in spite of headroom */
+        {16, 0, 4, 16, 4, 3},    /* 14 / 4 */
+        {16, 4, 4, 16, 4, 4},    /* all stopped: no headroom */
+        {16, 0, 100, 16, 14, 1}, /* never more than fit */
+        {4, 0, 3, 4, 3, 1},          {1, 0, 3, 1, 1, 1},
+        {256, 0, 1000, 256, 224, 1}, {4, 0, 3, 0, 0, 0},
     };
     for (unsigned i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
         start(dnet_fc_receiver_defaults(row[i].slots, row[i].senders));
@@ -190,18 +188,18 @@ static void test_fc_receiver_room_shares_by_the_formula(void **state)
     }
 }
 
-/* A grant is worth a sender's turn: little room goes to the first of the queue, not to all in small pieces. */
+/* A grant is worth a sender's turn: little room goes to the first of the queue, not to all in small
+ * pieces. */
 static void test_fc_receiver_least_grant_goes_to_fewer(void **state)
 {
     (void) state;
     static const struct {
         unsigned stopped, free, grants, credits;
     } row[] = {
-        {100, 96, 4, 16},  /* headroom 32: 64 / 16 */
-        {100, 50, 1, 18},  /* not enough for two */
-        {100, 40, 1, 8},   /* less than that: to one */
-        {100, 256, 14, 16},
-        {3, 256, 3, 32},   /* enough for all: up to g_max */
+        {100, 96, 4, 16},                    /* headroom 32: 64 / 16 */
+        {100, 50, 1, 18},                    /* not enough for two */
+        {100, 40, 1, 8},                     /* less than that: to one */
+        {100, 256, 14, 16}, {3, 256, 3, 32}, /* enough for all: up to g_max */
     };
     for (unsigned i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
         dnet_fc_receiver_config_t config = dnet_fc_receiver_defaults(256, 0);
@@ -266,7 +264,8 @@ static void test_fc_receiver_own_ring_limits_its_owner_only(void **state)
     stop(1);
     assert_int_equal(dnet_fc_receiver_room(&r, 60, 200, 0), 2);
     assert_int_equal(nic.resend[0].credits, 3); /* 100 bytes each, of its own */
-    assert_int_equal(nic.resend[1].credits, 2); /* of the shared ring, of which nothing was taken */
+    /* of the shared ring, of which nothing was taken */
+    assert_int_equal(nic.resend[1].credits, 2);
     assert_int_equal(r.reserved_bytes, 200);
 }
 

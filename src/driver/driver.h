@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * User-level driver of one process's half of a NIC: issues primitives, reads rings, frees them in
+ * order.
+ *
+ * The driver touches the NIC through its memory map only (include/dimmnet/device.h).  It keeps no
+ * message state: what a packet means is the endpoint's business.
+ *
+ * LLCM of one process, as this driver lays it out:
+ *   0x0000  AMT entries of the IPUSH rings (data sheet 9.1), 128 bytes apart: 0 is the one that
+ * senders share 0x1000  receive status ring, 4096 bytes (8) 0x2000  words written by peers' BOTF
+ * (RVS with lflag): DNET_DRV_WORDS of 64 bytes each 0x6000  hold table (docs/protocol.md 6.1)
+ *   0x6400  stop table, of the same form: who is stopped and not granted; for those who look
+ * (dnet-stat) SO-DIMM area: 0       IPUSH rings, all of one size; then the endpoint's
+ *
+ * Threads: one caller at a time.
+ */
+#ifndef DNET_DRV_H
+#define DNET_DRV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "dimmnet/device.h"
+#include "dimmnet/emulator.h"
+#include "dimmnet/status.h"
+
+#define DNET_DRV_RINGS_MAX 16u
+#define DNET_DRV_RING_WORDS 16u /* LLCM words from one AMT entry to the next */
+#define DNET_DRV_STATUS_RING 0x1000u
+#define DNET_DRV_STATUS_RING_BYTES 4096u
+#define DNET_DRV_WORD_BASE 0x2000u
+#define DNET_DRV_WORD_STRIDE 64u
+#define DNET_DRV_WORDS 256u
+#define DNET_DRV_HOLD_TABLE 0x6000u
+#define DNET_DRV_STOP_TABLE 0x6400u
+
+#define DNET_DRV_HEADER_BYTES 16u /* a two-line packet header */
+/** Longest data of one BOTF message: window less header and envelope. */
+#define DNET_DRV_BOTF_DATA_MAX (DNET_WINDOW_BYTES - DNET_DRV_HEADER_BYTES - DNET_ENVELOPE_BYTES)
+/** Longest data of one IPUSH packet at the largest MTU. */
+#define DNET_DRV_PACKET_DATA_MAX \
+    (DNET_PACKET_MAX_BYTES - DNET_DRV_HEADER_BYTES - DNET_ENVELOPE_BYTES)
+
+/** Address of a process on the network, in the form the first header line wants it. */
+typedef uint64_t dnet_drv_target_t;
+
+static inline dnet_drv_target_t dnet_drv_target(uint16_t lid, unsigned wid)
+{
+    return DNET_PUT(lid, PK_DLID) | DNET_PUT(wid, PK_DWID);
+}
+
+static inline uint16_t dnet_drv_target_lid(dnet_drv_target_t t)
+{
+    return (uint16_t) DNET_GET(t, PK_DLID);
+}
+
+static inline unsigned dnet_drv_target_wid(dnet_drv_target_t t)
+{
+    return (unsigned) DNET_GET(t, PK_DWID);
+}
+
+/** A place in a peer's memory: SO-DIMM offset, or aperture slot and offset (docs/protocol.md 5). */
+typedef struct {
+    uint32_t address;
+} dnet_drv_place_t;
+
+/** What a receive status says (data sheet 8). */
+typedef struct {
+    uint32_t address; /* first address written */
+    uint32_t bytes;
+    uint16_t lid;
+    uint8_t wid;
+} dnet_drv_receipt_t;
+
+/** What a flow-ring entry says (docs/protocol.md 6). */
+typedef struct {
+    dnet_flow_kind_t kind;
+    uint16_t lid;
+    uint8_t wid;
+    uint8_t credits; /* RESEND */
+    bool shared;     /* RESEND: others wait as well */
+    /* RESEND: of a sender, which has used its credits up and asks for more */
+    bool more;
+    uint32_t need_bytes; /* STOPPED, more: ring bytes the packet needs */
+} dnet_drv_flow_t;
+
+typedef struct {
+    uint64_t botf, vs, vl, rvs, rvl, ipush;
+} dnet_drv_counters_t;
+
+#define DNET_DRV_REFILL_LEAST 4u /* the limit event comes when a quarter is left */
+
+/**
+ * LH entries that a thread of its own offers to the NIC, as with an InfiniBand SRQ.  Counts run
+ * from the start, as lh_read does.
+ */
+typedef struct {
+    /* entries offered at a time; 0: no thread, giving back is offering */
+    uint32_t refill;
+    uint32_t mark;             /* entries left at which the limit event happens */
+    uint32_t offered;          /* thread: Head as stored, before it is cut to the ring */
+    _Atomic uint32_t returned; /* entries given back */
+    /* the thread had nothing to offer, and waits for more to be given back */
+    _Atomic bool wanting;
+} dnet_drv_pool_t;
+
+/** Elements of one size, at both ends of an RVL: in steps, or where a list of 32-bit offsets says.
+ */
+typedef struct {
+    /* SO-DIMM offset of the first; with a list, what its offsets are added to */
+    uint32_t src, dst;
+    /* bytes between two starts, modulo 2^32; or the list's SO-DIMM offset */
+    uint32_t src_step, dst_step;
+    bool src_list, dst_list;
+    uint32_t bytes; /* of an element; a multiple of 4 */
+    uint32_t count;
+} dnet_drv_run_t;
+
+typedef struct {
+    dnet_device_t *dev;
+    dnet_drv_counters_t counters;
+    /* Sending. */
+    uint64_t source;  /* own SWID in header form */
+    uint32_t window;  /* next Write Window for BOTF */
+    uint32_t windows; /* used for BOTF: 4, or 3 where window 3 serves VS (prototype) */
+    /* LH Buffer: entries read and entries given back, counted from the start. */
+    uint32_t lh_mask;
+    uint32_t lh_read;
+    uint32_t lh_freed;
+    uint32_t lh_batch;
+    /* IPUSH rings: bytes of one; of each, bytes read and given back, counted from the start. */
+    uint32_t ring_bytes;
+    uint32_t ring_shift; /* log2 of that */
+    uint32_t rings;
+    uint32_t ring_used; /* bytes read since the endpoint has taken a sample of senders */
+    bool ring_due;      /* a ring has enough to give back, or a sample is due */
+    struct {
+        uint32_t read, freed;
+    } ring[DNET_DRV_RINGS_MAX];
+    /* Status ring and flow ring. */
+    uint32_t status_read;
+    uint32_t flow_read;
+    dnet_drv_pool_t pool;
+} dnet_drv_t;
+
+/**
+ * Take a device into use: rings empty, receiving enabled.
+ *
+ * @param dev         a NIC with a flow ring
+ * @param area_bytes  all IPUSH rings together, a power of two
+ * @param rings       how many, a power of two up to DNET_DRV_RINGS_MAX; each has 4096 bytes or more
+ * @param mode        STALL, STOP or RETRY: what becomes of a packet that finds no room
+ * @param refill      0: an LH entry is the NIC's again when it is given back.  Else entries are
+ * only the NIC's when dnet_drv_refill() offers them, so many at a time: DNET_DRV_REFILL_LEAST to
+ * half of the LH Buffer
+ * @return DNET_OK; DNET_ERR_ARGUMENT; DNET_ERR_NO_MEMORY (logged)
+ */
+dnet_status_t dnet_drv_start(dnet_drv_t *nic, dnet_device_t *dev, uint32_t area_bytes,
+                             uint32_t rings, dnet_flow_mode_t mode, uint32_t refill);
+
+/**
+ * Sleep until the limit event has happened more often than `seen` times: of the entries offered few
+ * are left. This and dnet_drv_refill() are for one thread, beside the one that does everything
+ * else.
+ *
+ * @param when_ns_p  when it happened last, on CLOCK_MONOTONIC
+ * @return how often it has happened
+ */
+uint32_t dnet_drv_limit_wait(dnet_drv_t *nic, uint32_t seen, uint64_t *when_ns_p);
+
+/** End a dnet_drv_limit_wait(). */
+void dnet_drv_limit_raise(dnet_drv_t *nic);
+
+/** Offer the NIC more LH entries that were given back, and arm the limit event again if it has got
+ * any. */
+void dnet_drv_refill(dnet_drv_t *nic);
+
+/** From now on what this sender sends to this process goes to that ring. */
+void dnet_drv_ring_assign(dnet_drv_t *nic, dnet_drv_target_t sender, uint32_t ring);
+
+/** Privileged bring-up of a new NIC (data sheet Annex B): LID, capacity, MTU, SO-DIMM, PGIDs. */
+dnet_status_t dnet_drv_bring_up(dnet_device_t *dev, uint8_t pgid);
+
+/** Outcome of the request just issued, from the Stop Report register. */
+static inline dnet_status_t dnet_drv_outcome(const dnet_drv_t *nic)
+{
+    uint32_t report = (uint32_t) dnet_reg_load(nic->dev, DNET_UREG_STOP_REPORT);
+    if (__builtin_expect(report == DNET_REPORT_DELIVERED, 1))
+        return DNET_OK;
+    return report == DNET_REPORT_STOPPED   ? DNET_STOPPED
+           : report == DNET_REPORT_HELD    ? DNET_HELD
+           : report == DNET_REPORT_STALLED ? DNET_STALLED
+                                           : DNET_ERR_PEER_DEAD;
+}
+
+/** Let the NIC go on with a request that was DNET_STALLED.  @return its outcome */
+static inline dnet_status_t dnet_drv_run(const dnet_drv_t *nic)
+{
+    nic->dev->ops->run(nic->dev);
+    return dnet_drv_outcome(nic);
+}
+
+/** Write Window for the next BOTF.  With Flow Mode STOP a request is over when it has been issued,
+ * so the window is free. */
+static inline uint8_t *dnet_drv_window(const dnet_drv_t *nic)
+{
+    return nic->dev->ww + nic->window * DNET_WINDOW_BYTES;
+}
+
+/** Issue what stands in the current Write Window as a packet image of `bytes`. */
+static inline dnet_status_t dnet_drv_botf(dnet_drv_t *nic, uint32_t bytes)
+{
+    dnet_reg_store(nic->dev, DNET_UREG_COMMAND0_LOWER,
+                   DNET_PUT(DNET_PRIM_BOTF, RQ_OTYPE) | DNET_PUT(nic->window, RQ_BOTF_WW) |
+                       DNET_PUT(bytes, RQ_BOTF_SIZE));
+    nic->counters.botf++;
+    nic->window = nic->window + 1 == nic->windows ? 0 : nic->window + 1;
+    return dnet_drv_outcome(nic);
+}
+
+/** Header lines of an IPUSH packet image with LHS reception. */
+static inline void dnet_drv_lhs_header(const dnet_drv_t *nic, uint8_t *window,
+                                       dnet_drv_target_t target, uint64_t envelope)
+{
+    uint64_t line[3] = {
+        target | nic->source | DNET_PUT(DNET_PRIM_IPUSH, PK_TYPE) | DNET_PUT(1, PK_LFLAG),
+        0,
+        envelope,
+    };
+    memcpy(window, line, sizeof(line));
+}
+
+/**
+ * Send a message of at most DNET_DRV_BOTF_DATA_MAX bytes in one BOTF packet.
+ *
+ * @return DNET_OK (buf may be reused); DNET_STOPPED; DNET_HELD; DNET_STALLED (buf may be reused,
+ * but the NIC takes no other request before this one is out); DNET_ERR_PEER_DEAD
+ */
+static inline dnet_status_t dnet_drv_send_short(dnet_drv_t *nic, dnet_drv_target_t target,
+                                                uint64_t envelope, const void *buf, uint32_t len)
+{
+    uint8_t *window = dnet_drv_window(nic);
+    dnet_drv_lhs_header(nic, window, target, envelope);
+    if (len == 8) /* the most frequent size; a store instead of a call */
+        memcpy(window + 24, buf, 8);
+    else if (len)
+        memcpy(window + 24, buf, len);
+    nic->counters.ipush++;
+    return dnet_drv_botf(nic, 24 + len);
+}
+
+/** As dnet_drv_send_short(), with the data in up to three pieces. */
+typedef struct {
+    const void *data;
+    uint32_t len;
+} dnet_drv_piece_t;
+
+dnet_status_t dnet_drv_send_pieces(dnet_drv_t *nic, dnet_drv_target_t target, uint64_t envelope,
+                                   const dnet_drv_piece_t *pieces, unsigned count);
+
+/**
+ * Send head (first bytes, through a Write Window) and body (straight from host memory) as one IPUSH
+ * packet with LHSv2 (data sheet 5.3, 10.4).  Extended profile.
+ *
+ * @param head  pieces of together at most DNET_DRV_BOTF_DATA_MAX bytes; with the body at most
+ *              DNET_DRV_PACKET_DATA_MAX
+ */
+dnet_status_t dnet_drv_send_long(dnet_drv_t *nic, dnet_drv_target_t target, uint64_t envelope,
+                                 const dnet_drv_piece_t *head, unsigned head_count,
+                                 const void *body, uint32_t body_len);
+
+/** Write one 64-bit word into a peer's LLCM (BOTF of RVS with lflag). */
+dnet_status_t dnet_drv_put_word(dnet_drv_t *nic, dnet_drv_target_t target, uint32_t llcm_offset,
+                                uint64_t value);
+
+/** Hold messages of one sender back, or no longer; packets marked DNET_ENVELOPE_PASS come in all
+ * the same. */
+void dnet_drv_hold(dnet_drv_t *nic, dnet_drv_target_t sender, bool on);
+
+/** The same for all senders. */
+void dnet_drv_hold_all(dnet_drv_t *nic, bool on);
+
+bool dnet_drv_holds(const dnet_drv_t *nic, dnet_drv_target_t sender);
+
+/** Note in the stop table that a sender waits for a grant, or no longer. */
+void dnet_drv_note_stopped(dnet_drv_t *nic, dnet_drv_target_t sender, bool on);
+
+/** Grant a stopped sender `credits` packets, 1..255.  `shared`: others wait as well, so it comes
+ * back after them with dnet_drv_ask(). */
+dnet_status_t dnet_drv_resend(dnet_drv_t *nic, dnet_drv_target_t target, uint8_t credits,
+                              bool shared);
+
+/** As a sender whose credits are used up: ask for more, for a packet that needs so many ring bytes.
+ */
+dnet_status_t dnet_drv_ask(dnet_drv_t *nic, dnet_drv_target_t target, uint32_t need_bytes);
+
+/**
+ * RDMA write from host memory (extended) to a place at the peer.
+ *
+ * @param status  the receiver gets a receive status
+ */
+dnet_status_t dnet_drv_rvs(dnet_drv_t *nic, dnet_drv_target_t target, const void *src,
+                           dnet_drv_place_t dst, uint32_t len, bool status);
+
+/** RDMA read from a place at the peer into host memory (extended); over when issued. */
+dnet_status_t dnet_drv_rvl(dnet_drv_t *nic, dnet_drv_target_t target, dnet_drv_place_t src,
+                           void *dst, uint32_t len);
+
+/**
+ * RDMA read of a run from the peer's SO-DIMM into the own one: RVLS, RVLI or RVL, with Command Ex
+ * for the own side (data sheet 6.4, 6.9).  Over when issued (extended).
+ */
+dnet_status_t dnet_drv_rvl_run(dnet_drv_t *nic, dnet_drv_target_t target,
+                               const dnet_drv_run_t *run);
+
+/** RDMA write from the own SO-DIMM area to the peer's (both profiles). */
+dnet_status_t dnet_drv_rvs_sodimm(dnet_drv_t *nic, dnet_drv_target_t target, uint32_t src,
+                                  uint32_t dst, uint32_t len, bool status);
+
+/** Open an aperture for host memory; slot 1..aperture_slots-1 (0 is the driver's own). */
+void dnet_drv_aperture_set(dnet_drv_t *nic, unsigned slot, const void *address, uint64_t len);
+
+static inline uint32_t dnet_drv_aperture_address(unsigned slot)
+{
+    return (uint32_t) (DNET_MASK(AP_FLAG) | DNET_PUT(slot, AP_SLOT));
+}
+
+/* The LH entry with this number; NULL: it has not arrived. */
+static inline const dnet_lh_entry_t *dnet_drv_lh_entry(const dnet_drv_t *nic, uint32_t number)
+{
+    const dnet_lh_entry_t *entry = &nic->dev->lh[number & nic->lh_mask];
+    /* Lap n is new while Valid == (n + 1) & 1.  Acquire: pairs with the release store of line 0 by
+     * the Receive Controller, after data and line 1. */
+    uint64_t line0 = atomic_load_explicit(
+        (const _Atomic uint64_t *) (const void *) &entry->envelope, memory_order_acquire);
+    bool odd_lap = number & (nic->lh_mask + 1); /* a power of two */
+    uint32_t flags = (uint32_t) (line0 >> DNET_LH_COMPLETE_SHIFT) & 3u;
+    return flags == (odd_lap ? 0u : 3u) ? entry : NULL;
+}
+
+/** The next LH entry that has arrived and was not read yet; NULL: none. */
+static inline const dnet_lh_entry_t *dnet_drv_lh_next(const dnet_drv_t *nic)
+{
+    return dnet_drv_lh_entry(nic, nic->lh_read);
+}
+
+/** Is there one behind the entry that dnet_drv_lh_next() has returned? */
+static inline bool dnet_drv_lh_more(const dnet_drv_t *nic)
+{
+    return dnet_drv_lh_entry(nic, nic->lh_read + 1) != NULL;
+}
+
+/** Publish what was freed: LH Head and ring Head. */
+void dnet_drv_publish(dnet_drv_t *nic);
+
+/** pool.c: entries were given back that a thread is to offer. */
+void dnet_drv_pool_return(dnet_drv_t *nic);
+
+/* Which ring an entry's bytes lie in. */
+static inline uint32_t dnet_drv_ring_of(const dnet_drv_t *nic, const dnet_lh_entry_t *entry)
+{
+    return (uint32_t) DNET_GET(entry->where, LH_POINTER) >> nic->ring_shift & (nic->rings - 1);
+}
+
+/**
+ * Be done with the entry last returned by dnet_drv_lh_next(), and with its bytes in the IPUSH ring.
+ *
+ * @return true: enough has come together; call dnet_drv_publish() to give it back
+ */
+static inline bool dnet_drv_lh_release(dnet_drv_t *nic, const dnet_lh_entry_t *entry)
+{
+    uint32_t size = (uint32_t) DNET_GET(entry->where, LH_SIZE);
+    nic->lh_read++;
+    if (size > DNET_LH_DATA_BYTES) {
+        uint32_t r = dnet_drv_ring_of(nic, entry);
+        uint32_t bytes = (size - DNET_LH_DATA_BYTES + 7) & ~7u;
+        nic->ring[r].read += bytes;
+        nic->ring_used += bytes;
+        nic->ring_due |= (nic->ring[r].read - nic->ring[r].freed >= nic->ring_bytes / 8) |
+                         (nic->ring_used >= nic->ring_bytes / 8);
+    }
+    return __builtin_expect(nic->ring_due | (nic->lh_read - nic->lh_freed >= nic->lh_batch), 0);
+}
+
+/** LH entries, and bytes of an IPUSH ring, that senders may still fill; what is not published
+ * counts as used. */
+uint32_t dnet_drv_lh_free(const dnet_drv_t *nic);
+uint32_t dnet_drv_ring_free(const dnet_drv_t *nic, uint32_t ring);
+
+/** Copy the part of a message that lies in the IPUSH ring; `from` counts from the message's
+ * byte 48. */
+void dnet_drv_ring_read(dnet_drv_t *nic, const dnet_lh_entry_t *entry, uint32_t from, void *dst,
+                        uint32_t len);
+
+/** Next receive status.  @return false: none */
+bool dnet_drv_status_next(dnet_drv_t *nic, dnet_drv_receipt_t *receipt_p);
+
+static inline bool dnet_drv_status_waiting(const dnet_drv_t *nic)
+{
+    return dnet_reg_load(nic->dev, DNET_UREG_STATUS_NEXT_WRITE) != nic->status_read;
+}
+
+/** The oldest flow-ring entry; it stays until dnet_drv_flow_advance().  @return false: none */
+bool dnet_drv_flow_peek(const dnet_drv_t *nic, dnet_drv_flow_t *flow_p);
+void dnet_drv_flow_advance(dnet_drv_t *nic);
+
+static inline bool dnet_drv_flow_waiting(const dnet_drv_t *nic)
+{
+    const dnet_device_t *dev = nic->dev;
+    if (!dev->flow)
+        return false;
+    uint32_t entries = dev->geometry.flow_entries;
+    const dnet_flow_entry_t *e = &dev->flow[nic->flow_read & (entries - 1)];
+    /* Acquire: pairs with the release store of the word by the NIC, after arg. */
+    uint64_t word = atomic_load_explicit((const _Atomic uint64_t *) (const void *) &e->word,
+                                         memory_order_acquire);
+    bool odd_lap = nic->flow_read & entries; /* a power of two */
+    return DNET_GET(word, FLOW_VALID) == !odd_lap;
+}
+
+/** A word peers write with dnet_drv_put_word(); index 0..DNET_DRV_WORDS-1. */
+static inline uint32_t dnet_drv_word_offset(unsigned index)
+{
+    return DNET_DRV_WORD_BASE + index * DNET_DRV_WORD_STRIDE;
+}
+
+static inline uint64_t dnet_drv_word(const dnet_drv_t *nic, unsigned index)
+{
+    /* Acquire: pairs with the release store of an LLCM word by the Receive Controller; what the
+     * peer wrote into SO-DIMM before is visible after. */
+    return atomic_load_explicit(
+        (const _Atomic uint64_t *) (const void *) (nic->dev->llcm + dnet_drv_word_offset(index)),
+        memory_order_acquire);
+}
+
+void dnet_drv_word_clear(dnet_drv_t *nic, unsigned index);
+
+/** Copy between host memory and the own SO-DIMM area. */
+void dnet_drv_sodimm_read(dnet_drv_t *nic, uint32_t offset, void *dst, uint32_t len);
+void dnet_drv_sodimm_write(dnet_drv_t *nic, uint32_t offset, const void *src, uint32_t len);
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Forwarding databases in blocks of 64 LIDs: what a failure changes, block by block, and standard
+ * leaf-spine tables for networks larger than an InfiniBand switch's 254 ports allow [LID §3, §6].
+ */
+#include "subnet/addresses/lid.h"
+
+#include "common/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { NODE = 1, SWITCH = 2 };
+
+int dnet_fdb_blocks(const dnet_topo_t *t)
+{
+    int highest = 0;
+    for (int d = 0; d < dnet_topo_dests(t); d++)
+        if (dnet_lid_of(t, d) > highest)
+            highest = dnet_lid_of(t, d);
+    return highest / DNET_LID_BLOCK + 1;
+}
+
+dnet_status_t dnet_fdb_compare(const dnet_topo_t *t, const dnet_tables_t *a, const dnet_tables_t *b,
+                               dnet_fdb_diff_t *diff)
+{
+    int blocks = dnet_fdb_blocks(t);
+    char *changed = dnet_subnet_alloc((size_t) blocks, 1);
+    *diff = (dnet_fdb_diff_t){0};
+    if (!changed)
+        return DNET_ERR_NO_MEMORY;
+    for (int s = 0; s < t->n_switches; s++) {
+        const uint16_t *x = dnet_tables_row(a, s), *y = dnet_tables_row(b, s);
+        int here = 0;
+        if (t->sw[s].down)
+            continue;
+        memset(changed, 0, (size_t) blocks);
+        for (int d = 0; d < a->dests; d++)
+            if (x[d] != y[d]) {
+                changed[dnet_lid_of(t, d) / DNET_LID_BLOCK] |= d < t->n_hosts ? NODE : SWITCH;
+                diff->entries++;
+            }
+        for (int i = 0; i < blocks; i++) {
+            here += changed[i] != 0;
+            diff->node_blocks += (changed[i] & NODE) != 0;
+            diff->switch_blocks += (changed[i] & SWITCH) != 0;
+            diff->leaf_node_blocks += (changed[i] & NODE) != 0 && t->sw[s].hosts > 0;
+        }
+        diff->blocks += here;
+        diff->max_per_switch = here > diff->max_per_switch ? here : diff->max_per_switch;
+    }
+    free(changed);
+    return DNET_OK;
+}
+
+/* Leaves, spines and the ports that join them. */
+typedef struct clos {
+    const dnet_topo_t *t;
+    int leaves, spines, failed;
+    int *leaf, *spine; /* switch numbers */
+    int *number;       /* [switch]: place among its kind */
+    int *up;           /* [leaf * spines + spine]: leaf's port */
+    int *down;         /* the spine's port */
+} clos_t;
+
+static dnet_status_t clos_read(clos_t *c)
+{
+    const dnet_topo_t *t = c->t;
+    size_t ns = (size_t) t->n_switches;
+    c->leaf = dnet_subnet_alloc(ns, sizeof(int));
+    c->spine = dnet_subnet_alloc(ns, sizeof(int));
+    c->number = dnet_subnet_alloc(ns, sizeof(int));
+    if (!c->leaf || !c->spine || !c->number)
+        return DNET_ERR_NO_MEMORY;
+    for (int s = 0; s < t->n_switches; s++) {
+        int *list = t->sw[s].hosts ? c->leaf : c->spine;
+        int *n = t->sw[s].hosts ? &c->leaves : &c->spines;
+        c->number[s] = *n;
+        list[(*n)++] = s;
+    }
+    size_t links = (size_t) c->leaves * (size_t) c->spines, found = 0;
+    c->up = dnet_subnet_alloc(links, sizeof(int));
+    c->down = dnet_subnet_alloc(links, sizeof(int));
+    if (!c->up || !c->down)
+        return DNET_ERR_NO_MEMORY;
+    for (int l = 0; l < t->n_links; l++) {
+        int side = t->sw[t->link[l].sw[0]].hosts ? 0 : 1;
+        int leaf = t->link[l].sw[side], spine = t->link[l].sw[!side];
+        if (!t->sw[leaf].hosts || t->sw[spine].hosts)
+            break;
+        int at = c->number[leaf] * c->spines + c->number[spine];
+        found += c->up[at] == 0;
+        c->up[at] = t->link[l].port[side];
+        c->down[at] = t->link[l].port[!side];
+    }
+    if (found == links && c->spines > 0)
+        return DNET_OK;
+    dnet_error("subnet: %s is not leaves with one link to every spine; make one with "
+               "leaf-spine:LEAVES:NODES:SPINES",
+               t->name);
+    return DNET_ERR_LIMIT;
+}
+
+/* Port of leaf x towards spine s, or the next spine if s has failed. */
+static uint16_t up_port(const clos_t *c, int x, int s)
+{
+    if (s == c->failed)
+        s = (s + 1) % c->spines;
+    return (uint16_t) c->up[x * c->spines + s];
+}
+
+static void fill_hosts(const clos_t *c, dnet_tables_t *tables)
+{
+    const dnet_topo_t *t = c->t;
+    int first = DNET_TOPO_PORT_MAX;
+    for (int h = 0; h < t->n_hosts; h++)
+        first = t->host[h].port < first ? t->host[h].port : first;
+    for (int h = 0; h < t->n_hosts; h++) {
+        int home = c->number[t->host[h].sw], spine = (t->host[h].port - first) % c->spines;
+        for (int x = 0; x < c->leaves; x++)
+            dnet_tables_row(tables, c->leaf[x])[h] =
+                x == home ? (uint16_t) t->host[h].port : up_port(c, x, spine);
+        for (int s = 0; s < c->spines; s++)
+            dnet_tables_row(tables, c->spine[s])[h] = (uint16_t) c->down[home * c->spines + s];
+    }
+}
+
+static void fill_leaves(const clos_t *c, dnet_switch_routes_t rule, dnet_tables_t *tables)
+{
+    int run = (c->leaves + c->spines - 1) / c->spines;
+    for (int e = 0; e < c->leaves; e++) {
+        int d = c->t->n_hosts + c->leaf[e];
+        int spine = rule == DNET_SWITCH_ROUTES_ROTATE ? e % c->spines : e / run;
+        for (int x = 0; x < c->leaves; x++)
+            dnet_tables_row(tables, c->leaf[x])[d] = x == e ? 0 : up_port(c, x, spine);
+        for (int s = 0; s < c->spines; s++)
+            dnet_tables_row(tables, c->spine[s])[d] = (uint16_t) c->down[e * c->spines + s];
+    }
+}
+
+/* A failed spine's own LID leads nowhere any more. */
+static void fill_spines(const clos_t *c, dnet_tables_t *tables)
+{
+    for (int s = 0; s < c->spines; s++) {
+        int d = c->t->n_hosts + c->spine[s], via = s % c->leaves;
+        if (s == c->failed)
+            continue;
+        for (int x = 0; x < c->leaves; x++)
+            dnet_tables_row(tables, c->leaf[x])[d] = (uint16_t) c->up[x * c->spines + s];
+        for (int other = 0; other < c->spines; other++)
+            dnet_tables_row(tables, c->spine[other])[d] =
+                other == s ? 0 : (uint16_t) c->down[via * c->spines + other];
+    }
+}
+
+dnet_status_t dnet_fdb_leaf_spine(const dnet_topo_t *t, int failed, dnet_switch_routes_t rule,
+                                  dnet_tables_t **out)
+{
+    clos_t c = {.t = t, .failed = failed};
+    dnet_status_t st = clos_read(&c);
+    if (!st && (failed >= c.spines || (failed >= 0 && c.spines < 2))) {
+        dnet_error("subnet: spine %d of %d cannot fail and leave another", failed + 1, c.spines);
+        st = DNET_ERR_ARGUMENT;
+    }
+    if (!st)
+        st = dnet_tables_new(t, out);
+    if (!st) {
+        fill_hosts(&c, *out);
+        fill_leaves(&c, rule, *out);
+        fill_spines(&c, *out);
+        if (failed >= 0) /* nobody writes the table of a dead switch */
+            memset(dnet_tables_row(*out, c.spine[failed]), 0xff,
+                   (size_t) (*out)->dests * sizeof(uint16_t));
+    }
+    free(c.leaf);
+    free(c.spine);
+    free(c.number);
+    free(c.up);
+    free(c.down);
+    return st;
+}
+
+double dnet_fdb_seconds(long mads, double mad_us, int window)
+{
+    return (double) mads * mad_us * 1e-6 / window;
+}

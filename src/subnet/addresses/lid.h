@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Address assignment and forwarding database blocks.  A switch's table is written in blocks of 64
+ * consecutive LIDs, one datagram each; which LIDs share a block decides how many datagrams a
+ * failure costs (address assignment paper).
+ */
+#ifndef DNET_SUBNET_LID_H
+#define DNET_SUBNET_LID_H
+
+#include "subnet/routing/routing.h"
+
+#define DNET_LID_BLOCK 64
+#define DNET_LID_SWITCHES 0x4001 /* first switch LID of the paper's networks [LID Table 3] */
+#define DNET_LID_UNICAST_MAX 0xbfff
+#define DNET_FDB_DROP 255
+
+typedef enum {
+    DNET_LID_CONVENTIONAL, /* leaf by leaf */
+    DNET_LID_PORT_MAJOR,   /* leaf port by leaf port: the paper's */
+    DNET_LID_GROUPED,      /* ours: port by port, and with each port its switches */
+    DNET_LID_ALIGNED,      /* port-major, every port starting a block */
+} dnet_lid_scheme_t;
+
+extern const char *const dnet_lid_schemes[]; /* names by dnet_lid_scheme_t, NULL at the end */
+
+/**
+ * Give every server and switch a LID by closed formula, so that a missing node keeps its place.
+ *
+ * A leaf is a switch with servers; the other switches are its spines.
+ * @return DNET_OK; ERR_LIMIT (more LIDs than unicast ones, logged)
+ */
+dnet_status_t dnet_lid_assign(dnet_topo_t *t, dnet_lid_scheme_t scheme);
+
+/** LID of a destination of forwarding tables; 0 = none. */
+uint16_t dnet_lid_of(const dnet_topo_t *t, int dest);
+
+/* Differences between two sets of tables, in blocks: one datagram per block. */
+typedef struct dnet_fdb_diff {
+    long entries;          /* destinations with another port, over all switches */
+    long blocks;           /* blocks that differ */
+    long node_blocks;      /* of these: with a server's entry that differs */
+    long switch_blocks;    /* with a switch's entry that differs */
+    long leaf_node_blocks; /* node_blocks at switches with servers */
+    int max_per_switch;
+} dnet_fdb_diff_t;
+
+/** Compare tables of one topology whose destinations have LIDs.  Switches out of service in `t`
+ *  are left out. */
+dnet_status_t dnet_fdb_compare(const dnet_topo_t *t, const dnet_tables_t *a, const dnet_tables_t *b,
+                               dnet_fdb_diff_t *diff);
+
+/** Blocks a switch's table occupies: up to the highest LID in use. */
+int dnet_fdb_blocks(const dnet_topo_t *t);
+
+/* How routes to leaf switch e choose their spine. */
+typedef enum { DNET_SWITCH_ROUTES_ROTATE, DNET_SWITCH_ROUTES_RUN } dnet_switch_routes_t;
+
+/**
+ * Standard leaf-spine tables: server on leaf port q through spine q mod P; leaf switch e through
+ * spine e mod P (rotate) or e / (leaves / P) (run).  Spine `failed` (0-based, NONE for none) is
+ * replaced by the next one for exactly the entries that led to it.
+ *
+ * @return ERR_LIMIT (logged) if the topology is not leaves with one link to every spine
+ */
+dnet_status_t dnet_fdb_leaf_spine(const dnet_topo_t *t, int failed, dnet_switch_routes_t rule,
+                                  dnet_tables_t **out);
+
+/** Time of `mads` datagrams of `mad_us` microseconds with `window` outstanding, in seconds. */
+double dnet_fdb_seconds(long mads, double mad_us, int window);
+
+/* Files (lft_file.c) */
+
+/** Write "port GUID, LID, LID" lines for OpenSM's guid2lid file. */
+dnet_status_t dnet_lid_write_guid2lid(const dnet_topo_t *t, FILE *out);
+
+/** Write tables as OpenSM's `file` routing engine reads them; every destination needs a LID. */
+dnet_status_t dnet_lft_write(const dnet_topo_t *t, const dnet_tables_t *tables, FILE *out);
+
+/**
+ * Read tables dumped by OpenSM (opensm-lfts.dump), dump_fts or dnet_lft_write; destinations are
+ * found by port GUID and get the file's LIDs.
+ *
+ * @return DNET_OK; ERR_FORMAT naming file, line and reason; ERR_SYSTEM; ERR_NO_MEMORY
+ */
+dnet_status_t dnet_lft_read(dnet_topo_t *t, const char *path, dnet_tables_t **out);
+
+/**
+ * Read service levels from `saquery -p` output into lanes (SL = lane).
+ *
+ * @param lane   [source switch * dests + destination], made by this call; the caller frees it
+ * @param lanes  1 + the highest service level
+ */
+dnet_status_t dnet_sl_read(const dnet_topo_t *t, const char *path, uint8_t **lane, int *lanes);
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Link health (health.h).  Isolation gives up a little of the fat tree for stability, never the
+ * last uplink of an edge switch, nor more than a quarter of its uplinks without confirmation [MR
+ * §3.2].
+ */
+#include "subnet/judges/health.h"
+
+#include "common/log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Value of "[Name == N]" in a line; 0 if the line does not have it. */
+static uint32_t counter_in(const char *line, const char *name)
+{
+    size_t len = strlen(name);
+    for (const char *p = strchr(line, '['); p; p = strchr(p + 1, '['))
+        if (strncmp(p + 1, name, len) == 0 && strncmp(p + 1 + len, " == ", 4) == 0)
+            return (uint32_t) strtoul(p + 1 + len + 4, NULL, 10);
+    return 0;
+}
+
+static dnet_status_t read_port(const dnet_topo_t *t, const char *path, int number, int s,
+                               const char *line, dnet_counters_t *counters)
+{
+    const char *p = strstr(line, " port ");
+    char *end;
+    int c, port = p ? (int) strtol(p + 6, &end, 10) : 0;
+    if (!p || end == p + 6) {
+        if (strncmp(p ? p + 6 : "", "ALL", 3) == 0)
+            return DNET_OK; /* the sum over all ports */
+        dnet_error("subnet: %s:%d: expected 'GUID ... port N: [counter == value]'", path, number);
+        return DNET_ERR_FORMAT;
+    }
+    if (s == DNET_TOPO_NONE || dnet_topo_port(t, s, port, &c) != DNET_PORT_CHANNEL)
+        return DNET_OK; /* an adapter's port, or a link outside the topology */
+    counters[c].symbol = counter_in(line, "SymbolErrorCounter");
+    counters[c].rcv = counter_in(line, "PortRcvErrors");
+    counters[c].downed = counter_in(line, "LinkDownedCounter");
+    return DNET_OK;
+}
+
+dnet_status_t dnet_health_read(const dnet_topo_t *t, const char *path, dnet_counters_t *counters)
+{
+    FILE *in = fopen(path, "r");
+    if (!in) {
+        dnet_error("subnet: cannot open counters %s: %s", path, strerror(errno));
+        return DNET_ERR_SYSTEM;
+    }
+    memset(counters, 0, (size_t) dnet_topo_channels(t) * sizeof(*counters));
+    dnet_status_t st = DNET_OK;
+    int s = DNET_TOPO_NONE;
+    char line[1024], guid[32];
+    for (int number = 1; !st && fgets(line, sizeof(line), in); number++) {
+        const char *p = line + strspn(line, " \t");
+        if (sscanf(p, "Errors for %31s", guid) == 1)
+            s = dnet_topo_find_switch(t, guid);
+        else if (strncmp(p, "GUID ", 5) == 0)
+            st = read_port(t, path, number, s, p, counters);
+    }
+    fclose(in);
+    return st;
+}
+
+static double rate(uint32_t before, uint32_t after, double seconds)
+{
+    return (after >= before ? after - before : after) / seconds;
+}
+
+static void measure(const dnet_topo_t *t, const dnet_counters_t *before,
+                    const dnet_counters_t *after, double seconds, double nominal,
+                    dnet_link_health_t *h)
+{
+    const dnet_topo_link_t *l = &t->link[h->link];
+    for (int c = 2 * h->link; c <= 2 * h->link + 1; c++) {
+        double symbol = rate(before[c].symbol, after[c].symbol, seconds);
+        double rcv = rate(before[c].rcv, after[c].rcv, seconds);
+        h->symbol_rate = symbol > h->symbol_rate ? symbol : h->symbol_rate;
+        h->rcv_rate = rcv > h->rcv_rate ? rcv : h->rcv_rate;
+        h->saturated |= after[c].symbol >= DNET_HEALTH_SATURATED;
+        h->downed |= rate(before[c].downed, after[c].downed, seconds) > 0;
+    }
+    h->slow = l->gbps > 0 && l->gbps < nominal;
+    if (h->slow || h->saturated || h->symbol_rate > DNET_HEALTH_SYMBOL_SICK ||
+        h->rcv_rate > DNET_HEALTH_RCV_SICK)
+        h->state = DNET_LINK_SICK;
+    else if (h->symbol_rate > DNET_HEALTH_SYMBOL_WATCH || h->rcv_rate > 0 || h->downed)
+        h->state = DNET_LINK_WATCH;
+}
+
+static int worst_first(const void *a, const void *b)
+{
+    const dnet_link_health_t *x = a, *y = b;
+    if (x->state != y->state)
+        return (int) y->state - (int) x->state;
+    double ex = x->symbol_rate + 10 * x->rcv_rate, ey = y->symbol_rate + 10 * y->rcv_rate;
+    if (ex != ey)
+        return ex < ey ? 1 : -1;
+    return x->link - y->link;
+}
+
+/* All links between switches of s that are gone, or would be with `link`, and all there are. */
+static void count_links(const dnet_topo_t *t, const bool *gone, int link, int s, int *lost,
+                        int *all)
+{
+    *lost = *all = 0;
+    for (int l = 0; l < t->n_links; l++) {
+        if (t->link[l].sw[0] != s && t->link[l].sw[1] != s)
+            continue;
+        ++*all;
+        *lost += gone[l] || l == link || t->link[l].down;
+    }
+}
+
+/* Are all switches that reach each other now still connected without the links gone and `link`? */
+static bool still_connected(const dnet_topo_t *t, const bool *gone, int link, int *stack,
+                            bool *seen)
+{
+    int n = 0, goal = t->link[link].sw[1];
+    memset(seen, 0, (size_t) t->n_switches * sizeof(*seen));
+    stack[n++] = t->link[link].sw[0];
+    seen[stack[0]] = true;
+    while (n > 0 && !seen[goal]) {
+        int s = stack[--n];
+        for (int i = 0; i < dnet_topo_degree(t, s); i++) {
+            int c = dnet_topo_channel(t, s, i), v = dnet_topo_head(t, c);
+            if (gone[c >> 1] || c >> 1 == link || seen[v])
+                continue;
+            seen[v] = true;
+            stack[n++] = v;
+        }
+    }
+    return seen[goal];
+}
+
+static dnet_isolate_t may_isolate(const dnet_topo_t *t, const bool *gone, int link, bool confirmed,
+                                  int *stack, bool *seen)
+{
+    if (!still_connected(t, gone, link, stack, seen))
+        return DNET_ISOLATE_LAST_UPLINK;
+    for (int side = 0; side < 2; side++) {
+        int lost, all, s = t->link[link].sw[side];
+        if (t->sw[s].hosts == 0)
+            continue;
+        count_links(t, gone, link, s, &lost, &all);
+        if (!confirmed && lost > DNET_HEALTH_UPLINK_SHARE * all)
+            return DNET_ISOLATE_CAPACITY;
+    }
+    return DNET_ISOLATE_YES;
+}
+
+static dnet_status_t decide(const dnet_topo_t *t, bool confirmed, dnet_link_health_t *list, int n)
+{
+    bool *gone = dnet_subnet_alloc((size_t) t->n_links, sizeof(bool));
+    bool *seen = dnet_subnet_alloc((size_t) t->n_switches, sizeof(bool));
+    int *stack = dnet_subnet_alloc((size_t) t->n_switches, sizeof(int));
+    dnet_status_t st = gone && seen && stack ? DNET_OK : DNET_ERR_NO_MEMORY;
+    for (int i = 0; i < n && !st; i++) {
+        if (list[i].state != DNET_LINK_SICK)
+            continue;
+        list[i].isolate = may_isolate(t, gone, list[i].link, confirmed, stack, seen);
+        gone[list[i].link] = list[i].isolate == DNET_ISOLATE_YES;
+    }
+    free(gone);
+    free(seen);
+    free(stack);
+    return st;
+}
+
+dnet_status_t dnet_health_judge(const dnet_topo_t *t, const dnet_counters_t *before,
+                                const dnet_counters_t *after, double seconds, double nominal_gbps,
+                                bool confirmed, dnet_link_health_t **out, int *n)
+{
+    dnet_link_health_t *list = dnet_subnet_alloc((size_t) t->n_links, sizeof(*list));
+    if (!list)
+        return DNET_ERR_NO_MEMORY;
+    double nominal = nominal_gbps;
+    for (int l = 0; l < t->n_links && nominal_gbps <= 0; l++)
+        nominal = t->link[l].gbps > nominal ? t->link[l].gbps : nominal;
+    *n = 0;
+    for (int l = 0; l < t->n_links; l++) {
+        dnet_link_health_t h = {.link = l};
+        if (t->slot[2 * l] == DNET_TOPO_NONE)
+            continue;
+        measure(t, before, after, seconds, nominal, &h);
+        if (h.state != DNET_LINK_CLEAN)
+            list[(*n)++] = h;
+    }
+    qsort(list, (size_t) *n, sizeof(*list), worst_first);
+    dnet_status_t st = decide(t, confirmed, list, *n);
+    if (st)
+        free(list);
+    else
+        *out = list;
+    return st;
+}

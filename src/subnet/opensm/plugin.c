@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * OpenSM routing plug-in: registers turnadd and turnprohib as external routing engines, so that an
+ * unmodified OpenSM (3.3.23 or later, osm_register_external_routing_engine) routes with them:
+ *
+ *   event_plugin_name dimmnet_osm          in opensm.conf
+ *   opensm -F opensm.conf -R turnadd,no_fallback
+ *
+ * OpenSM keeps its own hop matrices (it needs them for multicast); the plug-in fills each switch's
+ * new_lft.  A fabric that cannot be routed completely is refused, so that OpenSM says so and, with
+ * no_fallback, keeps the tables it has.
+ */
+#include "subnet/routing/routing.h"
+#include "subnet/judges/verify.h"
+
+#include "common/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <opensm/osm_event_plugin.h>
+#include <opensm/osm_opensm.h>
+#include <opensm/osm_version.h>
+
+/* What one engine's callbacks get. */
+typedef struct engine_context {
+    osm_opensm_t *osm;
+    const dnet_engine_t *engine;
+} engine_context_t;
+
+typedef struct plugin {
+    engine_context_t engine[2];
+} plugin_t;
+
+/* The fabric as OpenSM sees it at this sweep. */
+typedef struct fabric {
+    dnet_topo_t *topo;
+    osm_switch_t **sw; /* [switch] */
+} fabric_t;
+
+static osm_switch_t *first_switch(osm_subn_t *subn)
+{
+    return (osm_switch_t *) cl_qmap_head(&subn->sw_guid_tbl);
+}
+
+static bool is_end(osm_subn_t *subn, osm_switch_t *sw)
+{
+    return sw == (osm_switch_t *) cl_qmap_end(&subn->sw_guid_tbl);
+}
+
+static osm_switch_t *next_switch(osm_switch_t *sw)
+{
+    return (osm_switch_t *) cl_qmap_next(&sw->map_item);
+}
+
+static uint64_t switch_guid(osm_switch_t *sw)
+{
+    return cl_ntoh64(osm_node_get_node_guid(sw->p_node));
+}
+
+static int number_of(const fabric_t *f, osm_switch_t *sw)
+{
+    for (int s = 0; s < f->topo->n_switches; s++)
+        if (f->sw[s] == sw)
+            return s;
+    return DNET_TOPO_NONE;
+}
+
+static void add_port(fabric_t *f, int s, uint8_t port)
+{
+    uint8_t far_port;
+    osm_node_t *far = osm_node_get_remote_node(f->sw[s]->p_node, port, &far_port);
+    osm_physp_t *near = osm_node_get_physp_ptr(f->sw[s]->p_node, port);
+    if (!far || !near || osm_physp_get_port_state(near) < IB_LINK_INIT)
+        return;
+    if (far->sw) {
+        int v = number_of(f, far->sw);
+        if (v != DNET_TOPO_NONE && (v > s || (v == s && far_port > port)) && v != s)
+            dnet_topo_add_link(f->topo, s, port, v, far_port);
+        return;
+    }
+    int h = dnet_topo_add_host(f->topo, far->print_desc, s, port);
+    if (h == DNET_TOPO_NONE)
+        return;
+    osm_physp_t *there = osm_node_get_physp_ptr(far, far_port);
+    if (there) {
+        f->topo->host[h].guid = cl_ntoh64(osm_physp_get_port_guid(there));
+        f->topo->host[h].lid = cl_ntoh16(osm_physp_get_base_lid(there));
+    }
+}
+
+static dnet_status_t read_fabric(osm_subn_t *subn, fabric_t *f)
+{
+    int n = (int) cl_qmap_count(&subn->sw_guid_tbl);
+    f->topo = dnet_topo_new("OpenSM's fabric");
+    f->sw = dnet_subnet_alloc((size_t) n, sizeof(*f->sw));
+    if (!f->topo || !f->sw)
+        return DNET_ERR_NO_MEMORY;
+    for (osm_switch_t *sw = first_switch(subn); !is_end(subn, sw); sw = next_switch(sw)) {
+        int s = dnet_topo_add_switch(f->topo, sw->p_node->print_desc, sw->num_ports - 1);
+        if (s == DNET_TOPO_NONE)
+            return DNET_ERR_NO_MEMORY;
+        f->sw[s] = sw;
+        f->topo->sw[s].guid = switch_guid(sw);
+        f->topo->sw[s].lid = cl_ntoh16(osm_node_get_base_lid(sw->p_node, 0));
+    }
+    for (int s = 0; s < n; s++)
+        for (int port = 1; port <= f->topo->sw[s].ports; port++)
+            add_port(f, s, (uint8_t) port);
+    return dnet_topo_finish(f->topo);
+}
+
+static uint16_t lid_of(const dnet_topo_t *t, int d)
+{
+    return d < t->n_hosts ? t->host[d].lid : t->sw[d - t->n_hosts].lid;
+}
+
+static void write_lfts(const fabric_t *f, const dnet_tables_t *tables)
+{
+    const dnet_topo_t *t = f->topo;
+    for (int s = 0; s < t->n_switches; s++) {
+        osm_switch_t *sw = f->sw[s];
+        const uint16_t *row = dnet_tables_row(tables, s);
+        memset(sw->new_lft, OSM_NO_PATH, sw->lft_size);
+        for (int d = 0; d < tables->dests; d++) {
+            uint16_t lid = lid_of(t, d);
+            if (lid && lid <= sw->max_lid_ho && row[d] != DNET_TABLE_NONE)
+                sw->new_lft[lid] = (uint8_t) row[d];
+        }
+    }
+}
+
+/* Route and judge; only a good result reaches the switches. */
+static dnet_status_t route_fabric(const fabric_t *f, const dnet_engine_t *engine)
+{
+    dnet_traffic_t tr = {0};
+    dnet_routing_t r = {0};
+    dnet_verdict_t v;
+    dnet_status_t st = dnet_traffic_init(&tr, f->topo, DNET_TRAFFIC_WEIGHTED, DNET_TRAFFIC_ACROSS);
+    if (!st) {
+        dnet_route_options_t opt = {.seed = 1, .traffic = &tr, .lanes = 1};
+        st = dnet_route(f->topo, engine, &opt, NULL, &r);
+    }
+    if (!st)
+        st = dnet_verify_tables(r.tables, NULL, 1, NULL, NULL, &v);
+    if (!st && !dnet_verdict_good(&v)) {
+        dnet_error("subnet: %s: %ld ways missing, %ld loops; the tables were not loaded",
+                   engine->name, v.missing, v.loops);
+        st = DNET_ERR_STATE;
+    }
+    if (!st)
+        write_lfts(f, r.tables);
+    dnet_routing_free(&r);
+    dnet_traffic_free(&tr);
+    return st;
+}
+
+static int build_fwd_tables(void *context)
+{
+    engine_context_t *c = context;
+    fabric_t f = {0};
+    dnet_status_t st = read_fabric(&c->osm->subn, &f);
+    if (!st)
+        st = route_fabric(&f, c->engine);
+    if (st)
+        osm_log(&c->osm->log, OSM_LOG_ERROR, "dimmnet: %s: %s; the line on stderr says why\n",
+                c->engine->name, dnet_status_text(st));
+    else
+        osm_log(&c->osm->log, OSM_LOG_INFO, "dimmnet: %s routed %d switches and %d end ports\n",
+                c->engine->name, f.topo->n_switches, f.topo->n_hosts);
+    dnet_topo_free(f.topo);
+    free(f.sw);
+    return st ? -1 : 0;
+}
+
+static int setup_engine(osm_routing_engine_t *engine, osm_opensm_t *osm)
+{
+    (void) osm;
+    engine->ucast_build_fwd_tables = build_fwd_tables;
+    return 0;
+}
+
+static void *construct(osm_opensm_t *osm)
+{
+    static const char *const names[2] = {"turnadd", "turnprohib"};
+    plugin_t *p = calloc(1, sizeof(*p));
+    if (!p)
+        return NULL;
+    dnet_log_init();
+    dnet_log_identity("OpenSM plug-in");
+    for (int i = 0; i < 2; i++) {
+        p->engine[i] = (engine_context_t){.osm = osm, .engine = dnet_engine_find(names[i])};
+        external_routing_engine_module_t module = {names[i], setup_engine, &p->engine[i]};
+        if (osm_register_external_routing_engine(osm, &module, &p->engine[i]) != CL_SUCCESS) {
+            osm_log(&osm->log, OSM_LOG_ERROR, "dimmnet: OpenSM refuses the engine %s\n", names[i]);
+            free(p);
+            return NULL;
+        }
+    }
+    return p;
+}
+
+static void destroy(void *context)
+{
+    free(context);
+}
+
+#if OSM_EVENT_PLUGIN_INTERFACE_VER != 2
+#error "the plug-in is written for OpenSM's event plug-in interface 2"
+#endif
+
+osm_event_plugin_t osm_event_plugin = {
+    .osm_version = OSM_VERSION, .create = construct, .delete = destroy};

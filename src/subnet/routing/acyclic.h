@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Topological orders of the channel dependency graph: vertices are channels, edges the allowed
+ * turns.  A network can deadlock iff this graph has a cycle [TA §2.1].
+ */
+#ifndef DNET_SUBNET_ACYCLIC_H
+#define DNET_SUBNET_ACYCLIC_H
+
+#include "subnet/routing/turns.h"
+
+/* An order that grows with its turn set (Pearce and Kelly's incremental topological sort). */
+typedef struct dnet_order {
+    dnet_turns_t *turns; /* changed by dnet_order_allow; a pair is allowed or not at all */
+    int *ord;            /* [channel]: place in a valid topological order */
+    int *stamp;          /* [channel]: search in which it was last visited */
+    int search;
+    int *ahead, *behind, *pool; /* channels visited forward and backward, places to reuse */
+    long searches, visited;     /* work done, for reports */
+} dnet_order_t;
+
+/**
+ * Start an order for an empty turn set.
+ *
+ * @param turns  all prohibited; must outlive the order, which changes it
+ * @return DNET_OK, ERR_NO_MEMORY.  The first order is: channels towards higher levels by level,
+ *         channels inside a level, channels towards lower levels by level, so that the trunk turns
+ *         of a fat tree never need a search.
+ */
+dnet_status_t dnet_order_new(dnet_turns_t *turns, dnet_order_t **out);
+void dnet_order_free(dnet_order_t *o);
+
+/**
+ * Allow the turn pair (i, j) of switch s in both directions unless that closes a cycle.
+ *
+ * Both directions are in the graph when the test is made: the published test inserts the reverse
+ * turn afterwards, untested, and misses cycles that use both.
+ *
+ * @return true if the pair is now allowed
+ */
+bool dnet_order_allow(dnet_order_t *o, int s, int i, int j);
+
+/**
+ * Topological order of a whole turn set (Kahn's algorithm).
+ *
+ * @param ord  [channel], set; places of channels on or behind a cycle are meaningless
+ * @return number of channels left over, 0 if the set is free of cycles; -1 without memory
+ */
+int dnet_turns_order(const dnet_turns_t *turns, int *ord);
+
+#endif

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A network of switches, links and servers, as in the turn-addition paper's network model:
+ * a channel is a directed link and stands for the input buffer at its head; channels are numbered
+ * c = 2*link + dir, so the opposite channel is c ^ 1.  Servers hang off switches and never forward.
+ *
+ * Build: dnet_topo_new, add_switch / add_host / add_link in any order, dnet_topo_finish.  A
+ * generator or reader need not check each add: the first failure is kept and finish returns it.
+ * A finished topology is read-only except for dnet_topo_set_link / dnet_topo_set_switch, which
+ * take parts out of service and renumber nothing.
+ */
+#ifndef DNET_SUBNET_TOPO_H
+#define DNET_SUBNET_TOPO_H
+
+#include "dimmnet/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define DNET_TOPO_NONE (-1) /* no such switch, link, host, port or channel */
+/* the table model has no 8-bit limit; InfiniBand stops at 254 */
+#define DNET_TOPO_PORT_MAX 65534
+
+typedef struct dnet_topo_switch {
+    char *name;
+    uint64_t guid;
+    int ports;    /* physical ports, numbered from 1 */
+    int level;    /* 0 = edge stage; DNET_TOPO_NONE until finish guesses it */
+    int tree;     /* which of several joined trees, from 0 */
+    int group;    /* director, pod or router group; meaning set by the generator */
+    int index;    /* place of the switch inside its group */
+    int hosts;    /* servers attached; counted by finish */
+    uint16_t lid; /* 0 = none known */
+    bool down;    /* out of service */
+} dnet_topo_switch_t;
+
+typedef struct dnet_topo_host {
+    char *name;
+    uint64_t guid; /* port GUID */
+    int sw;        /* switch */
+    int port;      /* port of that switch */
+    int hca_port;  /* port of the adapter, from 1 */
+    uint16_t lid;
+} dnet_topo_host_t;
+
+typedef struct dnet_topo_link {
+    int sw[2]; /* channel 2*link leads from sw[0] to sw[1], channel 2*link+1 back */
+    int port[2];
+    double gbps; /* signalling rate; 0 = nominal, not stated */
+    /* weight hint: factor on the link's load when tables are balanced; 1 = neutral */
+    double cost;
+    bool down;
+} dnet_topo_link_t;
+
+typedef struct dnet_topo {
+    char *name;
+    dnet_topo_switch_t *sw;
+    dnet_topo_host_t *host;
+    dnet_topo_link_t *link;
+    int n_switches, n_hosts, n_links;
+    bool symmetric; /* a regular tree: equal weights are ordered in rounds, not at random */
+
+    /* Made by finish.  Slots number a switch's links in service, 0..degree-1, in port order. */
+    int *adj_start;  /* [n_switches + 1] into adj */
+    int *adj;        /* out channels */
+    int *slot;       /* [channel]: slot of the channel at its tail, NONE if out of service */
+    int *port_start; /* [n_switches + 1] into port_end */
+    int *port_end;   /* what a port leads to: see dnet_topo_port */
+    int *host_start; /* [n_switches + 1] into host_of */
+    int *host_of;    /* hosts of a switch in port order */
+
+    int cap_switches, cap_hosts, cap_links;
+    dnet_status_t failed; /* first failure while building */
+} dnet_topo_t;
+
+static inline int dnet_topo_tail(const dnet_topo_t *t, int c)
+{
+    return t->link[c >> 1].sw[c & 1];
+}
+
+static inline int dnet_topo_head(const dnet_topo_t *t, int c)
+{
+    return t->link[c >> 1].sw[(c & 1) ^ 1];
+}
+
+/** Port of the tail switch through which channel c leaves. */
+static inline int dnet_topo_out_port(const dnet_topo_t *t, int c)
+{
+    return t->link[c >> 1].port[c & 1];
+}
+
+static inline int dnet_topo_degree(const dnet_topo_t *t, int s)
+{
+    return t->adj_start[s + 1] - t->adj_start[s];
+}
+
+/** Out channel at a slot of switch s. */
+static inline int dnet_topo_channel(const dnet_topo_t *t, int s, int slot)
+{
+    return t->adj[t->adj_start[s] + slot];
+}
+
+static inline int dnet_topo_channels(const dnet_topo_t *t)
+{
+    return 2 * t->n_links;
+}
+
+/** Destinations of forwarding tables: hosts 0..n_hosts-1, then the switches. */
+static inline int dnet_topo_dests(const dnet_topo_t *t)
+{
+    return t->n_hosts + t->n_switches;
+}
+
+/** Switch at which destination d is reached. */
+static inline int dnet_topo_dest_switch(const dnet_topo_t *t, int d)
+{
+    return d < t->n_hosts ? t->host[d].sw : d - t->n_hosts;
+}
+
+typedef enum { DNET_PORT_FREE, DNET_PORT_CHANNEL, DNET_PORT_HOST } dnet_port_kind_t;
+
+/**
+ * What a switch port leads to.
+ *
+ * @param port   from 1; any value is accepted
+ * @param which  set to the out channel or the host; untouched for a free port
+ * @return kind; a port out of range, or whose link is out of service, is free
+ */
+dnet_port_kind_t dnet_topo_port(const dnet_topo_t *t, int s, int port, int *which);
+
+/** Zeroed array; NULL after logging when memory is short.  n may be 0. */
+void *dnet_subnet_alloc(size_t n, size_t size);
+
+/** New empty topology; NULL when memory is short (logged).  The caller frees it. */
+dnet_topo_t *dnet_topo_new(const char *name);
+void dnet_topo_free(dnet_topo_t *t);
+
+/** Add a switch; name NULL makes one ("S0007").  @return its number, NONE after a failure. */
+int dnet_topo_add_switch(dnet_topo_t *t, const char *name, int ports);
+
+/** Add a server at a port of switch s; port 0 takes the lowest free one; name NULL makes one. */
+int dnet_topo_add_host(dnet_topo_t *t, const char *name, int s, int port);
+
+/** Add a link; port 0 takes the lowest free one on that side.  A link to itself is refused. */
+int dnet_topo_add_link(dnet_topo_t *t, int a, int port_a, int b, int port_b);
+
+/**
+ * Check and index the topology.  Switches without a level get their distance from the nearest
+ * switch with servers.
+ *
+ * @return DNET_OK; ERR_ARGUMENT (two cables in one port, port out of range), ERR_NO_MEMORY; logged
+ */
+dnet_status_t dnet_topo_finish(dnet_topo_t *t);
+
+/** Take a link or a switch with its links out of service or back; renumbers slots only. */
+dnet_status_t dnet_topo_set_link(dnet_topo_t *t, int link, bool down);
+dnet_status_t dnet_topo_set_switch(dnet_topo_t *t, int s, bool down);
+
+/**
+ * A switch ("NAME") or a link ("SWITCH:PORT"), in service or not.
+ *
+ * @param switch_p  the switch named
+ * @param link_p    NONE: it is that switch
+ * @return false: there is none such
+ */
+bool dnet_topo_find_part(const dnet_topo_t *t, const char *what, int *switch_p, int *link_p);
+
+/** Take a switch ("NAME") or a link ("SWITCH:PORT") out of service; ERR_ARGUMENT, logged: none
+ * such. */
+dnet_status_t dnet_topo_cut(dnet_topo_t *t, const char *what);
+
+/** True if all switches in service that have servers can reach each other. */
+bool dnet_topo_connected(const dnet_topo_t *t);
+
+/**
+ * Read link hints, lines "switch port cost" ('#' starts a comment): a cost above 1 makes tables
+ * avoid the link, below 1 seek it.
+ *
+ * @return DNET_OK; ERR_FORMAT with file, line and reason; ERR_SYSTEM
+ */
+dnet_status_t dnet_topo_read_hints(dnet_topo_t *t, const char *path);
+
+/** Number of a switch or host by name, or GUID in hexadecimal; NONE if there is none. */
+int dnet_topo_find_switch(const dnet_topo_t *t, const char *name);
+int dnet_topo_find_host(const dnet_topo_t *t, const char *name);
+
+/**
+ * Make a topology from a specification: "kind:arg:arg..." of a generator (dnet_topo_kinds lists
+ * them) or "file:PATH" / an existing path of an ibsim net file or ibnetdiscover output.
+ *
+ * @param seed  for kinds that draw random numbers
+ * @param out   set on success; the caller frees it
+ * @return DNET_OK; ERR_FORMAT with a line naming the argument or the file, its line and the reason;
+ *         ERR_NO_MEMORY; ERR_SYSTEM (file cannot be read)
+ */
+dnet_status_t dnet_topo_make(const char *spec, uint64_t seed, dnet_topo_t **out);
+
+/** One line per kind of generator: syntax and meaning; NULL after the last. */
+const char *dnet_topo_kinds(int i);
+
+/** Read ibsim net or ibnetdiscover text; errors name `where`, the line and the reason. */
+dnet_status_t dnet_topo_read(FILE *in, const char *where, dnet_topo_t **out);
+
+/** Write as ibsim net text, Graphviz, or an SVG picture. */
+dnet_status_t dnet_topo_write_ibsim(const dnet_topo_t *t, FILE *out);
+dnet_status_t dnet_topo_write_dot(const dnet_topo_t *t, FILE *out);
+dnet_status_t dnet_topo_write_svg(const dnet_topo_t *t, FILE *out);
+
+#endif
