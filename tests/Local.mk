@@ -25,6 +25,8 @@ check-local:
 	+@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests unit device fuzz tools
 endif
 
+# All test programs, without running them.
+check-programs: $(check_LTLIBRARIES) $(check_PROGRAMS)
 check-unit: $(check_LTLIBRARIES) $(check_PROGRAMS)
 	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests unit
 check-device: $(check_LTLIBRARIES) $(check_PROGRAMS)
@@ -44,4 +46,4 @@ check-nightly:
 demo: check-install
 	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/demo/run.sh
 
-.PHONY: check-install check-unit check-device check-tools check-mpi check-mpich check-nightly demo
+.PHONY: check-install check-programs check-unit check-device check-tools check-mpi check-mpich check-nightly demo
