@@ -443,12 +443,67 @@ void dnet_emu_set_member(dnet_device_t *dev, uint32_t member)
     atomic_store_explicit(&d->area->state->member, member + 1, memory_order_release);
 }
 
+/* ---- peers ---- */
+
+static bool device_peer_lost(dnet_device_t *dev, uint16_t lid, unsigned wid)
+{
+    const dnet_emu_nic_t *nic = ((dnet_emu_device_t *) (void *) dev)->nic;
+    uint16_t clid = dnet_lid_to_clid(lid);
+    const dnet_emu_nic_t *peer;
+    int32_t pid;
+
+    if (wid >= DNET_PROCESSES_PER_NIC || !nic->route || dnet_clid_to_lid(clid) != lid)
+        return false;
+    peer = nic->route[clid].nic;
+    if (!peer)
+        return nic->route[clid].failed;
+    /* Closing a device clears its owner; a process that is killed does not. */
+    pid = atomic_load_explicit(&peer->area[wid].state->owner, memory_order_acquire);
+    return pid != 0 && pid != nic->pid && dnet_emu_process_ended(pid);
+}
+
+static bool device_can_copy(dnet_device_t *dev, uint16_t lid, unsigned wid)
+{
+    const dnet_emu_nic_t *nic = ((dnet_emu_device_t *) (void *) dev)->nic;
+    uint16_t clid = dnet_lid_to_clid(lid);
+    const dnet_emu_nic_t *peer;
+    dnet_emu_nic_t *joined = NULL;
+    bool can = false;
+    int32_t pid;
+
+    if (wid >= DNET_PROCESSES_PER_NIC || !nic->route || dnet_clid_to_lid(clid) != lid)
+        return false;
+    peer = nic->route[clid].nic;
+    if (!peer) {
+        if (nic->route[clid].at.id == 0 ||
+            dnet_emu_attach(&nic->route[clid].at, &joined) != DNET_OK)
+            return false;
+        peer = joined;
+    }
+    pid = atomic_load_explicit(&peer->area[wid].state->owner, memory_order_acquire);
+    if (pid == nic->pid) {
+        can = true;
+    } else if (pid != 0) {
+        uint64_t word = 0;
+
+        can = dnet_emu_remote_probe(pid, peer->area[wid].state->probe, &word) &&
+              word == DNET_EMU_MAGIC;
+    }
+    if (joined)
+        dnet_emu_detach(joined);
+    return can;
+}
+
 static const dnet_device_ops_t device_ops = {
     .kick = dnet_emu_kick,
     .run = dnet_emu_wc_run,
     .sleep = device_sleep,
     .event_wait = dnet_emu_limit_wait,
     .event_raise = dnet_emu_limit_raise,
+    .reserve = dnet_emu_reserve,
+    .unreserve = dnet_emu_unreserve,
+    .can_copy = device_can_copy,
+    .peer_lost = device_peer_lost,
     .close = device_close,
 };
 
@@ -533,51 +588,4 @@ dnet_status_t dnet_emu_open(dnet_emu_nic_t *nic, unsigned wid, bool privileged,
 uint64_t dnet_emu_events(const dnet_emu_nic_t *nic, dnet_emu_event_t event)
 {
     return atomic_load_explicit(&nic->state->event[event], memory_order_relaxed);
-}
-
-bool dnet_emu_peer_lost(const dnet_emu_nic_t *nic, uint16_t lid, unsigned wid)
-{
-    uint16_t clid = dnet_lid_to_clid(lid);
-    const dnet_emu_nic_t *peer;
-    int32_t pid;
-
-    if (wid >= DNET_PROCESSES_PER_NIC || !nic->route || dnet_clid_to_lid(clid) != lid)
-        return false;
-    peer = nic->route[clid].nic;
-    if (!peer)
-        return nic->route[clid].failed;
-    /* Closing a device clears its owner; a process that is killed does not. */
-    pid = atomic_load_explicit(&peer->area[wid].state->owner, memory_order_acquire);
-    return pid != 0 && pid != nic->pid && dnet_emu_process_ended(pid);
-}
-
-bool dnet_emu_can_copy_direct(const dnet_emu_nic_t *nic, uint16_t lid, unsigned wid)
-{
-    uint16_t clid = dnet_lid_to_clid(lid);
-    const dnet_emu_nic_t *peer;
-    dnet_emu_nic_t *joined = NULL;
-    bool can = false;
-    int32_t pid;
-
-    if (wid >= DNET_PROCESSES_PER_NIC || !nic->route || dnet_clid_to_lid(clid) != lid)
-        return false;
-    peer = nic->route[clid].nic;
-    if (!peer) {
-        if (nic->route[clid].at.id == 0 ||
-            dnet_emu_attach(&nic->route[clid].at, &joined) != DNET_OK)
-            return false;
-        peer = joined;
-    }
-    pid = atomic_load_explicit(&peer->area[wid].state->owner, memory_order_acquire);
-    if (pid == nic->pid) {
-        can = true;
-    } else if (pid != 0) {
-        uint64_t word = 0;
-
-        can = dnet_emu_remote_probe(pid, peer->area[wid].state->probe, &word) &&
-              word == DNET_EMU_MAGIC;
-    }
-    if (joined)
-        dnet_emu_detach(joined);
-    return can;
 }

@@ -379,6 +379,8 @@ void dnet_emu_segment_unmap(dnet_emu_nic_t *nic);
 uint64_t dnet_emu_sodimm_area(const dnet_emu_nic_t *nic);
 bool dnet_emu_sodimm_commit_slow(const dnet_emu_nic_t *nic, unsigned wid, uint64_t offset,
                                  uint64_t len);
+dnet_status_t dnet_emu_reserve(dnet_device_t *dev, uint64_t offset, uint64_t len);
+void dnet_emu_unreserve(dnet_device_t *dev, uint64_t offset, uint64_t len);
 bool dnet_emu_flow_commit(const dnet_emu_nic_t *nic, unsigned wid, uint32_t index);
 
 /* window_controller.c */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A NIC as one process sees it: the memory map of the data sheet (section 3), reduced to the areas
- * of one WID, and the three things an emulated NIC needs that a board would get for free.
+ * of one WID, and what an emulated NIC needs in addition, which a board or its kernel driver has.
  *
  * Host stores and host loads of the register pages go through two pointers, because several offsets
  * hold one register for stores and another for loads (0x700: Head and Tail).  On a board both
@@ -67,6 +67,26 @@ typedef struct {
     uint32_t (*event_wait)(dnet_device_t *dev, uint32_t seen, uint64_t *when_ns_p);
     /** Count one more limit event, so that event_wait() returns. */
     void (*event_raise)(dnet_device_t *dev);
+    /**
+     * Commit memory for part of the own SO-DIMM area, so that a full machine says so now.
+     *
+     * @param offset,len  bytes in the area
+     * @return DNET_OK; DNET_ERR_ARGUMENT (outside the area); DNET_ERR_NO_MEMORY (bytes needed and
+     *         available); DNET_ERR_SYSTEM; each logged
+     */
+    dnet_status_t (*reserve)(dnet_device_t *dev, uint64_t offset, uint64_t len);
+    /**
+     * Give back the memory of the whole pieces of 64 KB inside a part of the own SO-DIMM area.
+     * They read as 0, and the next access or reserve() commits them anew.
+     */
+    void (*unreserve)(dnet_device_t *dev, uint64_t offset, uint64_t len);
+    /** May this process copy straight into and out of that one's memory?  Tried by a real copy. */
+    bool (*can_copy)(dnet_device_t *dev, uint16_t lid, unsigned wid);
+    /**
+     * Has the process of that WID ended without closing its device?  Only NICs with which this
+     * process has exchanged packets are known; for others the answer is false.
+     */
+    bool (*peer_lost)(dnet_device_t *dev, uint16_t lid, unsigned wid);
     void (*close)(dnet_device_t *dev);
 } dnet_device_ops_t;
 

@@ -156,20 +156,6 @@ dnet_status_t dnet_emu_open(dnet_emu_nic_t *nic, unsigned wid, bool privileged,
  */
 dnet_status_t dnet_emu_route(dnet_emu_nic_t *nic, const dnet_emu_locator_t *locator);
 
-/**
- * Reserve memory for part of the own SO-DIMM area, so that a full machine says so now.
- *
- * @param offset,len  bytes in the area of `dev`
- * @return DNET_OK; DNET_ERR_NO_MEMORY (logged with bytes needed and available)
- */
-dnet_status_t dnet_emu_reserve(dnet_device_t *dev, uint64_t offset, uint64_t len);
-
-/**
- * Give back the memory of the whole pieces of 64 KB inside a part of the own SO-DIMM area.  They
- * read as 0, and the next access or dnet_emu_reserve() commits them anew.
- */
-void dnet_emu_unreserve(dnet_device_t *dev, uint64_t offset, uint64_t len);
-
 /** A line as it crosses the switch interface: 66 bits (7.1). */
 typedef struct {
     uint64_t content;
@@ -232,15 +218,5 @@ typedef enum {
 
 /** Count of an event of a NIC. */
 uint64_t dnet_emu_events(const dnet_emu_nic_t *nic, dnet_emu_event_t event);
-
-/**
- * Has the process of that WID ended without closing its device?  Only NICs this process has
- * exchanged packets with are known; for others the answer is false.
- */
-bool dnet_emu_peer_lost(const dnet_emu_nic_t *nic, uint16_t lid, unsigned wid);
-
-/** May this process copy straight into and out of that process's memory?  Tried with a real copy.
- */
-bool dnet_emu_can_copy_direct(const dnet_emu_nic_t *nic, uint16_t lid, unsigned wid);
 
 #endif

@@ -74,7 +74,7 @@ dnet_status_t dnet_drv_start(dnet_drv_t *nic, dnet_device_t *dev, uint32_t area_
         area_bytes > dev->geometry.sodimm_bytes || (refill && refill < DNET_DRV_REFILL_LEAST) ||
         refill > dev->geometry.lh_entries / 2)
         return DNET_ERR_ARGUMENT;
-    dnet_status_t status = dnet_emu_reserve(dev, 0, area_bytes);
+    dnet_status_t status = dev->ops->reserve(dev, 0, area_bytes);
     uint32_t ring_bytes = area_bytes / rings;
     if (status != DNET_OK)
         return status;

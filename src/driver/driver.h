@@ -24,7 +24,6 @@
 #include <string.h>
 
 #include "dimmnet/device.h"
-#include "dimmnet/emulator.h"
 #include "dimmnet/status.h"
 
 #define DNET_DRV_RINGS_MAX 16u

@@ -58,8 +58,8 @@ static dnet_status_t check_peers(dnet_ep_t *ep)
     while (looks--) {
         uint32_t rank = ep->check_next++ % ep->size;
         dnet_drv_target_t target = ep->peers[rank].target;
-        if (rank == ep->rank ||
-            !dnet_emu_peer_lost(ep->emu, dnet_drv_target_lid(target), dnet_drv_target_wid(target)))
+        if (rank == ep->rank || !ep->dev->ops->peer_lost(ep->dev, dnet_drv_target_lid(target),
+                                                         dnet_drv_target_wid(target)))
             continue;
         if (!ep->dead_reported)
             dnet_error("rank %u (pid %d) has ended without leaving the job", rank, ep->pids[rank]);

@@ -81,8 +81,9 @@ static bool find_area(dnet_ep_t *ep, dnet_landing_t *l)
 static bool reserve_areas(dnet_ep_t *ep)
 {
     if (!ep->staging_reserved)
-        ep->staging_reserved = dnet_emu_reserve(ep->dev, ep->staging_base,
-                                                area_bytes(ep) * DNET_STAGING_AREAS) == DNET_OK;
+        ep->staging_reserved =
+            ep->dev->ops->reserve(ep->dev, ep->staging_base, area_bytes(ep) * DNET_STAGING_AREAS) ==
+            DNET_OK;
     return ep->staging_reserved;
 }
 
@@ -97,8 +98,8 @@ static bool wants_direct(dnet_ep_t *ep, uint32_t peer, size_t len)
     if (ep->direct == DNET_DIRECT_UNTRIED) {
         dnet_drv_target_t target = ep->peers[peer].target;
         bool works = ep->dev->geometry.aperture_slots > 1 &&
-                     dnet_emu_can_copy_direct(ep->emu, dnet_drv_target_lid(target),
-                                              dnet_drv_target_wid(target));
+                     ep->dev->ops->can_copy(ep->dev, dnet_drv_target_lid(target),
+                                            dnet_drv_target_wid(target));
         ep->direct = works ? DNET_DIRECT_WORKS : DNET_DIRECT_FAILS;
     }
     return ep->direct == DNET_DIRECT_WORKS;

@@ -48,7 +48,7 @@ static dnet_status_t take_and_commit(dnet_ep_t *ep, size_t bytes, uint64_t *offs
     dnet_status_t status = dnet_heap_take(&ep->heap, bytes, offset_p);
     if (status != DNET_OK)
         return status;
-    status = dnet_emu_reserve(ep->dev, *offset_p, bytes ? bytes : 1);
+    status = ep->dev->ops->reserve(ep->dev, *offset_p, bytes ? bytes : 1);
     if (status != DNET_OK)
         dnet_heap_give(&ep->heap, *offset_p, &part, &hole);
     return status;
@@ -75,7 +75,7 @@ static void uncommit(dnet_ep_t *ep, const dnet_heap_range_t *part, const dnet_he
     if (end > hole->offset + hole->bytes)
         end -= COMMIT_BYTES;
     if (from < end)
-        dnet_emu_unreserve(ep->dev, from, end - from);
+        ep->dev->ops->unreserve(ep->dev, from, end - from);
 }
 
 dnet_status_t dnet_ep_free(dnet_ep_t *ep, void *memory)

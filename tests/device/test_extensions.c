@@ -498,13 +498,13 @@ static void x_4_sodimm_is_mapped(cluster_t *c)
     uint64_t in = 0;
 
     CHECK(d->sodimm != NULL);
-    CHECK(dnet_emu_reserve(d, 0x100000, 1 << 20) == DNET_OK);
+    CHECK(d->ops->reserve(d, 0x100000, 1 << 20) == DNET_OK);
     memcpy(d->sodimm + 0x100000, "mapped  ", 8);
     sodimm_read(d, 0x100000, &in, 8);
     CHECK(memcmp(&in, "mapped  ", 8) == 0);
-    CHECK(dnet_emu_reserve(d, d->geometry.sodimm_bytes, 8) == DNET_ERR_ARGUMENT);
-    CHECK(dnet_emu_reserve(d, 8, d->geometry.sodimm_bytes) == DNET_ERR_ARGUMENT);
-    CHECK(dnet_emu_reserve(d, 0, 0) == DNET_OK);
+    CHECK(d->ops->reserve(d, d->geometry.sodimm_bytes, 8) == DNET_ERR_ARGUMENT);
+    CHECK(d->ops->reserve(d, 8, d->geometry.sodimm_bytes) == DNET_ERR_ARGUMENT);
+    CHECK(d->ops->reserve(d, 0, 0) == DNET_OK);
 }
 
 static const board_test_t tests[] = {

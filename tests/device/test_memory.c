@@ -53,9 +53,9 @@ static void no_memory_for_a_nic(cluster_t *c)
 static void no_memory_to_reserve(cluster_t *c)
 {
     refuse = true;
-    CHECK(dnet_emu_reserve(c->dev[0][0], 0, 65536) == DNET_ERR_NO_MEMORY);
+    CHECK(c->dev[0][0]->ops->reserve(c->dev[0][0], 0, 65536) == DNET_ERR_NO_MEMORY);
     refuse = false;
-    CHECK(dnet_emu_reserve(c->dev[0][0], 0, 65536) == DNET_OK);
+    CHECK(c->dev[0][0]->ops->reserve(c->dev[0][0], 0, 65536) == DNET_OK);
     refuse = true;
     sodimm_write(c->dev[0][0], 0, "reserved", 8); /* needs no more */
     CHECK(!bit(c->dev[0][0], 16));

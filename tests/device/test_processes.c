@@ -116,7 +116,7 @@ static void join_and_answer(cluster_t *c)
 static void processes_share_a_nic(cluster_t *c)
 {
     dnet_emu_nic_t *nic;
-    dnet_device_t *d = nic_up(1, c->profile, &nic);
+    dnet_device_t *d = nic_up(1, c->profile, &nic), *other;
     pid_t child;
 
     share();
@@ -125,10 +125,10 @@ static void processes_share_a_nic(cluster_t *c)
     join_child(child);
     CHECK_EQUAL(user_load(d, DNET_UREG_LH_NEXT_WRITE), 64);
     CHECK_EQUAL(*(const uint64_t *) (const void *) d->lh[0].data, 77);
-    CHECK(dnet_emu_peer_lost(nic, 1, 1)); /* it has ended without closing */
-    CHECK(!dnet_emu_peer_lost(nic, 1, 0));
-    CHECK(dnet_emu_open(nic, 1, true, &d) == DNET_OK); /* its WID is free again */
-    CHECK(!dnet_emu_peer_lost(nic, 1, 1));
+    CHECK(d->ops->peer_lost(d, 1, 1)); /* it has ended without closing */
+    CHECK(!d->ops->peer_lost(d, 1, 0));
+    CHECK(dnet_emu_open(nic, 1, true, &other) == DNET_OK); /* its WID is free again */
+    CHECK(!d->ops->peer_lost(d, 1, 1));
 }
 
 /* [nic 2] [X.4] A segment's mode is 0600, it does not shrink, and descriptors do not pass through
@@ -187,7 +187,7 @@ static void joining_refused(cluster_t *c)
     send_lhs(c->dev[0][0], 50, 0, 1);
     if (c->profile == DNET_PROFILE_EXTENDED)
         CHECK_EQUAL(user_load(c->dev[0][0], DNET_UREG_STOP_REPORT), DNET_REPORT_UNREACHABLE);
-    CHECK(dnet_emu_peer_lost(c->nic[0], 50, 0));
+    CHECK(c->dev[0][0]->ops->peer_lost(c->dev[0][0], 50, 0));
 }
 
 /* ---- apertures between processes ---- */
@@ -231,7 +231,7 @@ static void apertures_between_processes(cluster_t *c)
     child = child_of(aperture_owner, c);
     await(1);
     CHECK(dnet_emu_route(nic, &shared->at[1]) == DNET_OK);
-    if (!dnet_emu_can_copy_direct(nic, 2, 0)) {
+    if (!d->ops->can_copy(d, 2, 0)) {
         puts("process_vm_readv is not allowed here: copies between processes are not tested");
         kill(child, SIGKILL);
         return;
@@ -269,7 +269,7 @@ static void apertures_between_processes(cluster_t *c)
     join_child(child);
     issue(d, &(request_t){.type = DNET_PRIM_RVL, .size = 8, .src = far, .dst = near, .dclid = 2});
     CHECK_EQUAL(user_load(d, DNET_UREG_STOP_REPORT) & 0xf, DNET_REPORT_UNREACHABLE);
-    CHECK(!dnet_emu_can_copy_direct(nic, 2, 0));
+    CHECK(!d->ops->can_copy(d, 2, 0));
     free(memory);
 }
 

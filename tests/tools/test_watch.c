@@ -145,7 +145,7 @@ static void test_peek_reads_what_was_written_and_commits_nothing(void **state)
     dnet_device_t *own;
     uint8_t buffer[4096], zero[4096] = {0};
     assert_int_equal(dnet_emu_open(nic, 1, true, &own), DNET_OK);
-    assert_int_equal(dnet_emu_reserve(own, 0x10000, 64), DNET_OK);
+    assert_int_equal(own->ops->reserve(own, 0x10000, 64), DNET_OK);
     memcpy(own->sodimm + 0x10008, "written", 8);
     uint64_t before = committed(&at);
     assert_int_equal(dnet_emu_watch(&at, &watched), DNET_OK);
