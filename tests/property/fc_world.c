@@ -252,7 +252,10 @@ static void receiver_revoke(void *arg, dnet_fc_peer_t peer)
 
 static const dnet_fc_rx_ops_t rx_ops = {rx_control, rx_note_stop};
 static const dnet_fc_tx_ops_t tx_ops = {tx_transmit, tx_control, tx_acked, tx_dead};
-static const dnet_fc_receiver_ops_t receiver_ops = {receiver_resend, receiver_revoke};
+static const dnet_fc_receiver_ops_t receiver_ops = {
+    .resend = receiver_resend,
+    .revoke = receiver_revoke,
+};
 
 /* ---- the receiving process ---- */
 
