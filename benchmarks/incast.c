@@ -369,7 +369,6 @@ static void episode(int rounds)
     MPI_Win_free(&win);
 }
 
-
 int main(int argc, char **argv)
 {
     int provided;
