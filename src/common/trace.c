@@ -55,10 +55,21 @@ static bool is_word(const char *text, size_t len, const char *word)
     return strlen(word) == len && strncmp(text, word, len) == 0;
 }
 
+/* What points were called before: still understood. */
+static const struct {
+    const char *old, *now;
+} renamed[] = {{"request", "rts"}, {"answer", "cts"}, {"answered", "cleared"}};
+
 /* The points a word stands for; 0: none. */
 static uint64_t points_of(const char *word, size_t len)
 {
     uint64_t mask = 0;
+    for (size_t i = 0; i < sizeof(renamed) / sizeof(renamed[0]); i++) {
+        if (is_word(word, len, renamed[i].old)) {
+            dnet_warn("trace point %s is now called %s", renamed[i].old, renamed[i].now);
+            return points_of(renamed[i].now, strlen(renamed[i].now));
+        }
+    }
 #define DNET_TRACE_POINT(name, room, shape, who, first, second, title) \
     if (is_word(word, len, #name) || is_word(word, len, #room) || is_word(word, len, "all")) \
         mask |= 1ull << DNET_TRACE_##name;

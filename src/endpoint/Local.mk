@@ -9,11 +9,11 @@ libdnet_endpoint_la_SOURCES = \
 	src/endpoint/heads.def \
 	src/endpoint/hold.c \
 	src/endpoint/internal.h \
+	src/endpoint/job.c \
 	src/endpoint/layout.c \
 	src/endpoint/layout.h \
 	src/endpoint/limit.c \
 	src/endpoint/offer.c \
-	src/endpoint/place.c \
 	src/endpoint/progress.c \
 	src/endpoint/receive.c \
 	src/endpoint/rendezvous.c \

@@ -62,7 +62,7 @@ static void print_op(FILE *out, const dnet_op_t *op)
         [DNET_OP_FREE] = "free",
         [DNET_OP_PACKETS] = "waits in the queue",
         [DNET_OP_ACK_WAIT] = "waits for the receive to be posted (synchronous)",
-        [DNET_OP_ANSWER_WAIT] = "waits for the receive to be posted (rendezvous)",
+        [DNET_OP_CTS_WAIT] = "waits for the receive to be posted (rendezvous)",
         [DNET_OP_DIRECT] = "rendezvous, waits for room in the status ring",
         [DNET_OP_STAGED] = "rendezvous, chunks under way",
         [DNET_OP_FETCH_WAIT] = "rendezvous, waits until the receiver has fetched its half",
@@ -78,15 +78,15 @@ void dnet_ep_dump(dnet_ep_t *ep, FILE *out)
             "dimmnet[rank %" PRIu32 "] state: %" PRIu32 " receives posted, %" PRIu32
             " messages unexpected, %" PRIu32 " sends under way, %" PRIu32
             " peers with a queue, %" PRIu32 " senders stopped here\n",
-            ep->rank, ep->match.posted_count, ep->match.unexpected_count, ep->ops_active,
-            ep->queued_peers, ep->receiver.stopped.count);
-    for (uint32_t r = 0; ep->queued_peers && r < ep->size; r++)
-        if (ep->peers[r].queue)
+            ep->rank, ep->inbox.match.posted_count, ep->inbox.match.unexpected_count,
+            ep->ops.active, ep->tx.open_channels, ep->flow.receiver.stopped.count);
+    for (uint32_t r = 0; ep->tx.open_channels && r < ep->size; r++)
+        if (ep->peers[r].channel)
             fprintf(out, "  stopped by rank %" PRIu32 ", wait for its resend request\n", r);
-    dnet_match_walk(&ep->match, print_item, out);
-    for (uint32_t i = 0; i < ep->ops_cap; i++)
-        if (ep->ops[i]->state != DNET_OP_FREE)
-            print_op(out, ep->ops[i]);
+    dnet_match_walk(&ep->inbox.match, print_item, out);
+    for (uint32_t i = 0; i < ep->ops.cap; i++)
+        if (ep->ops.by_id[i]->state != DNET_OP_FREE)
+            print_op(out, ep->ops.by_id[i]);
     fflush(out);
 }
 

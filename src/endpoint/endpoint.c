@@ -29,18 +29,18 @@ static uint32_t processors(void)
 
 static void apply_limits(dnet_ep_t *ep)
 {
-    ep->packet_data = dnet_place_profile(ep) == DNET_PROFILE_EXTENDED ? DNET_DRV_PACKET_DATA_MAX
-                                                                      : DNET_DRV_BOTF_DATA_MAX;
+    ep->packet_data = dnet_job_profile(ep) == DNET_PROFILE_EXTENDED ? DNET_DRV_PACKET_DATA_MAX
+                                                                    : DNET_DRV_BOTF_DATA_MAX;
     ep->eager_limit = (uint32_t) ep->options.eager_limit;
     ep->one_packet = ep->eager_limit < ep->packet_data ? ep->eager_limit : ep->packet_data;
     if (ep->one_packet < DNET_DRV_BOTF_DATA_MAX)
         ep->one_packet = DNET_DRV_BOTF_DATA_MAX;
-    ep->chunk_bytes = (uint32_t) ep->options.chunk_bytes;
-    ep->chunks = (uint32_t) ep->options.chunks;
-    ep->staging_base = ep->options.ring_bytes;
-    ep->budget = ep->options.unexpected_bytes;
+    ep->rndv.chunk_bytes = (uint32_t) ep->options.chunk_bytes;
+    ep->rndv.chunks = (uint32_t) ep->options.chunks;
+    ep->rndv.staging_base = ep->options.ring_bytes;
+    ep->inbox.budget = ep->options.unexpected_bytes;
     if (ep->options.flow != DNET_EP_FLOW_STOP)
-        ep->budget = UINT64_MAX / 4; /* holding senders back is a part of stop/resend */
+        ep->inbox.budget = UINT64_MAX / 4; /* holding senders back is a part of stop/resend */
     if (ep->options.flow == DNET_EP_FLOW_STALL)
         ep->options.strided = 1; /* never: as in dnet_rendezvous_offer() */
     ep->oversubscribed = ep->size > processors();
@@ -50,11 +50,11 @@ static dnet_status_t check_flow(const dnet_ep_t *ep)
 {
     if (ep->options.flow != DNET_EP_FLOW_STALL)
         return DNET_OK;
-    if (ep->cluster) {
+    if (ep->job.cluster) {
         dnet_error("DIMMNET_FLOW=stall is for NICs of the job's own; leave DIMMNET_CLUSTER out");
         return DNET_ERR_STATE;
     }
-    if (dnet_place_profile(ep) == DNET_PROFILE_EXTENDED)
+    if (dnet_job_profile(ep) == DNET_PROFILE_EXTENDED)
         return DNET_OK;
     /* There a process reads its messages by requests of its own, which would wait behind the
      * stalled one. */
@@ -113,15 +113,15 @@ dnet_status_t dnet_ep_open(const dnet_ep_config_t *config, dnet_ep_t **ep_p)
     memset(ep, 0, sizeof(*ep));
     ep->rank = config->rank;
     ep->size = config->size;
-    ep->job = config->job;
-    ep->landing_wait_tail = &ep->landing_wait;
-    ep->retry_ns = UINT64_MAX;
-    dnet_match_init(&ep->match);
+    ep->job.id = config->job;
+    ep->rndv.wait_tail = &ep->rndv.wait;
+    ep->tx.retry_ns = UINT64_MAX;
+    dnet_match_init(&ep->inbox.match);
     dnet_hold_init(ep);
     dnet_memory_start(ep);
     dnet_status_t status = dnet_options_load(&ep->options);
     if (status == DNET_OK)
-        status = dnet_place_open(ep);
+        status = dnet_job_open(ep);
     if (status == DNET_OK)
         status = check_flow(ep);
     if (status == DNET_OK)
@@ -131,9 +131,9 @@ dnet_status_t dnet_ep_open(const dnet_ep_config_t *config, dnet_ep_t **ep_p)
     if (status == DNET_OK) {
         apply_limits(ep);
         ep->peers = calloc(ep->size, sizeof(*ep->peers));
-        ep->pids = calloc(ep->size, sizeof(*ep->pids));
+        ep->job.pids = calloc(ep->size, sizeof(*ep->job.pids));
         ep->scratch = malloc(DNET_PACKET_MAX_BYTES);
-        status = ep->peers && ep->pids && ep->scratch ? dnet_place_take(ep) : DNET_ERR_NO_MEMORY;
+        status = ep->peers && ep->job.pids && ep->scratch ? dnet_job_take(ep) : DNET_ERR_NO_MEMORY;
     }
     if (status != DNET_OK) {
         dnet_ep_close(ep);
@@ -145,14 +145,14 @@ dnet_status_t dnet_ep_open(const dnet_ep_config_t *config, dnet_ep_t **ep_p)
 
 dnet_status_t dnet_ep_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses)
 {
-    dnet_status_t status = dnet_place_connect(ep, addresses);
+    dnet_status_t status = dnet_job_connect(ep, addresses);
     if (status == DNET_OK && ep->capture)
-        dnet_emu_capture_set(ep->emu, ep->capture);
+        dnet_emu_capture_set(ep->job.emu, ep->capture);
     if (status == DNET_OK && ep->options.faults)
-        status = dnet_emu_faults_set(ep->emu, (uint32_t) ep->options.faults, ep->rank + 1);
+        status = dnet_emu_faults_set(ep->job.emu, (uint32_t) ep->options.faults, ep->rank + 1);
     if (status == DNET_OK)
         status =
-            dnet_drv_start(&ep->nic, ep->dev, (uint32_t) ep->options.ring_bytes,
+            dnet_drv_start(&ep->drv, ep->dev, (uint32_t) ep->options.ring_bytes,
                            (uint32_t) ep->options.rings, dnet_flow_mode(ep), dnet_limit_refill(ep));
     if (status == DNET_OK)
         status = dnet_flow_start(ep);
@@ -165,7 +165,7 @@ dnet_status_t dnet_ep_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses)
 
 bool dnet_ep_busy(const dnet_ep_t *ep)
 {
-    return ep->ops_active > 0 || ep->queued_peers > 0 || ep->receiver.stopped.count > 0;
+    return ep->ops.active > 0 || ep->tx.open_channels > 0 || ep->flow.receiver.stopped.count > 0;
 }
 
 void dnet_ep_am_register(dnet_ep_t *ep, dnet_ep_am_fn fn, void *arg)
@@ -182,7 +182,7 @@ void dnet_ep_set_source(dnet_ep_t *ep, dnet_ep_source_fn fn, void *arg)
 
 void dnet_ep_finish(dnet_ep_t *ep)
 {
-    ep->budget = UINT64_MAX / 4;
+    ep->inbox.budget = UINT64_MAX / 4;
 }
 
 void dnet_ep_set_patient(dnet_ep_t *ep, bool patient)
@@ -193,14 +193,14 @@ void dnet_ep_set_patient(dnet_ep_t *ep, bool patient)
 const dnet_ep_counters_t *dnet_ep_counters(const dnet_ep_t *ep)
 {
     dnet_ep_counters_t *c = (dnet_ep_counters_t *) &ep->counters;
-    c->botf = ep->nic.counters.botf;
-    c->rvs = ep->nic.counters.rvs;
-    c->rvl = ep->nic.counters.rvl;
-    c->ipush = ep->nic.counters.ipush;
-    c->vs = ep->nic.counters.vs;
-    c->vl = ep->nic.counters.vl;
-    c->limit_events = atomic_load_explicit(&ep->limit.events, memory_order_relaxed);
-    c->limit_ns = atomic_load_explicit(&ep->limit.ns, memory_order_relaxed);
+    c->botf = ep->drv.counters.botf;
+    c->rvs = ep->drv.counters.rvs;
+    c->rvl = ep->drv.counters.rvl;
+    c->ipush = ep->drv.counters.ipush;
+    c->vs = ep->drv.counters.vs;
+    c->vl = ep->drv.counters.vl;
+    c->limit_events = atomic_load_explicit(&ep->compare.limit.events, memory_order_relaxed);
+    c->limit_ns = atomic_load_explicit(&ep->compare.limit.ns, memory_order_relaxed);
     return c;
 }
 
@@ -218,33 +218,33 @@ static void print_stats(const dnet_ep_t *ep)
 
 static void free_messages(dnet_ep_t *ep)
 {
-    while (ep->messages_free) {
-        dnet_ep_message_t *m = ep->messages_free;
-        ep->messages_free = m->next_free;
+    while (ep->inbox.messages_free) {
+        dnet_ep_message_t *m = ep->inbox.messages_free;
+        ep->inbox.messages_free = m->next_free;
         free(m);
     }
-    while (ep->assemblies_free) {
-        dnet_assembly_t *a = ep->assemblies_free;
-        ep->assemblies_free = a->next;
+    while (ep->inbox.assemblies_free) {
+        dnet_assembly_t *a = ep->inbox.assemblies_free;
+        ep->inbox.assemblies_free = a->next;
         free(a);
     }
-    while (ep->queues_free) {
-        dnet_queue_t *q = ep->queues_free;
-        ep->queues_free = q->next;
-        free(q);
+    while (ep->tx.free) {
+        dnet_channel_t *ch = ep->tx.free;
+        ep->tx.free = ch->next;
+        free(ch);
     }
 }
 
 void dnet_ep_close(dnet_ep_t *ep)
 {
     dnet_limit_end(ep);
-    if (ep->dev && ep->nic.dev && ep->options.stats)
+    if (ep->dev && ep->drv.dev && ep->options.stats)
         print_stats(ep);
     if (ep->dev)
         ep->dev->ops->close(ep->dev);
-    if (ep->emu && !dnet_memory_in_use(ep))
-        dnet_emu_detach(ep->emu);
-    dnet_place_close(ep);
+    if (ep->job.emu && !dnet_memory_in_use(ep))
+        dnet_emu_detach(ep->job.emu);
+    dnet_job_close(ep);
     dnet_memory_end(ep);
     if (ep->capture)
         dnet_emu_capture_close(ep->capture);
@@ -252,12 +252,12 @@ void dnet_ep_close(dnet_ep_t *ep)
         dnet_trace_close();
     dnet_hold_fini(ep);
     free_messages(ep);
-    for (uint32_t base = 0; base < ep->ops_cap; base = base ? base * 2 : 256)
-        free(ep->ops[base]); /* each growth is one block, and starts at the old size */
-    free(ep->ops);
-    dnet_fc_receiver_fini(&ep->receiver);
+    for (uint32_t base = 0; base < ep->ops.cap; base = base ? base * 2 : 256)
+        free(ep->ops.by_id[base]); /* each growth is one block, and starts at the old size */
+    free(ep->ops.by_id);
+    dnet_fc_receiver_fini(&ep->flow.receiver);
     free(ep->peers);
-    free(ep->pids);
+    free(ep->job.pids);
     free(ep->scratch);
     free(ep);
 }

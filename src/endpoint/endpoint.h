@@ -117,11 +117,11 @@ struct dnet_ep_request {
     uint64_t envelope;
     size_t len_bytes;  /* bytes put into the buffer */
     size_t sent_bytes; /* bytes the sender sent */
-    bool placed;       /* the data are where `layout` says, and not in the buffer */
+    bool in_layout;    /* the data are where `layout` says, and not in the buffer */
     /* Private. */
     void *buf;
     size_t cap_bytes;
-    uint8_t place; /* where a receive waits: DNET_PLACE_* */
+    uint8_t waits_in; /* where a receive waits: DNET_WAITS_IN_* */
 };
 
 /** A message taken out of the unexpected queue by dnet_ep_mprobe(). */

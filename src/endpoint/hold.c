@@ -7,7 +7,7 @@
  * MPI's promise that a matching send and receive complete is kept by exchanging envelopes:
  *
  *   - the sender offers each held message once, in order; a posted receive that fits takes it
- *   - for a receive posted later, every sender that keeps declined messages is asked (WANT), one
+ *   - for a receive posted later, every sender that keeps declined messages is asked (PULL), one
  * receive at a time in the order of posting
  *
  * While a sender has not answered for a receive, its fresh messages may not go to that receive: an
@@ -30,32 +30,32 @@ static dnet_ep_request_t *request_of(dnet_match_link_t *link)
 
 void dnet_hold_init(dnet_ep_t *ep)
 {
-    ep->holds_tail = &ep->holds;
-    ep->wanted.next = ep->wanted.prev = &ep->wanted;
+    ep->defer.holds_tail = &ep->defer.holds;
+    ep->defer.pulls.next = ep->defer.pulls.prev = &ep->defer.pulls;
 }
 
 /* ---- who is held ---- */
 
 static dnet_hold_t *hold_find(const dnet_ep_t *ep, uint32_t rank)
 {
-    return ep->hold_of ? ep->hold_of[rank] : NULL;
+    return ep->defer.hold_of ? ep->defer.hold_of[rank] : NULL;
 }
 
 static void list_remove(dnet_ep_t *ep, dnet_hold_t *h)
 {
-    dnet_hold_t **link = &ep->holds;
+    dnet_hold_t **link = &ep->defer.holds;
     while (*link != h)
         link = &(*link)->next;
     *link = h->next;
-    if (ep->holds_tail == &h->next)
-        ep->holds_tail = link;
+    if (ep->defer.holds_tail == &h->next)
+        ep->defer.holds_tail = link;
 }
 
 static void list_append(dnet_ep_t *ep, dnet_hold_t *h)
 {
     h->next = NULL;
-    *ep->holds_tail = h;
-    ep->holds_tail = &h->next;
+    *ep->defer.holds_tail = h;
+    ep->defer.holds_tail = &h->next;
 }
 
 static dnet_hold_t *hold_get(dnet_ep_t *ep, uint32_t rank)
@@ -63,19 +63,19 @@ static dnet_hold_t *hold_get(dnet_ep_t *ep, uint32_t rank)
     dnet_hold_t *h = hold_find(ep, rank);
     if (h)
         return h;
-    if (!ep->hold_of)
-        ep->hold_of = calloc(ep->size, sizeof(*ep->hold_of));
-    h = ep->hold_of ? calloc(1, sizeof(*h)) : NULL;
+    if (!ep->defer.hold_of)
+        ep->defer.hold_of = calloc(ep->size, sizeof(*ep->defer.hold_of));
+    h = ep->defer.hold_of ? calloc(1, sizeof(*h)) : NULL;
     if (!h) {
         dnet_error(
             "no memory to hold back rank %u, while %llu bytes of unexpected messages are kept",
-            rank, (unsigned long long) ep->unexpected_bytes);
+            rank, (unsigned long long) ep->inbox.unexpected_bytes);
         abort(); /* it would wait for ever */
     }
     h->rank = rank;
-    ep->hold_of[rank] = h;
+    ep->defer.hold_of[rank] = h;
     list_append(ep, h);
-    ep->holds_count++;
+    ep->defer.holds_count++;
     ep->counters.held_others++;
     return h;
 }
@@ -83,30 +83,31 @@ static dnet_hold_t *hold_get(dnet_ep_t *ep, uint32_t rank)
 static void hold_free(dnet_ep_t *ep, dnet_hold_t *h)
 {
     list_remove(ep, h);
-    ep->holds_count--;
-    ep->granted_bytes -= h->granted;
-    ep->hold_of[h->rank] = NULL;
+    ep->defer.holds_count--;
+    ep->defer.granted_bytes -= h->granted;
+    ep->defer.hold_of[h->rank] = NULL;
     free(h);
 }
 
 static bool in_table(const dnet_ep_t *ep, uint32_t rank)
 {
-    return dnet_drv_holds(&ep->nic, ep->peers[rank].target);
+    return dnet_drv_holds(&ep->drv, ep->peers[rank].target);
 }
 
 void dnet_hold_over_budget(dnet_ep_t *ep, uint64_t envelope)
 {
-    if (ep->hold_all)
+    if (ep->defer.hold_all)
         return;
     uint32_t rank = ep->source_fn ? ep->source_fn(ep->source_arg, envelope) : DNET_EP_NO_RANK;
     ep->holding = true;
     /* Many senders with one message each, or senders whom nobody can name. */
-    if (rank >= ep->size || ep->unexpected_bytes - ep->budget > ep->options.ring_bytes) {
-        ep->hold_all = true;
-        dnet_drv_hold_all(&ep->nic, true);
+    if (rank >= ep->size ||
+        ep->inbox.unexpected_bytes - ep->inbox.budget > ep->options.ring_bytes) {
+        ep->defer.hold_all = true;
+        dnet_drv_hold_all(&ep->drv, true);
     } else if (!in_table(ep, rank)) {
         hold_get(ep, rank);
-        dnet_drv_hold(&ep->nic, ep->peers[rank].target, true);
+        dnet_drv_hold(&ep->drv, ep->peers[rank].target, true);
     }
 }
 
@@ -116,7 +117,7 @@ static void probe_free(dnet_ep_t *ep, dnet_probe_t **link)
 {
     dnet_probe_t *p = *link;
     *link = p->next;
-    ep->probes_count--;
+    ep->defer.probes_count--;
     dnet_hold_unwant(ep, &p->req);
     free(p);
 }
@@ -124,7 +125,7 @@ static void probe_free(dnet_ep_t *ep, dnet_probe_t **link)
 /* Forget answers about a message that its sender no longer keeps; op 0: about all of that rank. */
 static void probes_forget(dnet_ep_t *ep, uint32_t rank, const uint32_t *op)
 {
-    dnet_probe_t **link = &ep->probes;
+    dnet_probe_t **link = &ep->defer.probes;
     while (*link) {
         dnet_probe_t *p = *link;
         if (p->found && p->rank == rank && (!op || p->message.op == *op))
@@ -143,7 +144,7 @@ static void probe_answer(dnet_probe_t *p, uint32_t rank, const dnet_ep_offer_t *
 
 static bool is_asked(const dnet_ep_t *ep, const dnet_ep_request_t *req)
 {
-    for (const dnet_hold_t *h = ep->holds; h; h = h->next)
+    for (const dnet_hold_t *h = ep->defer.holds; h; h = h->next)
         if (h->asked == req)
             return true;
     return false;
@@ -154,9 +155,9 @@ static bool is_asked(const dnet_ep_t *ep, const dnet_ep_request_t *req)
 static bool probes_make_room(dnet_ep_t *ep)
 {
     dnet_probe_t **oldest = NULL;
-    if (ep->probes_count < PROBES_MAX)
+    if (ep->defer.probes_count < PROBES_MAX)
         return true;
-    for (dnet_probe_t **link = &ep->probes; *link; link = &(*link)->next)
+    for (dnet_probe_t **link = &ep->defer.probes; *link; link = &(*link)->next)
         if (!is_asked(ep, &(*link)->req))
             oldest = link;
     if (oldest)
@@ -174,18 +175,18 @@ static bool is_granted(const dnet_ep_t *ep, uint32_t rank)
 const dnet_probe_t *dnet_hold_probe(dnet_ep_t *ep, uint64_t envelope, uint64_t mask)
 {
     dnet_probe_t *p;
-    for (p = ep->probes; p; p = p->next)
+    for (p = ep->defer.probes; p; p = p->next)
         if (p->req.match.envelope == envelope && p->req.match.mask == mask)
             return p->found && !is_granted(ep, p->rank) ? p : NULL;
     if (!probes_make_room(ep) || !(p = calloc(1, sizeof(*p))))
         return NULL; /* the caller probes again */
     p->req.match.envelope = envelope;
     p->req.match.mask = mask;
-    p->req.match.order = ep->match.order;
-    p->req.place = DNET_PLACE_PROBE;
-    p->next = ep->probes;
-    ep->probes = p;
-    ep->probes_count++;
+    p->req.match.order = ep->inbox.match.order;
+    p->req.waits_in = DNET_WAITS_IN_PROBE;
+    p->next = ep->defer.probes;
+    ep->defer.probes = p;
+    ep->defer.probes_count++;
     dnet_hold_want(ep, &p->req);
     return NULL;
 }
@@ -215,7 +216,7 @@ static bool could_match(const dnet_ep_t *ep, const dnet_hold_t *h, const dnet_ep
 static dnet_ep_request_t *wanted_after(const dnet_ep_t *ep, const dnet_ep_request_t *req)
 {
     dnet_match_link_t *link = req->match.arrival.next;
-    return link != &ep->wanted ? request_of(link) : NULL;
+    return link != &ep->defer.pulls ? request_of(link) : NULL;
 }
 
 static void ask_next(dnet_ep_t *ep, dnet_hold_t *h)
@@ -225,20 +226,20 @@ static void ask_next(dnet_ep_t *ep, dnet_hold_t *h)
         h->at = wanted_after(ep, req);
         if (!could_match(ep, h, req))
             continue;
-        if (++ep->want_id == 0)
-            ep->want_id = 1;
+        if (++ep->defer.pull_id == 0)
+            ep->defer.pull_id = 1;
         h->waiting = true;
         h->asked = req;
-        h->want_id = ep->want_id;
+        h->want_id = ep->defer.pull_id;
         dnet_ep_head_t head = {
-            .type = DNET_HEAD_WANT,
+            .type = DNET_HEAD_PULL,
             .id = h->want_id,
             .rank = ep->rank,
             .op = (uint32_t) req->match.mask,
             .arg = (uint32_t) (req->match.mask >> 32),
             .length = req->match.envelope,
         };
-        ep->counters.wanted++;
+        ep->counters.pulls++;
         dnet_send_control(ep, h->rank, &head, NULL, 0);
     }
 }
@@ -246,13 +247,13 @@ static void ask_next(dnet_ep_t *ep, dnet_hold_t *h)
 void dnet_hold_want(dnet_ep_t *ep, dnet_ep_request_t *req)
 {
     dnet_match_link_t *link = &req->match.arrival;
-    link->next = &ep->wanted;
-    link->prev = ep->wanted.prev;
+    link->next = &ep->defer.pulls;
+    link->prev = ep->defer.pulls.prev;
     link->prev->next = link;
-    ep->wanted.prev = link;
-    if (req->place == DNET_PLACE_POSTED)
-        req->place = DNET_PLACE_WANTED;
-    for (dnet_hold_t *h = ep->holds; h; h = h->next)
+    ep->defer.pulls.prev = link;
+    if (req->waits_in == DNET_WAITS_IN_POSTED)
+        req->waits_in = DNET_WAITS_IN_PULLS;
+    for (dnet_hold_t *h = ep->defer.holds; h; h = h->next)
         if (h->declined && !h->at) {
             h->at = req;
             ask_next(ep, h);
@@ -261,7 +262,7 @@ void dnet_hold_want(dnet_ep_t *ep, dnet_ep_request_t *req)
 
 void dnet_hold_unwant(dnet_ep_t *ep, dnet_ep_request_t *req)
 {
-    for (dnet_hold_t *h = ep->holds; h; h = h->next) {
+    for (dnet_hold_t *h = ep->defer.holds; h; h = h->next) {
         if (h->at == req)
             h->at = wanted_after(ep, req);
         if (h->asked == req)
@@ -276,12 +277,12 @@ void dnet_hold_unwant(dnet_ep_t *ep, dnet_ep_request_t *req)
 /* Tell a sender; what was asked of it does not matter any more, for all it has will come. */
 static void hold_open(dnet_ep_t *ep, dnet_hold_t *h)
 {
-    dnet_drv_hold(&ep->nic, ep->peers[h->rank].target, false);
+    dnet_drv_hold(&ep->drv, ep->peers[h->rank].target, false);
     probes_forget(ep, h->rank, NULL);
     h->openings++;
     h->declined = h->waiting = false;
     h->asked = h->at = NULL;
-    dnet_ep_head_t head = {.type = DNET_HEAD_LET_GO, .rank = ep->rank};
+    dnet_ep_head_t head = {.type = DNET_HEAD_RELEASE, .rank = ep->rank};
     dnet_send_control(ep, h->rank, &head, NULL, 0);
 }
 
@@ -308,11 +309,11 @@ static uint64_t answered_before(const dnet_hold_t *h)
 static dnet_ep_request_t *match_fresh(dnet_ep_t *ep, dnet_hold_t *h, const dnet_ep_offer_t *offer)
 {
     uint64_t before = answered_before(h);
-    dnet_match_item_t *item = dnet_match_arrive_before(&ep->match, offer->envelope, before);
+    dnet_match_item_t *item = dnet_match_arrive_before(&ep->inbox.match, offer->envelope, before);
     if (item)
         return (dnet_ep_request_t *) item;
     h->declined = true;
-    for (dnet_probe_t *p = ep->probes; p; p = p->next)
+    for (dnet_probe_t *p = ep->defer.probes; p; p = p->next)
         if (!p->found && p->req.match.order < before &&
             dnet_match_fits(offer->envelope, p->req.match.envelope, p->req.match.mask))
             probe_answer(p, h->rank, offer);
@@ -325,11 +326,11 @@ static dnet_ep_request_t *match_asked(dnet_ep_t *ep, dnet_hold_t *h, const dnet_
     dnet_ep_request_t *req = h->asked;
     if (!req)
         return NULL;
-    if (req->place == DNET_PLACE_PROBE) {
+    if (req->waits_in == DNET_WAITS_IN_PROBE) {
         probe_answer((dnet_probe_t *) req, h->rank, offer);
         return NULL;
     }
-    dnet_match_withdraw(&ep->match, &req->match);
+    dnet_match_withdraw(&ep->inbox.match, &req->match);
     return req;
 }
 
@@ -376,14 +377,14 @@ void dnet_hold_offered(dnet_ep_t *ep, const dnet_ep_head_t *head, const dnet_ep_
 static void grant(dnet_ep_t *ep, dnet_hold_t *h, uint64_t bytes)
 {
     h->granted = bytes;
-    ep->granted_bytes += bytes;
+    ep->defer.granted_bytes += bytes;
     dnet_ep_head_t head = {.type = DNET_HEAD_GRANT, .rank = ep->rank, .length = bytes};
     dnet_send_control(ep, h->rank, &head, NULL, 0);
 }
 
 static void grant_done(dnet_ep_t *ep, dnet_hold_t *h, bool more)
 {
-    ep->granted_bytes -= h->granted;
+    ep->defer.granted_bytes -= h->granted;
     h->granted = 0;
     probes_forget(ep, h->rank, NULL);
     list_remove(ep, h);
@@ -399,11 +400,11 @@ void dnet_hold_answered(dnet_ep_t *ep, const dnet_ep_head_t *head)
     dnet_hold_t *h = hold_find(ep, head->rank);
     if (!h)
         return;
-    if (head->type == DNET_HEAD_NONE && h->waiting && h->want_id == head->id)
+    if (head->type == DNET_HEAD_PULL_NONE && h->waiting && h->want_id == head->id)
         answered(ep, h);
     if (head->type == DNET_HEAD_DONE && h->granted)
         grant_done(ep, h, head->arg);
-    if (head->type == DNET_HEAD_OPENED && h->openings && --h->openings == 0 &&
+    if (head->type == DNET_HEAD_RELEASE_ACK && h->openings && --h->openings == 0 &&
         !in_table(ep, h->rank))
         hold_free(ep, h);
 }
@@ -411,30 +412,30 @@ void dnet_hold_answered(dnet_ep_t *ep, const dnet_ep_head_t *head)
 /* From holding everybody to holding those that have something. */
 static void hold_those_noted(dnet_ep_t *ep)
 {
-    ep->hold_all = false;
-    dnet_drv_hold_all(&ep->nic, false);
-    for (dnet_hold_t *h = ep->holds; h; h = h->next)
-        dnet_drv_hold(&ep->nic, ep->peers[h->rank].target, true);
+    ep->defer.hold_all = false;
+    dnet_drv_hold_all(&ep->drv, false);
+    for (dnet_hold_t *h = ep->defer.holds; h; h = h->next)
+        dnet_drv_hold(&ep->drv, ep->peers[h->rank].target, true);
 }
 
 bool dnet_hold_round(dnet_ep_t *ep)
 {
-    if (ep->unexpected_bytes > ep->budget)
+    if (ep->inbox.unexpected_bytes > ep->inbox.budget)
         return false;
-    if (ep->hold_all && ep->unexpected_bytes <= ep->budget / 2)
+    if (ep->defer.hold_all && ep->inbox.unexpected_bytes <= ep->inbox.budget / 2)
         hold_those_noted(ep);
-    uint64_t share = ep->holds_count ? ep->budget / 2 / ep->holds_count : 0;
+    uint64_t share = ep->defer.holds_count ? ep->inbox.budget / 2 / ep->defer.holds_count : 0;
     bool did = false;
-    for (dnet_hold_t *h = ep->holds; h; h = h->next) {
+    for (dnet_hold_t *h = ep->defer.holds; h; h = h->next) {
         if (!in_table(ep, h->rank) || h->openings || h->waiting || h->granted)
             continue;
-        if (ep->unexpected_bytes + ep->granted_bytes + share > ep->budget)
+        if (ep->inbox.unexpected_bytes + ep->defer.granted_bytes + share > ep->inbox.budget)
             break;
         grant(ep, h, share ? share : 1);
         did = true;
     }
-    if (!ep->holds && !ep->hold_all) {
-        dnet_drv_hold_all(&ep->nic, false);
+    if (!ep->defer.holds && !ep->defer.hold_all) {
+        dnet_drv_hold_all(&ep->drv, false);
         ep->holding = false;
     }
     return did;
@@ -442,9 +443,9 @@ bool dnet_hold_round(dnet_ep_t *ep)
 
 void dnet_hold_fini(dnet_ep_t *ep)
 {
-    while (ep->probes)
-        probe_free(ep, &ep->probes);
-    while (ep->holds)
-        hold_free(ep, ep->holds);
-    free(ep->hold_of);
+    while (ep->defer.probes)
+        probe_free(ep, &ep->defer.probes);
+    while (ep->defer.holds)
+        hold_free(ep, ep->defer.holds);
+    free(ep->defer.hold_of);
 }

@@ -11,7 +11,7 @@
  *   layout.c      which blocks of two layouts are fetched together
  *   flow.c        being stopped, stopping, granting; being stalled
  *   limit.c       the thread that offers receive buffers, for comparison
- *   place.c       on which NICs the processes of the job are
+ *   job.c       on which NICs the processes of the job are
  *   rings.c       rings of their own for frequent partners
  *   progress.c    the round over all of them, waiting
  */
@@ -58,16 +58,16 @@ _Static_assert(sizeof(dnet_ep_head_t) + DNET_EP_AM_HEADER_MAX <= DNET_DRV_BOTF_D
                "a head and an active message's header fit one window");
 
 /* data go through SO-DIMM in chunks; else straight to an aperture */
-#define DNET_ANSWER_STAGED 1u
+#define DNET_CTS_STAGED 1u
 /* the receiver fetches the front half itself, and acknowledges it */
-#define DNET_ANSWER_SPLIT 2u
+#define DNET_CTS_SPLIT 2u
 
 /* where the data lie in the sender's SO-DIMM follows, a dnet_ep_layout_t */
-#define DNET_REQUEST_LAYOUT 1u
+#define DNET_RTS_LAYOUT 1u
 _Static_assert(sizeof(dnet_ep_head_t) + sizeof(dnet_ep_layout_t) <= DNET_LH_DATA_BYTES,
                "head and layout lie in the LH entry");
 
-/* Follows the head of a staged ANSWER. */
+/* Follows the head of a staged CTS. */
 typedef struct {
     uint32_t chunk_bytes;
     uint32_t chunks;
@@ -78,7 +78,7 @@ typedef struct {
     uint64_t envelope;
     uint64_t length;
     uint32_t op;  /* sender's operation */
-    uint32_t arg; /* as in a REQUEST */
+    uint32_t arg; /* as in an RTS */
 } dnet_ep_offer_t;
 _Static_assert(sizeof(dnet_ep_offer_t) == 24, "offer layout");
 
@@ -90,12 +90,12 @@ _Static_assert(DNET_OFFERS_MAX * sizeof(dnet_ep_offer_t) <= DNET_EP_AM_HEADER_MA
 
 typedef enum {
     DNET_OP_FREE,
-    DNET_OP_PACKETS,     /* packets left to send (perhaps waiting in the peer's queue) */
-    DNET_OP_ACK_WAIT,    /* sent; waits for ACK */
-    DNET_OP_ANSWER_WAIT, /* REQUEST sent; waits for ANSWER */
-    DNET_OP_DIRECT,      /* answered: one RVS to an aperture */
-    DNET_OP_STAGED,      /* answered: chunks by RVS into SO-DIMM */
-    DNET_OP_FETCH_WAIT,  /* own half is out; waits until the receiver has fetched the other */
+    DNET_OP_PACKETS,    /* packets left to send (perhaps waiting in the peer's queue) */
+    DNET_OP_ACK_WAIT,   /* sent; waits for ACK */
+    DNET_OP_CTS_WAIT,   /* RTS sent; waits for CTS */
+    DNET_OP_DIRECT,     /* answered: one RVS to an aperture */
+    DNET_OP_STAGED,     /* answered: chunks by RVS into SO-DIMM */
+    DNET_OP_FETCH_WAIT, /* own half is out; waits until the receiver has fetched the other */
 } dnet_op_state_t;
 
 typedef struct dnet_op dnet_op_t;
@@ -117,11 +117,11 @@ struct dnet_op {
     uint8_t *owned;      /* freed at the end: what stands between head and data */
     uint32_t header_len; /* bytes of `owned` */
     /* Rendezvous. */
-    uint32_t offer_slot; /* own aperture that offers the message for fetching; 0: none */
-    bool fetch_due;      /* the receiver still fetches the front half */
-    uint32_t place;      /* address at the receiver */
-    uint32_t word;       /* LLCM word in which the receiver counts chunks it has taken */
-    uint64_t put;        /* chunks sent */
+    uint32_t offer_slot;  /* own aperture that offers the message for fetching; 0: none */
+    bool fetch_due;       /* the receiver still fetches the front half */
+    uint32_t remote_addr; /* address at the receiver */
+    uint32_t word;        /* LLCM word in which the receiver counts chunks it has taken */
+    uint64_t put;         /* chunks sent */
 };
 
 typedef struct {
@@ -129,11 +129,11 @@ typedef struct {
 } dnet_op_list_t;
 
 /* A peer that has stopped this process or holds its messages back, and what waits for it. */
-typedef struct dnet_queue dnet_queue_t;
-struct dnet_queue {
+typedef struct dnet_channel dnet_channel_t;
+struct dnet_channel {
     dnet_op_list_t control;  /* wait for room in the peer's rings only, and go first */
     dnet_op_list_t messages; /* oldest first */
-    dnet_queue_t *next;      /* free list */
+    dnet_channel_t *next;    /* free list */
     uint32_t peer;
     dnet_fc_sender_t sender;
     bool limited;     /* others wait for the peer's room as well: */
@@ -145,7 +145,7 @@ struct dnet_queue {
     bool held;
     bool opened;   /* no longer, but an OFFER is still out */
     bool granting; /* a GRANT is being used */
-    bool asked;    /* a WANT is to be answered */
+    bool asked;    /* a PULL is to be answered */
     uint16_t want_id;
     uint64_t want_envelope, want_mask;
     uint64_t grant;   /* bytes of the GRANT */
@@ -153,12 +153,12 @@ struct dnet_queue {
     dnet_op_t *fresh; /* first message that was never offered; those before it were declined */
     dnet_op_t *out[DNET_OFFERS_MAX]; /* offered, the verdict is not here */
     uint32_t out_count;
-    uint16_t out_id; /* WANT that the OFFER answers; 0: none */
+    uint16_t out_id; /* PULL that the OFFER answers; 0: none */
 };
 
 typedef struct {
     dnet_drv_target_t target;
-    dnet_queue_t *queue; /* NULL: nothing waits, send at once */
+    dnet_channel_t *channel; /* NULL: nothing waits, send at once */
 } dnet_peer_t;
 
 /* ---- receiving ---- */
@@ -166,7 +166,7 @@ typedef struct {
 typedef enum {
     DNET_MESSAGE_WHOLE,   /* data are here */
     DNET_MESSAGE_PARTIAL, /* pieces still arrive */
-    DNET_MESSAGE_REQUEST, /* rendezvous, not answered yet */
+    DNET_MESSAGE_RTS,     /* rendezvous, not answered yet */
 } dnet_message_kind_t;
 
 /* A message that came before its receive. */
@@ -177,8 +177,8 @@ struct dnet_ep_message {
     bool sync;
     uint32_t rank;  /* sender's rank in the job */
     uint32_t op;    /* sender's operation */
-    uint32_t offer; /* REQUEST: as in the head */
-    /* REQUEST: where the data lie in the sender's SO-DIMM; kind 0: not there */
+    uint32_t offer; /* RTS: as in the head */
+    /* RTS: where the data lie in the sender's SO-DIMM; kind 0: not there */
     dnet_ep_layout_t layout;
     size_t len;
     size_t got;
@@ -210,10 +210,10 @@ static inline size_t dnet_message_bytes(size_t room)
 
 /* Where a receive waits. */
 enum {
-    DNET_PLACE_NONE,
-    DNET_PLACE_POSTED, /* in the posted queue */
-    DNET_PLACE_WANTED, /* and among those that held senders are asked for */
-    DNET_PLACE_PROBE,  /* only there: a probe */
+    DNET_WAITS_IN_NONE,
+    DNET_WAITS_IN_POSTED, /* in the posted queue */
+    DNET_WAITS_IN_PULLS,  /* and among those that held senders are asked for */
+    DNET_WAITS_IN_PROBE,  /* only there: a probe */
 };
 
 /* A sender whose messages are held back here. */
@@ -224,10 +224,10 @@ struct dnet_hold {
     /* it has been told so often that it is held no longer, and has not answered */
     uint32_t openings;
     bool declined;    /* it keeps messages that were offered and not taken */
-    bool waiting;     /* for the answer to WANT number want_id */
+    bool waiting;     /* for the answer to PULL number want_id */
     uint64_t granted; /* bytes it was granted and has not said DONE to */
     uint16_t want_id;
-    dnet_ep_request_t *asked; /* what the WANT is for; NULL: no longer wanted */
+    dnet_ep_request_t *asked; /* what the PULL is for; NULL: no longer wanted */
     dnet_ep_request_t *at;    /* what to ask for next; NULL: nothing */
 };
 
@@ -248,11 +248,11 @@ static inline size_t dnet_split_at(size_t len)
 }
 
 /* The receiving side of a rendezvous. */
-typedef struct dnet_landing dnet_landing_t;
-struct dnet_landing {
-    dnet_landing_t *next; /* waiting for room to land */
-    uint32_t rank, op;    /* sender's */
-    uint32_t offer;       /* sender's aperture with the message; 0: all comes by RVS */
+typedef struct dnet_rndv_recv dnet_rndv_recv_t;
+struct dnet_rndv_recv {
+    dnet_rndv_recv_t *next; /* waiting for room to land */
+    uint32_t rank, op;      /* sender's */
+    uint32_t offer;         /* sender's aperture with the message; 0: all comes by RVS */
     uint8_t *buf;
     size_t len; /* bytes that will come */
     size_t got;
@@ -291,97 +291,143 @@ typedef struct {
 #define DNET_STAGING_AREAS 4u
 #define DNET_APERTURES_MAX 128u
 
+/* Sends under way. */
+typedef struct {
+    dnet_op_t **by_id; /* by the index of their id */
+    uint32_t cap;
+    uint32_t active;
+    dnet_op_t *free;
+} dnet_ops_t;
+
+/* Ways out that wait for something. */
+typedef struct {
+    dnet_channel_t *free;
+    uint32_t open_channels; /* peers that have one */
+    uint64_t retry_ns;      /* the next time of a channel, or earlier */
+    uint64_t waited_ns;     /* how long the last stop has taken that ended with a RESEND */
+} dnet_tx_t;
+
+/* What has been posted, and what has arrived. */
+typedef struct {
+    dnet_match_t match;
+    dnet_assembly_t *assemblies;
+    dnet_assembly_t *assemblies_free;
+    dnet_ep_message_t *messages_free; /* blocks of DNET_MESSAGE_SMALL bytes */
+    uint64_t unexpected_bytes;
+    uint64_t budget; /* most unexpected_bytes */
+} dnet_inbox_t;
+
+/* By aperture slot: the receive that lands there, or the send that offers its message. */
+typedef struct {
+    dnet_rndv_recv_t *recv[DNET_APERTURES_MAX];
+    dnet_op_t *send[DNET_APERTURES_MAX];
+} dnet_aperture_t;
+
+/* Large messages. */
+typedef struct {
+    dnet_op_t *sending;                  /* sends whose data are under way, oldest first */
+    uint32_t recvs_staged, recvs_direct; /* answered, and data are on their way */
+    uint32_t chunk_bytes, chunks;
+    enum { DNET_DIRECT_UNTRIED, DNET_DIRECT_WORKS, DNET_DIRECT_FAILS } direct;
+    bool staging_reserved;
+    uint64_t staging_base;
+    uint64_t words_used[DNET_DRV_WORDS / 64];
+    dnet_rndv_recv_t *area[DNET_STAGING_AREAS];
+    dnet_rndv_recv_t *wait, **wait_tail;
+} dnet_rndv_t;
+
+/* Senders whose messages are held back here. */
+typedef struct {
+    bool hold_all;
+    dnet_hold_t *holds, **holds_tail;
+    uint32_t holds_count;
+    uint64_t granted_bytes;  /* to all of them */
+    dnet_hold_t **hold_of;   /* by rank; NULL before the first */
+    dnet_match_link_t pulls; /* receives and probes since senders are held, oldest first */
+    dnet_probe_t *probes;
+    uint32_t probes_count;
+    uint16_t pull_id; /* last used */
+} dnet_defer_t;
+
+/* Stop and resend. */
+typedef struct {
+    dnet_fc_receiver_t receiver; /* senders this process has stopped */
+} dnet_flow_t;
+
+/* Flow control for comparison. */
+typedef struct {
+    uint32_t resume_from; /* which peer is resumed next when the NIC no longer stalls */
+    dnet_limit_t limit;
+    dnet_fc_partners_t partners;
+} dnet_compare_t;
+
+/* Memory of dnet_ep_alloc(); the lock is a leaf. */
+typedef struct {
+    dnet_heap_t heap;
+    pthread_mutex_t lock;
+} dnet_memory_t;
+
+typedef struct {
+    uint32_t yields;
+    uint32_t check_next;
+    uint64_t idle_since_ns;
+    uint64_t checked_ns; /* last look at the peers */
+    bool dead_reported;
+} dnet_progress_t;
+
+/* Where the job's processes are. */
+typedef struct {
+    uint64_t id;
+    dnet_cluster_t *cluster; /* DIMMNET_CLUSTER; else NULL */
+    /* DIMMNET_CLUSTER_NODES: index of each of the job's nodes; NULL: in order */
+    uint32_t *cluster_node;
+    /* [clids] 1 + number of the NIC in the job; 0: none of the job's */
+    uint16_t *node_of;
+    uint32_t clids;
+    dnet_emu_nic_t *emu;
+    int32_t *pids;
+} dnet_job_t;
+
 struct dnet_ep {
-    dnet_drv_t nic;
+    dnet_drv_t drv;
     /* What every round or message looks at, on as few cache lines as it fits. */
     bool in_progress;
-    /* the hold table is in force, or was and somebody has not answered yet */
+    /* the hold table is in force, or was and some sender has not answered yet */
     bool holding;
     /* the NIC stalls, or senders try again by a timer: a turn in every round */
     bool flow_turns;
     bool stalled; /* the NIC keeps a packet, and takes no other request */
     bool oversubscribed;
     bool impatient; /* the caller does its own waiting */
+    bool tracing;   /* dnet_trace_close() is due */
     uint32_t idle;
     uint64_t looked_ns; /* last look at the clock while idle; 0: not idle */
     dnet_peer_t *peers;
     uint32_t rank, size;
-    dnet_op_t *staged;                         /* sends whose chunks are under way, oldest first */
-    uint32_t landings_staged, landings_direct; /* answered, and data are on their way */
-    dnet_fc_receiver_t receiver;               /* senders this process has stopped */
+    dnet_rndv_t rndv;
+    dnet_flow_t flow;
     dnet_ep_counters_t counters;
-    dnet_match_t match;
+    dnet_inbox_t inbox;
     /* Limits that follow from profile and options. */
     uint32_t packet_data; /* data bytes of one packet */
     uint32_t eager_limit;
     uint32_t one_packet; /* longest message that is one packet without a head */
-    uint32_t chunk_bytes, chunks;
-    enum { DNET_DIRECT_UNTRIED, DNET_DIRECT_WORKS, DNET_DIRECT_FAILS } direct;
-    /* Sending. */
-    dnet_op_t **ops; /* by index */
-    uint32_t ops_cap;
-    dnet_op_t *ops_free;
-    uint32_t ops_active;
-    dnet_queue_t *queues_free;
-    uint32_t queued_peers;
-    uint64_t retry_ns;  /* the next time of a queue, or earlier */
-    uint64_t waited_ns; /* how long the last stop has taken that ended with a RESEND */
-    uint64_t words_used[DNET_DRV_WORDS / 64];
-    /* Receiving. */
-    dnet_assembly_t *assemblies;
-    dnet_assembly_t *assemblies_free;
-    dnet_ep_message_t *messages_free; /* blocks of DNET_MESSAGE_SMALL bytes */
-    uint64_t unexpected_bytes;
-    /* By aperture slot: the receive that lands there, or the send that offers its message. */
-    dnet_landing_t *landing_slot[DNET_APERTURES_MAX];
-    dnet_op_t *offer_slot[DNET_APERTURES_MAX];
-    dnet_landing_t *landing_area[DNET_STAGING_AREAS];
-    dnet_landing_t *landing_wait, **landing_wait_tail;
-    uint64_t staging_base;
-    bool staging_reserved;
-    /* Memory of dnet_ep_alloc(); the lock is a leaf. */
-    dnet_heap_t heap;
-    pthread_mutex_t heap_lock;
+    dnet_ops_t ops;
+    dnet_tx_t tx;
+    dnet_aperture_t aperture;
+    dnet_defer_t defer;
+    dnet_progress_t progress;
+    dnet_memory_t memory;
+    dnet_compare_t compare;
+    dnet_job_t job;
+    dnet_device_t *dev;
+    dnet_emu_capture_t *capture; /* DIMMNET_PCAP; else NULL */
+    uint8_t *scratch;            /* one packet, made contiguous */
     dnet_ep_am_fn am_fn;
     void *am_arg;
-    uint8_t *scratch; /* one packet, made contiguous */
-    dnet_fc_partners_t partners;
-    /* Progress. */
-    uint32_t yields;
-    uint64_t idle_since_ns;
-    uint64_t checked_ns; /* last look at the peers */
-    uint32_t check_next;
-    /* Flow control for comparison. */
-    uint32_t resume_from; /* who is resumed next when the NIC no longer stalls */
-    dnet_limit_t limit;
-    /* Holding senders back. */
-    uint64_t budget; /* most unexpected_bytes */
-    bool hold_all;
-    dnet_hold_t *holds, **holds_tail;
-    uint32_t holds_count;
-    uint64_t granted_bytes;   /* to all of them */
-    dnet_hold_t **hold_of;    /* by rank; NULL before the first */
-    dnet_match_link_t wanted; /* receives and probes since senders are held, oldest first */
-    dnet_probe_t *probes;
-    uint32_t probes_count;
-    uint16_t want_id; /* last used */
     dnet_ep_source_fn source_fn;
     void *source_arg;
-    /* The rest. */
     dnet_options_t options;
-    dnet_cluster_t *cluster; /* DIMMNET_CLUSTER; else NULL */
-    /* DIMMNET_CLUSTER_NODES: index of each of the job's nodes; NULL: in order */
-    uint32_t *placed;
-    /* [clids] 1 + number of the NIC in the job; 0: none of the job's */
-    uint16_t *node_of;
-    uint32_t clids;
-    dnet_emu_nic_t *emu;
-    dnet_emu_capture_t *capture; /* DIMMNET_PCAP; else NULL */
-    bool tracing;                /* dnet_trace_close() is due */
-    dnet_device_t *dev;
-    uint64_t job;
-    int32_t *pids;
-    bool dead_reported;
 };
 
 /* send.c */
@@ -400,29 +446,29 @@ void dnet_send_control(dnet_ep_t *ep, uint32_t peer, const dnet_ep_head_t *head,
                        uint32_t len);
 /** The peer has room again: send what waits for it, control first, then the stopped packet.
  * @param credits  most packets before it is asked for more; 0: any number */
-void dnet_queue_resume(dnet_ep_t *ep, uint32_t peer, uint32_t credits);
-/** The own NIC has room again: as dnet_queue_resume(), but nobody has granted anything. */
-void dnet_queue_go_on(dnet_ep_t *ep, uint32_t peer);
-/** It is ep->retry_ns: try again what has been stopped for long. */
-DNET_COLD void dnet_queue_retry(dnet_ep_t *ep, uint64_t now_ns);
+void dnet_channel_resume(dnet_ep_t *ep, uint32_t peer, uint32_t credits);
+/** The own NIC has room again: as dnet_channel_resume(), but nobody has granted anything. */
+void dnet_channel_go_on(dnet_ep_t *ep, uint32_t peer);
+/** It is ep->tx.retry_ns: try again what has been stopped for long. */
+DNET_COLD void dnet_channel_retry(dnet_ep_t *ep, uint64_t now_ns);
 /** Send what may go, and close the queue when nothing is left. */
-void dnet_queue_flush(dnet_ep_t *ep, dnet_queue_t *q);
-void dnet_queue_remove(dnet_queue_t *q, dnet_op_t *op);
+void dnet_channel_flush(dnet_ep_t *ep, dnet_channel_t *ch);
+void dnet_channel_remove(dnet_channel_t *ch, dnet_op_t *op);
 /** Send nothing to anybody: every peer has a queue, and is stopped. */
-DNET_COLD void dnet_queues_stop(dnet_ep_t *ep);
+DNET_COLD void dnet_channels_stop(dnet_ep_t *ep);
 
 /* offer.c */
 /** The receiver has refused the first message of the queue: offer all from there. */
-void dnet_offer_start(dnet_ep_t *ep, dnet_queue_t *q);
+void dnet_offer_start(dnet_ep_t *ep, dnet_channel_t *ch);
 /** A message has joined a queue. */
-void dnet_offer_added(dnet_ep_t *ep, dnet_queue_t *q, dnet_op_t *op);
+void dnet_offer_added(dnet_ep_t *ep, dnet_channel_t *ch, dnet_op_t *op);
 /** The receiver holds messages no longer. */
 void dnet_offer_opened(dnet_ep_t *ep, uint32_t peer);
 /** A granted message has been sent. */
-void dnet_offer_sent(dnet_queue_t *q, const dnet_op_t *op);
+void dnet_offer_sent(dnet_channel_t *ch, const dnet_op_t *op);
 /** The queue has been flushed as far as it may. */
-void dnet_offer_flushed(dnet_ep_t *ep, dnet_queue_t *q);
-/** VERDICT, WANT, TAKE or GRANT has come. */
+void dnet_offer_flushed(dnet_ep_t *ep, dnet_channel_t *ch);
+/** VERDICT, PULL, TAKE or GRANT has come. */
 DNET_COLD void dnet_offer_answered(dnet_ep_t *ep, const dnet_ep_head_t *head);
 
 /* hold.c */
@@ -443,7 +489,7 @@ const dnet_probe_t *dnet_hold_probe(dnet_ep_t *ep, uint64_t envelope, uint64_t m
 bool dnet_hold_take(dnet_ep_t *ep, const dnet_probe_t *probe);
 DNET_COLD void dnet_hold_offered(dnet_ep_t *ep, const dnet_ep_head_t *head,
                                  const dnet_ep_offer_t *offers);
-/** NONE, OPENED or DONE has come. */
+/** PULL_NONE, RELEASE_ACK or DONE has come. */
 DNET_COLD void dnet_hold_answered(dnet_ep_t *ep, const dnet_ep_head_t *head);
 /** Let held senders send if there is room. */
 DNET_COLD bool dnet_hold_round(dnet_ep_t *ep);
@@ -457,10 +503,10 @@ void dnet_count_received(dnet_ep_t *ep, size_t len);
 static inline void dnet_request_result(dnet_ep_t *ep, dnet_ep_request_t *req, uint64_t envelope,
                                        size_t sent)
 {
-    if (DNET_UNLIKELY(req->place == DNET_PLACE_WANTED))
+    if (DNET_UNLIKELY(req->waits_in == DNET_WAITS_IN_PULLS))
         dnet_hold_unwant(ep, req);
-    req->place = DNET_PLACE_NONE;
-    req->placed = false;
+    req->waits_in = DNET_WAITS_IN_NONE;
+    req->in_layout = false;
     req->envelope = envelope & ~DNET_EP_HEADED;
     req->sent_bytes = sent;
     req->len_bytes = sent < req->cap_bytes ? sent : req->cap_bytes;
@@ -490,13 +536,13 @@ void dnet_memory_start(dnet_ep_t *ep);
 /** Memory of dnet_ep_alloc() that was not given back: the NIC's segment must stay. */
 bool dnet_memory_in_use(const dnet_ep_t *ep);
 void dnet_memory_end(dnet_ep_t *ep);
-/** A REQUEST for data that lie in SO-DIMM one behind the other tells where. */
+/** An RTS for data that lie in SO-DIMM one behind the other tells where. */
 void dnet_strided_offer(dnet_ep_t *ep, dnet_op_t *op);
-/** The layout behind a REQUEST's head; kind 0 where it makes no sense. */
+/** The layout behind an RTS's head; kind 0 where it makes no sense. */
 dnet_ep_layout_t dnet_strided_read(const dnet_ep_head_t *head, const dnet_lh_entry_t *entry);
 /** Fetch a message from blocks into blocks.  @return false: it cannot be done so, nothing has
  * happened */
-bool dnet_strided_fetch(dnet_ep_t *ep, dnet_landing_t *l);
+bool dnet_strided_fetch(dnet_ep_t *ep, dnet_rndv_recv_t *l);
 /** The receiver wants the bytes of a layout one behind the other: copy them. */
 dnet_status_t dnet_strided_pack(dnet_ep_t *ep, dnet_op_t *op);
 
@@ -540,16 +586,16 @@ uint32_t dnet_limit_refill(const dnet_ep_t *ep);
 dnet_status_t dnet_limit_start(dnet_ep_t *ep);
 void dnet_limit_end(dnet_ep_t *ep);
 
-/* place.c */
+/* job.c */
 /** Find the cluster the job is to live on, if any; its profile then replaces DIMMNET_PROFILE. */
-dnet_status_t dnet_place_open(dnet_ep_t *ep);
-void dnet_place_close(dnet_ep_t *ep);
-dnet_profile_t dnet_place_profile(const dnet_ep_t *ep);
+dnet_status_t dnet_job_open(dnet_ep_t *ep);
+void dnet_job_close(dnet_ep_t *ep);
+dnet_profile_t dnet_job_profile(const dnet_ep_t *ep);
 /** Have a NIC up before the others learn of it. */
-dnet_status_t dnet_place_take(dnet_ep_t *ep);
+dnet_status_t dnet_job_take(dnet_ep_t *ep);
 /** Join it, learn where the others are, enter the network. */
-dnet_status_t dnet_place_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses);
+dnet_status_t dnet_job_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses);
 /** Rank of the process with that address; DNET_EP_NO_RANK: none of the job's. */
-uint32_t dnet_place_rank(const dnet_ep_t *ep, uint16_t lid, unsigned wid);
+uint32_t dnet_job_rank(const dnet_ep_t *ep, uint16_t lid, unsigned wid);
 
 #endif

@@ -27,12 +27,13 @@ static void *offer_buffers(void *arg)
     uint32_t seen = 0;
     for (;;) {
         uint64_t when_ns;
-        seen = dnet_drv_limit_wait(&ep->nic, seen, &when_ns);
-        if (atomic_load(&ep->limit.stop))
+        seen = dnet_drv_limit_wait(&ep->drv, seen, &when_ns);
+        if (atomic_load(&ep->compare.limit.stop))
             return NULL;
-        dnet_drv_refill(&ep->nic);
-        atomic_fetch_add_explicit(&ep->limit.events, 1, memory_order_relaxed);
-        atomic_fetch_add_explicit(&ep->limit.ns, dnet_clock_ns() - when_ns, memory_order_relaxed);
+        dnet_drv_refill(&ep->drv);
+        atomic_fetch_add_explicit(&ep->compare.limit.events, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&ep->compare.limit.ns, dnet_clock_ns() - when_ns,
+                                  memory_order_relaxed);
     }
 }
 
@@ -40,21 +41,21 @@ dnet_status_t dnet_limit_start(dnet_ep_t *ep)
 {
     if (ep->options.flow != DNET_EP_FLOW_LIMIT)
         return DNET_OK;
-    int error = pthread_create(&ep->limit.thread, NULL, offer_buffers, ep);
+    int error = pthread_create(&ep->compare.limit.thread, NULL, offer_buffers, ep);
     if (error) {
         dnet_error("DIMMNET_FLOW=limit: cannot start a thread: %s", strerror(error));
         return DNET_ERR_SYSTEM;
     }
-    ep->limit.running = true;
+    ep->compare.limit.running = true;
     return DNET_OK;
 }
 
 void dnet_limit_end(dnet_ep_t *ep)
 {
-    if (!ep->limit.running)
+    if (!ep->compare.limit.running)
         return;
-    atomic_store(&ep->limit.stop, true);
-    dnet_drv_limit_raise(&ep->nic);
-    pthread_join(ep->limit.thread, NULL);
-    ep->limit.running = false;
+    atomic_store(&ep->compare.limit.stop, true);
+    dnet_drv_limit_raise(&ep->drv);
+    pthread_join(ep->compare.limit.thread, NULL);
+    ep->compare.limit.running = false;
 }

@@ -33,12 +33,12 @@ static bool round_once(dnet_ep_t *ep)
 {
     /* Somebody has been stopped since the last round, so the rings are full: his RESEND is on its
      * way, and the packet he kept, while the rest is drained. */
-    bool did = DNET_UNLIKELY(dnet_drv_flow_waiting(&ep->nic)) && dnet_flow_first(ep);
+    bool did = DNET_UNLIKELY(dnet_drv_flow_waiting(&ep->drv)) && dnet_flow_first(ep);
     did |= dnet_receive_round(ep, ROUND_ENTRIES);
-    if (dnet_drv_flow_waiting(&ep->nic) ||
-        dnet_fc_receiver_pending(&ep->receiver) | ep->holding | ep->flow_turns)
+    if (dnet_drv_flow_waiting(&ep->drv) ||
+        dnet_fc_receiver_pending(&ep->flow.receiver) | ep->holding | ep->flow_turns)
         did |= dnet_flow_round(ep);
-    if (ep->staged || ep->landings_staged || dnet_drv_status_waiting(&ep->nic))
+    if (ep->rndv.sending || ep->rndv.recvs_staged || dnet_drv_status_waiting(&ep->drv))
         did |= dnet_rendezvous_round(ep);
     return did;
 }
@@ -46,7 +46,7 @@ static bool round_once(dnet_ep_t *ep)
 static bool still_idle(void *arg)
 {
     dnet_ep_t *ep = arg;
-    return !dnet_drv_lh_next(&ep->nic) && !dnet_drv_flow_waiting(&ep->nic) &&
+    return !dnet_drv_lh_next(&ep->drv) && !dnet_drv_flow_waiting(&ep->drv) &&
            !dnet_rendezvous_waiting(ep);
 }
 
@@ -56,14 +56,15 @@ static dnet_status_t check_peers(dnet_ep_t *ep)
 {
     uint32_t looks = ep->size / 64 + 1;
     while (looks--) {
-        uint32_t rank = ep->check_next++ % ep->size;
+        uint32_t rank = ep->progress.check_next++ % ep->size;
         dnet_drv_target_t target = ep->peers[rank].target;
         if (rank == ep->rank || !ep->dev->ops->peer_lost(ep->dev, dnet_drv_target_lid(target),
                                                          dnet_drv_target_wid(target)))
             continue;
-        if (!ep->dead_reported)
-            dnet_error("rank %u (pid %d) has ended without leaving the job", rank, ep->pids[rank]);
-        ep->dead_reported = true;
+        if (!ep->progress.dead_reported)
+            dnet_error("rank %u (pid %d) has ended without leaving the job", rank,
+                       ep->job.pids[rank]);
+        ep->progress.dead_reported = true;
         return DNET_ERR_PEER_DEAD;
     }
     return DNET_OK;
@@ -71,9 +72,9 @@ static dnet_status_t check_peers(dnet_ep_t *ep)
 
 static dnet_status_t check_peers_at_times(dnet_ep_t *ep)
 {
-    if (ep->looked_ns - ep->checked_ns < CHECK_EVERY_NS)
+    if (ep->looked_ns - ep->progress.checked_ns < CHECK_EVERY_NS)
         return DNET_OK;
-    ep->checked_ns = ep->looked_ns;
+    ep->progress.checked_ns = ep->looked_ns;
     return check_peers(ep);
 }
 
@@ -90,10 +91,10 @@ static dnet_status_t sleep_once(dnet_ep_t *ep)
 /* Stops that have lasted long. */
 static void retry_at_times(dnet_ep_t *ep, uint64_t now_ns)
 {
-    if (DNET_LIKELY(!ep->queued_peers || now_ns < ep->retry_ns))
+    if (DNET_LIKELY(!ep->tx.open_channels || now_ns < ep->tx.retry_ns))
         return;
     ep->in_progress = true;
-    dnet_queue_retry(ep, now_ns);
+    dnet_channel_retry(ep, now_ns);
     ep->in_progress = false;
 }
 
@@ -113,7 +114,7 @@ static DNET_COLD dnet_status_t idle_round_impatient(dnet_ep_t *ep)
  * does not leave the kernel's autogroup, and each rank has one; a RESEND wakes them. */
 static uint32_t yields_before_sleep(const dnet_ep_t *ep)
 {
-    bool stopped = ep->queued_peers && ep->retry_ns != UINT64_MAX;
+    bool stopped = ep->tx.open_channels && ep->tx.retry_ns != UINT64_MAX;
     return stopped && ep->oversubscribed ? YIELDS_OF_STOPPED : YIELDS_BEFORE_SLEEP;
 }
 
@@ -126,14 +127,14 @@ static DNET_COLD dnet_status_t idle_round(dnet_ep_t *ep)
     retry_at_times(ep, now);
     if (ep->looked_ns == 0 ||
         now - ep->looked_ns > (ep->oversubscribed ? PAUSE_OVERSUBSCRIBED_NS : PAUSE_NS)) {
-        ep->looked_ns = ep->idle_since_ns = now;
-        ep->yields = 0;
+        ep->looked_ns = ep->progress.idle_since_ns = now;
+        ep->progress.yields = 0;
         return DNET_OK;
     }
     ep->looked_ns = now;
-    if (!ep->oversubscribed && now - ep->idle_since_ns < ep->options.spin_us * 1000)
+    if (!ep->oversubscribed && now - ep->progress.idle_since_ns < ep->options.spin_us * 1000)
         return DNET_OK;
-    if (ep->yields++ >= yields_before_sleep(ep))
+    if (ep->progress.yields++ >= yields_before_sleep(ep))
         return sleep_once(ep);
     sched_yield();
     ep->looked_ns = dnet_clock_ns();

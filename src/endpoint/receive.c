@@ -25,7 +25,7 @@ static inline void copy_out(dnet_ep_t *ep, const dnet_lh_entry_t *entry, uint32_
         len -= n;
     }
     if (len)
-        dnet_drv_ring_read(&ep->nic, entry, from - DNET_LH_DATA_BYTES, to, (uint32_t) len);
+        dnet_drv_ring_read(&ep->drv, entry, from - DNET_LH_DATA_BYTES, to, (uint32_t) len);
 }
 
 /* ---- unexpected messages ---- */
@@ -36,21 +36,21 @@ static inline void copy_out(dnet_ep_t *ep, const dnet_lh_entry_t *entry, uint32_
 static dnet_ep_message_t *message_new(dnet_ep_t *ep, uint64_t envelope, size_t len, size_t room)
 {
     size_t bytes = dnet_message_bytes(room);
-    dnet_ep_message_t *m = ep->messages_free;
+    dnet_ep_message_t *m = ep->inbox.messages_free;
     if (bytes == DNET_MESSAGE_SMALL && m) {
-        ep->messages_free = m->next_free;
+        ep->inbox.messages_free = m->next_free;
     } else if (!(m = malloc(bytes))) {
         dnet_error("no memory for an unexpected message of %zu bytes; %llu bytes are kept already",
-                   room, (unsigned long long) ep->unexpected_bytes);
+                   room, (unsigned long long) ep->inbox.unexpected_bytes);
         abort();
     }
     DNET_TRACE(unexpected, 0, 0, room);
     *m = (dnet_ep_message_t){.match.envelope = envelope, .len = len, .room = room};
     ep->counters.unexpected++;
-    ep->unexpected_bytes += bytes;
-    if (ep->unexpected_bytes > ep->counters.unexpected_bytes_max)
-        ep->counters.unexpected_bytes_max = ep->unexpected_bytes;
-    if (DNET_UNLIKELY(ep->unexpected_bytes > ep->budget))
+    ep->inbox.unexpected_bytes += bytes;
+    if (ep->inbox.unexpected_bytes > ep->counters.unexpected_bytes_max)
+        ep->counters.unexpected_bytes_max = ep->inbox.unexpected_bytes;
+    if (DNET_UNLIKELY(ep->inbox.unexpected_bytes > ep->inbox.budget))
         dnet_hold_over_budget(ep, envelope);
     return m;
 }
@@ -58,10 +58,10 @@ static dnet_ep_message_t *message_new(dnet_ep_t *ep, uint64_t envelope, size_t l
 static void message_free(dnet_ep_t *ep, dnet_ep_message_t *m)
 {
     size_t bytes = dnet_message_bytes(m->room);
-    ep->unexpected_bytes -= bytes;
+    ep->inbox.unexpected_bytes -= bytes;
     if (bytes == DNET_MESSAGE_SMALL) {
-        m->next_free = ep->messages_free;
-        ep->messages_free = m;
+        m->next_free = ep->inbox.messages_free;
+        ep->inbox.messages_free = m;
     } else {
         free(m);
     }
@@ -95,7 +95,7 @@ static DNET_COLD void keep_whole(dnet_ep_t *ep, const dnet_lh_entry_t *entry, ui
         m->op = head->op;
     }
     copy_out(ep, entry, from, m->data, len);
-    dnet_match_keep(&ep->match, &m->match);
+    dnet_match_keep(&ep->inbox.match, &m->match);
 }
 
 static inline void receive_whole(dnet_ep_t *ep, const dnet_lh_entry_t *entry, uint32_t from,
@@ -103,7 +103,7 @@ static inline void receive_whole(dnet_ep_t *ep, const dnet_lh_entry_t *entry, ui
 {
     uint64_t envelope = entry->envelope & DNET_MATCH_BITS & ~DNET_EP_HEADED;
     size_t len = DNET_GET(entry->where, LH_SIZE) - from;
-    dnet_match_item_t *item = dnet_match_arrive(&ep->match, envelope);
+    dnet_match_item_t *item = dnet_match_arrive(&ep->inbox.match, envelope);
     if (DNET_UNLIKELY(!item)) {
         keep_whole(ep, entry, from, len, head);
         return;
@@ -124,7 +124,7 @@ static inline void receive_whole(dnet_ep_t *ep, const dnet_lh_entry_t *entry, ui
 
 static dnet_assembly_t **assembly_of(dnet_ep_t *ep, uint32_t rank)
 {
-    dnet_assembly_t **a = &ep->assemblies;
+    dnet_assembly_t **a = &ep->inbox.assemblies;
     while (*a && (*a)->rank != rank)
         a = &(*a)->next;
     return a;
@@ -142,8 +142,8 @@ static void assembly_done(dnet_ep_t *ep, dnet_assembly_t *a)
             message_free(ep, a->message);
         }
     }
-    a->next = ep->assemblies_free;
-    ep->assemblies_free = a;
+    a->next = ep->inbox.assemblies_free;
+    ep->inbox.assemblies_free = a;
     if (req) {
         dnet_count_received(ep, req->sent_bytes);
         req->complete(req, dnet_request_status(req));
@@ -170,13 +170,13 @@ static void receive_piece(dnet_ep_t *ep, const dnet_lh_entry_t *entry, dnet_asse
 static void receive_first(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dnet_ep_head_t *head)
 {
     uint64_t envelope = entry->envelope & DNET_MATCH_BITS & ~DNET_EP_HEADED;
-    dnet_assembly_t *a = ep->assemblies_free;
+    dnet_assembly_t *a = ep->inbox.assemblies_free;
     if (a)
-        ep->assemblies_free = a->next;
+        ep->inbox.assemblies_free = a->next;
     else if (!(a = malloc(sizeof(*a))))
         abort();
     *a = (dnet_assembly_t){.rank = head->rank, .len = head->length, .envelope = envelope};
-    dnet_match_item_t *item = dnet_match_arrive(&ep->match, envelope);
+    dnet_match_item_t *item = dnet_match_arrive(&ep->inbox.match, envelope);
     if (item) {
         a->req = (dnet_ep_request_t *) item;
         dnet_request_result(ep, a->req, envelope, a->len);
@@ -186,14 +186,14 @@ static void receive_first(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dne
         dnet_ep_message_t *m = message_new(ep, envelope, a->len, a->len);
         m->kind = DNET_MESSAGE_PARTIAL;
         m->rank = head->rank;
-        dnet_match_keep(&ep->match, &m->match);
+        dnet_match_keep(&ep->inbox.match, &m->match);
         a->message = m;
         a->buf = m->data;
         a->cap = a->len;
     }
-    a->next = ep->assemblies;
-    ep->assemblies = a;
-    receive_piece(ep, entry, &ep->assemblies);
+    a->next = ep->inbox.assemblies;
+    ep->inbox.assemblies = a;
+    receive_piece(ep, entry, &ep->inbox.assemblies);
 }
 
 /* ---- packets with a head ---- */
@@ -201,7 +201,7 @@ static void receive_first(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dne
 static dnet_ep_message_t *request_keep(dnet_ep_t *ep, const dnet_ep_head_t *head, uint64_t envelope)
 {
     dnet_ep_message_t *m = message_new(ep, envelope, head->length, 0);
-    m->kind = DNET_MESSAGE_REQUEST;
+    m->kind = DNET_MESSAGE_RTS;
     m->rank = head->rank;
     m->op = head->op;
     m->offer = head->arg;
@@ -212,14 +212,14 @@ static void receive_request(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const d
 {
     uint64_t envelope = entry->envelope & DNET_MATCH_BITS & ~DNET_EP_HEADED;
     dnet_ep_layout_t layout = dnet_strided_read(head, entry);
-    dnet_match_item_t *item = dnet_match_arrive(&ep->match, envelope);
+    dnet_match_item_t *item = dnet_match_arrive(&ep->inbox.match, envelope);
     if (item) {
         dnet_rendezvous_request(ep, head, &layout, envelope, (dnet_ep_request_t *) item);
         return;
     }
     dnet_ep_message_t *m = request_keep(ep, head, envelope);
     m->layout = layout;
-    dnet_match_keep(&ep->match, &m->match);
+    dnet_match_keep(&ep->inbox.match, &m->match);
 }
 
 static void receive_am(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dnet_ep_head_t *head)
@@ -255,7 +255,7 @@ static bool head_is_sound(const dnet_ep_t *ep, const dnet_lh_entry_t *entry,
     if (size < sizeof(*head) || head->rank >= ep->size)
         return false;
     size_t behind = size - sizeof(*head);
-    if (head->type == DNET_HEAD_AM || head->type == DNET_HEAD_AM_REQUEST)
+    if (head->type == DNET_HEAD_AM || head->type == DNET_HEAD_AM_RTS)
         return ep->am_fn && head->arg <= behind && head->arg <= DNET_EP_AM_HEADER_MAX;
     if (head->type == DNET_HEAD_OFFER)
         return head->arg <= DNET_OFFERS_MAX && head->arg * sizeof(dnet_ep_offer_t) == behind;
@@ -285,10 +285,10 @@ static void receive_headed(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
                 malformed(entry, "piece without a first piece");
             return;
         }
-        case DNET_HEAD_REQUEST:
+        case DNET_HEAD_RTS:
             receive_request(ep, entry, &head);
             return;
-        case DNET_HEAD_ANSWER: {
+        case DNET_HEAD_CTS: {
             dnet_ep_staging_t staging;
             memcpy(&staging, entry->data + sizeof(head), sizeof(staging));
             dnet_rendezvous_answered(ep, &head, &staging);
@@ -303,23 +303,23 @@ static void receive_headed(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
             return;
         }
         case DNET_HEAD_AM:
-        case DNET_HEAD_AM_REQUEST:
+        case DNET_HEAD_AM_RTS:
             receive_am(ep, entry, &head);
             return;
         case DNET_HEAD_OFFER:
             receive_offer(ep, entry, &head);
             return;
         case DNET_HEAD_VERDICT:
-        case DNET_HEAD_WANT:
+        case DNET_HEAD_PULL:
         case DNET_HEAD_TAKE:
         case DNET_HEAD_GRANT:
             dnet_offer_answered(ep, &head);
             return;
-        case DNET_HEAD_LET_GO:
+        case DNET_HEAD_RELEASE:
             dnet_offer_opened(ep, head.rank);
             return;
-        case DNET_HEAD_NONE:
-        case DNET_HEAD_OPENED:
+        case DNET_HEAD_PULL_NONE:
+        case DNET_HEAD_RELEASE_ACK:
         case DNET_HEAD_DONE:
             dnet_hold_answered(ep, &head);
             return;
@@ -331,25 +331,25 @@ static void receive_headed(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
  * the rings. */
 static void give_back(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
 {
-    if (ep->nic.ring_used >= ep->nic.ring_bytes / 8) {
-        ep->nic.ring_used = 0;
-        if (ep->nic.rings > 1)
+    if (ep->drv.ring_used >= ep->drv.ring_bytes / 8) {
+        ep->drv.ring_used = 0;
+        if (ep->drv.rings > 1)
             dnet_rings_sample(ep, entry);
     }
-    dnet_drv_publish(&ep->nic);
+    dnet_drv_publish(&ep->drv);
 }
 
 bool dnet_receive_round(dnet_ep_t *ep, unsigned most)
 {
     unsigned budget = most;
     const dnet_lh_entry_t *entry;
-    while (budget && (entry = dnet_drv_lh_next(&ep->nic))) {
+    while (budget && (entry = dnet_drv_lh_next(&ep->drv))) {
         DNET_TRACE(arrive, 0, entry->envelope, DNET_GET(entry->where, LH_SIZE));
         if (DNET_LIKELY(!(entry->envelope & DNET_EP_HEADED)))
             receive_whole(ep, entry, 0, NULL);
         else
             receive_headed(ep, entry);
-        if (DNET_UNLIKELY(dnet_drv_lh_release(&ep->nic, entry)))
+        if (DNET_UNLIKELY(dnet_drv_lh_release(&ep->drv, entry)))
             give_back(ep, entry);
         budget--;
     }
@@ -373,7 +373,7 @@ static dnet_status_t deliver(dnet_ep_t *ep, dnet_ep_message_t *m, dnet_ep_reques
         case DNET_MESSAGE_PARTIAL:
             m->req = req;
             return DNET_IN_PROGRESS;
-        case DNET_MESSAGE_REQUEST: {
+        case DNET_MESSAGE_RTS: {
             dnet_ep_head_t head = {.rank = m->rank, .op = m->op, .arg = m->offer, .length = m->len};
             dnet_ep_layout_t layout = m->layout;
             uint64_t envelope = m->match.envelope;
@@ -391,13 +391,13 @@ dnet_status_t dnet_ep_recv(dnet_ep_t *ep, uint64_t envelope, uint64_t mask, void
     DNET_TRACE(recv, 0, envelope, len);
     req->buf = buf;
     req->cap_bytes = len;
-    dnet_match_item_t *item = dnet_match_take(&ep->match, envelope, mask);
+    dnet_match_item_t *item = dnet_match_take(&ep->inbox.match, envelope, mask);
     if (item)
         return deliver(ep, (dnet_ep_message_t *) item, req);
     req->match.envelope = envelope;
     req->match.mask = mask;
-    req->place = DNET_PLACE_POSTED;
-    dnet_match_post(&ep->match, &req->match);
+    req->waits_in = DNET_WAITS_IN_POSTED;
+    dnet_match_post(&ep->inbox.match, &req->match);
     if (DNET_UNLIKELY(ep->holding))
         dnet_hold_want(ep, req);
     return DNET_IN_PROGRESS;
@@ -405,12 +405,12 @@ dnet_status_t dnet_ep_recv(dnet_ep_t *ep, uint64_t envelope, uint64_t mask, void
 
 bool dnet_ep_cancel_recv(dnet_ep_t *ep, dnet_ep_request_t *req)
 {
-    if (req->place == DNET_PLACE_NONE)
+    if (req->waits_in == DNET_WAITS_IN_NONE)
         return false;
-    if (req->place == DNET_PLACE_WANTED)
+    if (req->waits_in == DNET_WAITS_IN_PULLS)
         dnet_hold_unwant(ep, req);
-    req->place = DNET_PLACE_NONE;
-    dnet_match_withdraw(&ep->match, &req->match);
+    req->waits_in = DNET_WAITS_IN_NONE;
+    dnet_match_withdraw(&ep->inbox.match, &req->match);
     return true;
 }
 
@@ -418,7 +418,7 @@ dnet_status_t dnet_ep_probe(dnet_ep_t *ep, uint64_t envelope, uint64_t mask,
                             dnet_ep_probe_t *probe_p)
 {
     const dnet_probe_t *held;
-    dnet_match_item_t *item = dnet_match_peek(&ep->match, envelope, mask);
+    dnet_match_item_t *item = dnet_match_peek(&ep->inbox.match, envelope, mask);
     if (item) {
         *probe_p = (dnet_ep_probe_t){item->envelope, ((dnet_ep_message_t *) item)->len};
         return DNET_OK;
@@ -445,7 +445,7 @@ static dnet_ep_message_t *take_held(dnet_ep_t *ep, uint64_t envelope, uint64_t m
 dnet_status_t dnet_ep_mprobe(dnet_ep_t *ep, uint64_t envelope, uint64_t mask,
                              dnet_ep_probe_t *probe_p, dnet_ep_message_t **message_p)
 {
-    dnet_ep_message_t *m = (dnet_ep_message_t *) dnet_match_take(&ep->match, envelope, mask);
+    dnet_ep_message_t *m = (dnet_ep_message_t *) dnet_match_take(&ep->inbox.match, envelope, mask);
     if (!m && DNET_UNLIKELY(ep->holding))
         m = take_held(ep, envelope, mask);
     if (!m)

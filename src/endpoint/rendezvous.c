@@ -24,12 +24,12 @@ enum { RENDEZVOUS_AUTO, RENDEZVOUS_DIRECT, RENDEZVOUS_STAGED }; /* DIMMNET_RENDE
 
 static uint64_t area_bytes(const dnet_ep_t *ep)
 {
-    return (uint64_t) ep->chunk_bytes * ep->chunks;
+    return (uint64_t) ep->rndv.chunk_bytes * ep->rndv.chunks;
 }
 
 static uint32_t area_offset(const dnet_ep_t *ep, uint32_t area)
 {
-    return (uint32_t) (ep->staging_base + area * area_bytes(ep));
+    return (uint32_t) (ep->rndv.staging_base + area * area_bytes(ep));
 }
 
 /* ---- receiver: start ---- */
@@ -45,33 +45,33 @@ static uint32_t aperture_slots(const dnet_ep_t *ep)
 static uint32_t aperture_open(dnet_ep_t *ep, const uint8_t *at, size_t len, uint32_t end)
 {
     for (uint32_t slot = 1; slot < end; slot++) {
-        if (!ep->landing_slot[slot] && !ep->offer_slot[slot]) {
-            dnet_drv_aperture_set(&ep->nic, slot, at, len);
+        if (!ep->aperture.recv[slot] && !ep->aperture.send[slot]) {
+            dnet_drv_aperture_set(&ep->drv, slot, at, len);
             return slot;
         }
     }
     return 0;
 }
 
-static bool find_aperture(dnet_ep_t *ep, dnet_landing_t *l)
+static bool find_aperture(dnet_ep_t *ep, dnet_rndv_recv_t *l)
 {
     size_t at = l->offer ? dnet_split_at(l->len) : 0;
     l->place = aperture_open(ep, l->buf + at, l->len - at, aperture_slots(ep));
     if (!l->place)
         return false;
-    ep->landing_slot[l->place] = l;
-    ep->landings_direct++;
+    ep->aperture.recv[l->place] = l;
+    ep->rndv.recvs_direct++;
     return true;
 }
 
-static bool find_area(dnet_ep_t *ep, dnet_landing_t *l)
+static bool find_area(dnet_ep_t *ep, dnet_rndv_recv_t *l)
 {
     for (uint32_t area = 0; area < DNET_STAGING_AREAS; area++) {
-        if (!ep->landing_area[area]) {
-            ep->landing_area[area] = l;
-            ep->landings_staged++;
+        if (!ep->rndv.area[area]) {
+            ep->rndv.area[area] = l;
+            ep->rndv.recvs_staged++;
             l->place = area;
-            dnet_drv_word_clear(&ep->nic, area);
+            dnet_drv_word_clear(&ep->drv, area);
             return true;
         }
     }
@@ -80,11 +80,11 @@ static bool find_area(dnet_ep_t *ep, dnet_landing_t *l)
 
 static bool reserve_areas(dnet_ep_t *ep)
 {
-    if (!ep->staging_reserved)
-        ep->staging_reserved =
-            ep->dev->ops->reserve(ep->dev, ep->staging_base, area_bytes(ep) * DNET_STAGING_AREAS) ==
-            DNET_OK;
-    return ep->staging_reserved;
+    if (!ep->rndv.staging_reserved)
+        ep->rndv.staging_reserved =
+            ep->dev->ops->reserve(ep->dev, ep->rndv.staging_base,
+                                  area_bytes(ep) * DNET_STAGING_AREAS) == DNET_OK;
+    return ep->rndv.staging_reserved;
 }
 
 /* Whether the kernel lets this process copy straight from and to others is tried out at the first
@@ -95,30 +95,30 @@ static bool wants_direct(dnet_ep_t *ep, uint32_t peer, size_t len)
         return false;
     if (peer == ep->rank)
         return ep->dev->geometry.aperture_slots > 1;
-    if (ep->direct == DNET_DIRECT_UNTRIED) {
+    if (ep->rndv.direct == DNET_DIRECT_UNTRIED) {
         dnet_drv_target_t target = ep->peers[peer].target;
         bool works = ep->dev->geometry.aperture_slots > 1 &&
                      ep->dev->ops->can_copy(ep->dev, dnet_drv_target_lid(target),
                                             dnet_drv_target_wid(target));
-        ep->direct = works ? DNET_DIRECT_WORKS : DNET_DIRECT_FAILS;
+        ep->rndv.direct = works ? DNET_DIRECT_WORKS : DNET_DIRECT_FAILS;
     }
-    return ep->direct == DNET_DIRECT_WORKS;
+    return ep->rndv.direct == DNET_DIRECT_WORKS;
 }
 
-static void answer(dnet_ep_t *ep, const dnet_landing_t *l)
+static void answer(dnet_ep_t *ep, const dnet_rndv_recv_t *l)
 {
     dnet_ep_head_t head = {
-        .type = DNET_HEAD_ANSWER,
-        .flags = l->staged  ? DNET_ANSWER_STAGED
-                 : l->offer ? DNET_ANSWER_SPLIT
+        .type = DNET_HEAD_CTS,
+        .flags = l->staged  ? DNET_CTS_STAGED
+                 : l->offer ? DNET_CTS_SPLIT
                             : 0,
         .rank = ep->rank,
         .op = l->op,
         .arg = l->staged ? l->place : dnet_drv_aperture_address(l->place),
         .length = l->offer ? l->len - dnet_split_at(l->len) : l->len,
     };
-    dnet_ep_staging_t staging = {ep->chunk_bytes, ep->chunks};
-    DNET_TRACE(answer, l->rank, l->op, head.length);
+    dnet_ep_staging_t staging = {ep->rndv.chunk_bytes, ep->rndv.chunks};
+    DNET_TRACE(cts, l->rank, l->op, head.length);
     if (l->staged)
         head.id = (uint16_t) l->place;
     if (l->staged)
@@ -126,7 +126,7 @@ static void answer(dnet_ep_t *ep, const dnet_landing_t *l)
     dnet_send_control(ep, l->rank, &head, &staging, l->staged ? sizeof(staging) : 0);
 }
 
-static void landing_finish(dnet_ep_t *ep, dnet_landing_t *l)
+static void recv_finish(dnet_ep_t *ep, dnet_rndv_recv_t *l)
 {
     if (l->req) {
         dnet_ep_request_t *req = l->req;
@@ -143,9 +143,9 @@ static void landing_finish(dnet_ep_t *ep, dnet_landing_t *l)
 }
 
 /* The first `len` bytes of what the sender offers. */
-static void fetch(dnet_ep_t *ep, dnet_landing_t *l, size_t len)
+static void fetch(dnet_ep_t *ep, dnet_rndv_recv_t *l, size_t len)
 {
-    l->status = dnet_drv_rvl(&ep->nic, ep->peers[l->rank].target, (dnet_drv_place_t){l->offer},
+    l->status = dnet_drv_rvl(&ep->drv, ep->peers[l->rank].target, (dnet_drv_place_t){l->offer},
                              l->buf, (uint32_t) len);
     if (l->status != DNET_OK)
         dnet_error("cannot fetch %zu bytes from rank %u: %s", len, l->rank,
@@ -156,27 +156,28 @@ static void fetch(dnet_ep_t *ep, dnet_landing_t *l, size_t len)
 /* Shall the message be fetched whole?  Always where its sender would have to wait for a processor
  * before it could store anything.  Else, where several are on their way, fetched ones and ones that
  * their senders store take turns, so that the processors of both sides copy. */
-static bool wants_fetch(const dnet_ep_t *ep, const dnet_landing_t *l)
+static bool wants_fetch(const dnet_ep_t *ep, const dnet_rndv_recv_t *l)
 {
     /* a shorter receive does not end where the message does */
     if (!l->offer || l->len < l->sent_bytes)
         return l->offer != 0;
     if (ep->oversubscribed)
         return true;
-    return l->len < ep->options.split_limit && (ep->landings_direct || !dnet_drv_lh_more(&ep->nic));
+    return l->len < ep->options.split_limit &&
+           (ep->rndv.recvs_direct || !dnet_drv_lh_more(&ep->drv));
 }
 
 /* Find room to land and answer; false: no room now. */
-static bool landing_try(dnet_ep_t *ep, dnet_landing_t *l)
+static bool recv_try(dnet_ep_t *ep, dnet_rndv_recv_t *l)
 {
     if (l->len == 0) {
         answer(ep, l);
-        landing_finish(ep, l);
+        recv_finish(ep, l);
         return true;
     }
     if (l->layout.kind && dnet_strided_fetch(ep, l)) {
         dnet_send_ack(ep, l->rank, l->op);
-        landing_finish(ep, l);
+        recv_finish(ep, l);
         return true;
     }
     l->staged = !wants_direct(ep, l->rank, l->len);
@@ -184,7 +185,7 @@ static bool landing_try(dnet_ep_t *ep, dnet_landing_t *l)
         l->offer = 0;
     if (wants_fetch(ep, l)) {
         fetch(ep, l, l->len);
-        landing_finish(ep, l);
+        recv_finish(ep, l);
         return true;
     }
     if (l->len < ep->options.split_limit)
@@ -197,30 +198,30 @@ static bool landing_try(dnet_ep_t *ep, dnet_landing_t *l)
     return true;
 }
 
-static void landing_start(dnet_ep_t *ep, dnet_landing_t *l)
+static void recv_start(dnet_ep_t *ep, dnet_rndv_recv_t *l)
 {
-    if (!ep->landing_wait && landing_try(ep, l))
+    if (!ep->rndv.wait && recv_try(ep, l))
         return;
     l->next = NULL;
-    *ep->landing_wait_tail = l;
-    ep->landing_wait_tail = &l->next;
+    *ep->rndv.wait_tail = l;
+    ep->rndv.wait_tail = &l->next;
 }
 
-static void landings_go_on(dnet_ep_t *ep)
+static void recvs_go_on(dnet_ep_t *ep)
 {
-    while (ep->landing_wait) {
-        dnet_landing_t *l = ep->landing_wait, *next = l->next;
-        if (!landing_try(ep, l))
+    while (ep->rndv.wait) {
+        dnet_rndv_recv_t *l = ep->rndv.wait, *next = l->next;
+        if (!recv_try(ep, l))
             return;
-        ep->landing_wait = next;
+        ep->rndv.wait = next;
         if (!next)
-            ep->landing_wait_tail = &ep->landing_wait;
+            ep->rndv.wait_tail = &ep->rndv.wait;
     }
 }
 
-static dnet_landing_t *landing_new(const dnet_ep_head_t *head, uint64_t envelope)
+static dnet_rndv_recv_t *recv_new(const dnet_ep_head_t *head, uint64_t envelope)
 {
-    dnet_landing_t *l = calloc(1, sizeof(*l));
+    dnet_rndv_recv_t *l = calloc(1, sizeof(*l));
     if (!l)
         abort();
     l->rank = head->rank;
@@ -234,19 +235,19 @@ void dnet_rendezvous_request(dnet_ep_t *ep, const dnet_ep_head_t *head,
                              const dnet_ep_layout_t *layout, uint64_t envelope,
                              dnet_ep_request_t *req)
 {
-    dnet_landing_t *l = landing_new(head, envelope);
+    dnet_rndv_recv_t *l = recv_new(head, envelope);
     dnet_request_result(ep, req, envelope, head->length);
     l->offer = head->arg;
     l->layout = *layout;
     l->req = req;
     l->buf = req->buf;
     l->len = req->len_bytes;
-    landing_start(ep, l);
+    recv_start(ep, l);
 }
 
 void dnet_rendezvous_am(dnet_ep_t *ep, const dnet_ep_head_t *head, const uint8_t *header)
 {
-    dnet_landing_t *l = landing_new(head, 0);
+    dnet_rndv_recv_t *l = recv_new(head, 0);
     l->am_id = head->id;
     l->am_header_len = head->arg;
     l->am_block = malloc(head->arg + head->length + 1);
@@ -258,7 +259,7 @@ void dnet_rendezvous_am(dnet_ep_t *ep, const dnet_ep_head_t *head, const uint8_t
     memcpy(l->am_block, header, head->arg);
     l->buf = l->am_block + head->arg;
     l->len = head->length;
-    landing_start(ep, l);
+    recv_start(ep, l);
 }
 
 /* ---- receiver: data ---- */
@@ -266,24 +267,24 @@ void dnet_rendezvous_am(dnet_ep_t *ep, const dnet_ep_head_t *head, const uint8_t
 /* Tell the sender how many chunks were taken, as long as it needs to know: its last chunk may go
  * out when all but one area's worth are taken, and after that its word may serve another message.
  */
-static void give_credit(dnet_ep_t *ep, dnet_landing_t *l)
+static void give_credit(dnet_ep_t *ep, dnet_rndv_recv_t *l)
 {
-    uint64_t total = (l->len + ep->chunk_bytes - 1) / ep->chunk_bytes;
-    if (total <= ep->chunks || l->taken > total - ep->chunks)
+    uint64_t total = (l->len + ep->rndv.chunk_bytes - 1) / ep->rndv.chunk_bytes;
+    if (total <= ep->rndv.chunks || l->taken > total - ep->rndv.chunks)
         return;
-    (void) dnet_drv_put_word(&ep->nic, ep->peers[l->rank].target,
+    (void) dnet_drv_put_word(&ep->drv, ep->peers[l->rank].target,
                              dnet_drv_word_offset(l->credit_word), l->taken);
 }
 
-static void take_chunks(dnet_ep_t *ep, dnet_landing_t *l, uint64_t sent)
+static void take_chunks(dnet_ep_t *ep, dnet_rndv_recv_t *l, uint64_t sent)
 {
     while (l->taken < sent && l->got < l->len) {
         size_t n = l->len - l->got;
-        if (n > ep->chunk_bytes)
-            n = ep->chunk_bytes;
-        uint32_t place =
-            area_offset(ep, l->place) + (uint32_t) (l->taken % ep->chunks) * ep->chunk_bytes;
-        dnet_drv_sodimm_read(&ep->nic, place, l->buf + l->got, (uint32_t) n);
+        if (n > ep->rndv.chunk_bytes)
+            n = ep->rndv.chunk_bytes;
+        uint32_t place = area_offset(ep, l->place) +
+                         (uint32_t) (l->taken % ep->rndv.chunks) * ep->rndv.chunk_bytes;
+        dnet_drv_sodimm_read(&ep->drv, place, l->buf + l->got, (uint32_t) n);
         l->got += n;
         l->taken++;
         give_credit(ep, l);
@@ -295,10 +296,10 @@ static bool take_counted(dnet_ep_t *ep)
 {
     bool did = false;
     for (uint32_t area = 0; area < DNET_STAGING_AREAS; area++) {
-        dnet_landing_t *l = ep->landing_area[area];
+        dnet_rndv_recv_t *l = ep->rndv.area[area];
         if (!l)
             continue;
-        uint64_t word = dnet_drv_word(&ep->nic, area);
+        uint64_t word = dnet_drv_word(&ep->drv, area);
         uint64_t sent = word & ((1ull << COUNT_WORD_SHIFT) - 1);
         if (sent > l->taken) {
             l->credit_word = (uint32_t) (word >> COUNT_WORD_SHIFT) % DNET_DRV_WORDS;
@@ -312,32 +313,32 @@ static bool take_counted(dnet_ep_t *ep)
 /* The last packet of a rendezvous has arrived. */
 static void landed(dnet_ep_t *ep, const dnet_drv_receipt_t *receipt)
 {
-    dnet_landing_t *l = NULL;
+    dnet_rndv_recv_t *l = NULL;
     DNET_TRACE(landed, receipt->lid, receipt->address, receipt->bytes);
     if (DNET_GET(receipt->address, AP_FLAG)) {
         uint32_t slot = (uint32_t) DNET_GET(receipt->address, AP_SLOT);
-        l = slot < DNET_APERTURES_MAX ? ep->landing_slot[slot] : NULL;
+        l = slot < DNET_APERTURES_MAX ? ep->aperture.recv[slot] : NULL;
         if (l) {
-            dnet_drv_aperture_set(&ep->nic, slot, NULL, 0);
-            ep->landing_slot[slot] = NULL;
-            ep->landings_direct--;
+            dnet_drv_aperture_set(&ep->drv, slot, NULL, 0);
+            ep->aperture.recv[slot] = NULL;
+            ep->rndv.recvs_direct--;
         }
-    } else if (receipt->address >= ep->staging_base &&
-               receipt->address < ep->staging_base + area_bytes(ep) * DNET_STAGING_AREAS) {
-        uint32_t area = (uint32_t) ((receipt->address - ep->staging_base) / area_bytes(ep));
-        l = ep->landing_area[area];
+    } else if (receipt->address >= ep->rndv.staging_base &&
+               receipt->address < ep->rndv.staging_base + area_bytes(ep) * DNET_STAGING_AREAS) {
+        uint32_t area = (uint32_t) ((receipt->address - ep->rndv.staging_base) / area_bytes(ep));
+        l = ep->rndv.area[area];
         if (l) {
             take_chunks(ep, l, UINT64_MAX);
-            ep->landing_area[area] = NULL;
-            ep->landings_staged--;
+            ep->rndv.area[area] = NULL;
+            ep->rndv.recvs_staged--;
         }
     }
     if (l)
-        landing_finish(ep, l);
+        recv_finish(ep, l);
     else
         dnet_error("receive status for 0x%x, where nothing is expected, from LID %u",
                    receipt->address, receipt->lid);
-    landings_go_on(ep);
+    recvs_go_on(ep);
 }
 
 /* ---- sender ---- */
@@ -345,13 +346,13 @@ static void landed(dnet_ep_t *ep, const dnet_drv_receipt_t *receipt)
 static bool word_take(dnet_ep_t *ep, uint32_t *index_p)
 {
     for (uint32_t i = 0; i < DNET_DRV_WORDS / 64; i++) {
-        uint64_t free_words = ~ep->words_used[i];
+        uint64_t free_words = ~ep->rndv.words_used[i];
         if (i == 0)
             /* these count for the receiver side */
             free_words &= ~((1ull << DNET_STAGING_AREAS) - 1);
         if (free_words) {
             unsigned bit = (unsigned) __builtin_ctzll(free_words);
-            ep->words_used[i] |= 1ull << bit;
+            ep->rndv.words_used[i] |= 1ull << bit;
             *index_p = i * 64 + bit;
             return true;
         }
@@ -361,26 +362,26 @@ static bool word_take(dnet_ep_t *ep, uint32_t *index_p)
 
 static void word_give_back(dnet_ep_t *ep, uint32_t index)
 {
-    ep->words_used[index / 64] &= ~(1ull << (index % 64));
+    ep->rndv.words_used[index / 64] &= ~(1ull << (index % 64));
 }
 
 static dnet_status_t put_chunk(dnet_ep_t *ep, dnet_op_t *op, uint32_t n, bool last)
 {
     dnet_drv_target_t target = ep->peers[op->peer].target;
     uint32_t place =
-        op->place + (uint32_t) (op->put % op->staging.chunks) * op->staging.chunk_bytes;
+        op->remote_addr + (uint32_t) (op->put % op->staging.chunks) * op->staging.chunk_bytes;
     if (ep->dev->sodimm)
-        return dnet_drv_rvs(&ep->nic, target, op->buf + op->off, (dnet_drv_place_t){place}, n,
+        return dnet_drv_rvs(&ep->drv, target, op->buf + op->off, (dnet_drv_place_t){place}, n,
                             last);
     /* Prototype: through the own SO-DIMM, behind everything of the receiving side. */
-    uint32_t own = (uint32_t) (ep->staging_base + area_bytes(ep) * DNET_STAGING_AREAS);
-    dnet_drv_sodimm_write(&ep->nic, own, op->buf + op->off, n);
-    return dnet_drv_rvs_sodimm(&ep->nic, target, own, place, n, last);
+    uint32_t own = (uint32_t) (ep->rndv.staging_base + area_bytes(ep) * DNET_STAGING_AREAS);
+    dnet_drv_sodimm_write(&ep->drv, own, op->buf + op->off, n);
+    return dnet_drv_rvs_sodimm(&ep->drv, target, own, place, n, last);
 }
 
 static dnet_status_t put_count(dnet_ep_t *ep, dnet_op_t *op)
 {
-    return dnet_drv_put_word(&ep->nic, ep->peers[op->peer].target,
+    return dnet_drv_put_word(&ep->drv, ep->peers[op->peer].target,
                              dnet_drv_word_offset(op->head.id),
                              op->put | (uint64_t) op->word << COUNT_WORD_SHIFT);
 }
@@ -407,7 +408,7 @@ static dnet_status_t put_chunks(dnet_ep_t *ep, dnet_op_t *op, bool *did_p)
 {
     dnet_status_t status = op->issued ? chunk_out(ep, op) : DNET_OK;
     while (status == DNET_OK && op->off < op->len) {
-        if (op->put - dnet_drv_word(&ep->nic, op->word) >= op->staging.chunks)
+        if (op->put - dnet_drv_word(&ep->drv, op->word) >= op->staging.chunks)
             return DNET_IN_PROGRESS;
         size_t left = op->len - op->off;
         uint32_t n = left < op->staging.chunk_bytes ? (uint32_t) left : op->staging.chunk_bytes;
@@ -429,8 +430,9 @@ static dnet_status_t put_direct(dnet_ep_t *ep, dnet_op_t *op)
 {
     if (op->issued) /* and the NIC is done */
         return DNET_OK;
-    dnet_status_t status = dnet_drv_rvs(&ep->nic, ep->peers[op->peer].target, op->buf,
-                                        (dnet_drv_place_t){op->place}, (uint32_t) op->len, true);
+    dnet_status_t status =
+        dnet_drv_rvs(&ep->drv, ep->peers[op->peer].target, op->buf,
+                     (dnet_drv_place_t){op->remote_addr}, (uint32_t) op->len, true);
     op->issued = is_stalled(ep, status);
     return status;
 }
@@ -446,7 +448,7 @@ uint32_t dnet_rendezvous_offer(dnet_ep_t *ep, dnet_op_t *op)
     op->offer_slot = aperture_open(ep, op->buf, op->len, aperture_slots(ep) / 2);
     if (!op->offer_slot)
         return 0;
-    ep->offer_slot[op->offer_slot] = op;
+    ep->aperture.send[op->offer_slot] = op;
     return dnet_drv_aperture_address(op->offer_slot);
 }
 
@@ -454,8 +456,8 @@ void dnet_rendezvous_withdraw(dnet_ep_t *ep, dnet_op_t *op)
 {
     if (!op->offer_slot)
         return;
-    dnet_drv_aperture_set(&ep->nic, op->offer_slot, NULL, 0);
-    ep->offer_slot[op->offer_slot] = NULL;
+    dnet_drv_aperture_set(&ep->drv, op->offer_slot, NULL, 0);
+    ep->aperture.send[op->offer_slot] = NULL;
     op->offer_slot = 0;
 }
 
@@ -473,7 +475,7 @@ static bool op_turn(dnet_ep_t *ep, dnet_op_t *op, bool *did_p)
         if (op->word == UINT32_MAX) {
             if (!word_take(ep, &op->word))
                 return false;
-            dnet_drv_word_clear(&ep->nic, op->word);
+            dnet_drv_word_clear(&ep->drv, op->word);
         }
         status = put_chunks(ep, op, did_p);
         if (status == DNET_IN_PROGRESS)
@@ -492,11 +494,11 @@ void dnet_rendezvous_answered(dnet_ep_t *ep, const dnet_ep_head_t *head,
                               const dnet_ep_staging_t *staging)
 {
     dnet_op_t *op = dnet_op_find(ep, head->op);
-    DNET_TRACE(answered, head->rank, head->op, head->length);
-    bool staged = head->flags & DNET_ANSWER_STAGED;
-    bool split = head->flags & DNET_ANSWER_SPLIT;
-    if (!op || op->state != DNET_OP_ANSWER_WAIT || op->peer != head->rank ||
-        head->length > op->len || (split && !op->offer_slot) ||
+    DNET_TRACE(cleared, head->rank, head->op, head->length);
+    bool staged = head->flags & DNET_CTS_STAGED;
+    bool split = head->flags & DNET_CTS_SPLIT;
+    if (!op || op->state != DNET_OP_CTS_WAIT || op->peer != head->rank || head->length > op->len ||
+        (split && !op->offer_slot) ||
         (staged &&
          (staging->chunks == 0 || staging->chunk_bytes == 0 || head->id >= DNET_DRV_WORDS))) {
         dnet_error("answer of rank %u to a rendezvous that does not exist (operation 0x%x)",
@@ -517,7 +519,7 @@ void dnet_rendezvous_answered(dnet_ep_t *ep, const dnet_ep_head_t *head,
         dnet_op_finish(ep, op, packed);
         return;
     }
-    op->place = head->arg;
+    op->remote_addr = head->arg;
     op->head.id = head->id;
     op->staging = *staging;
     op->word = UINT32_MAX;
@@ -525,7 +527,7 @@ void dnet_rendezvous_answered(dnet_ep_t *ep, const dnet_ep_head_t *head,
     bool did = false;
     if (op_turn(ep, op, &did))
         return;
-    dnet_op_t **link = &ep->staged;
+    dnet_op_t **link = &ep->rndv.sending;
     while (*link)
         link = &(*link)->next;
     op->next = NULL;
@@ -535,7 +537,7 @@ void dnet_rendezvous_answered(dnet_ep_t *ep, const dnet_ep_head_t *head,
 bool dnet_rendezvous_round(dnet_ep_t *ep)
 {
     bool did = false;
-    dnet_op_t **link = &ep->staged;
+    dnet_op_t **link = &ep->rndv.sending;
     while (*link) {
         dnet_op_t *op = *link, *next = op->next;
         if (op_turn(ep, op, &did))
@@ -543,10 +545,10 @@ bool dnet_rendezvous_round(dnet_ep_t *ep)
         else
             link = &op->next;
     }
-    if (ep->landings_staged)
+    if (ep->rndv.recvs_staged)
         did |= take_counted(ep);
     dnet_drv_receipt_t receipt;
-    while (dnet_drv_status_next(&ep->nic, &receipt)) {
+    while (dnet_drv_status_next(&ep->drv, &receipt)) {
         landed(ep, &receipt);
         did = true;
     }
@@ -555,16 +557,16 @@ bool dnet_rendezvous_round(dnet_ep_t *ep)
 
 bool dnet_rendezvous_waiting(const dnet_ep_t *ep)
 {
-    if (dnet_drv_status_waiting(&ep->nic))
+    if (dnet_drv_status_waiting(&ep->drv))
         return true;
-    for (uint32_t area = 0; ep->landings_staged && area < DNET_STAGING_AREAS; area++) {
-        const dnet_landing_t *l = ep->landing_area[area];
-        if (l && (dnet_drv_word(&ep->nic, area) & ((1ull << COUNT_WORD_SHIFT) - 1)) > l->taken)
+    for (uint32_t area = 0; ep->rndv.recvs_staged && area < DNET_STAGING_AREAS; area++) {
+        const dnet_rndv_recv_t *l = ep->rndv.area[area];
+        if (l && (dnet_drv_word(&ep->drv, area) & ((1ull << COUNT_WORD_SHIFT) - 1)) > l->taken)
             return true;
     }
-    for (const dnet_op_t *op = ep->staged; op; op = op->next)
+    for (const dnet_op_t *op = ep->rndv.sending; op; op = op->next)
         if (op->state == DNET_OP_DIRECT || op->word == UINT32_MAX ||
-            op->put - dnet_drv_word(&ep->nic, op->word) < op->staging.chunks)
+            op->put - dnet_drv_word(&ep->drv, op->word) < op->staging.chunks)
             return true;
     return false;
 }

@@ -12,7 +12,7 @@
 
 void dnet_rings_start(dnet_ep_t *ep)
 {
-    dnet_fc_partners_init(&ep->partners, (uint32_t) ep->options.rings);
+    dnet_fc_partners_init(&ep->compare.partners, (uint32_t) ep->options.rings);
 }
 
 static uint32_t sender_of(const dnet_ep_t *ep, const dnet_lh_entry_t *entry)
@@ -30,16 +30,16 @@ void dnet_rings_sample(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
 {
     dnet_fc_ring_change_t change;
     uint32_t rank = sender_of(ep, entry);
-    if (rank >= ep->size || !dnet_fc_partners_sample(&ep->partners, rank, &change))
+    if (rank >= ep->size || !dnet_fc_partners_sample(&ep->compare.partners, rank, &change))
         return;
     if (change.before != DNET_FC_NOBODY)
-        dnet_drv_ring_assign(&ep->nic, ep->peers[change.before].target, 0);
-    dnet_drv_ring_assign(&ep->nic, ep->peers[rank].target, change.ring);
+        dnet_drv_ring_assign(&ep->drv, ep->peers[change.before].target, 0);
+    dnet_drv_ring_assign(&ep->drv, ep->peers[rank].target, change.ring);
     ep->counters.rings_given++;
 }
 
 uint64_t dnet_rings_own_free(const dnet_ep_t *ep, uint32_t rank)
 {
-    uint32_t ring = dnet_fc_partners_ring(&ep->partners, rank);
-    return ring ? dnet_drv_ring_free(&ep->nic, ring) : DNET_FC_SHARED;
+    uint32_t ring = dnet_fc_partners_ring(&ep->compare.partners, rank);
+    return ring ? dnet_drv_ring_free(&ep->drv, ring) : DNET_FC_SHARED;
 }

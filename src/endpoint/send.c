@@ -21,39 +21,39 @@
 
 static dnet_status_t grow_ops(dnet_ep_t *ep)
 {
-    uint32_t cap = ep->ops_cap ? ep->ops_cap * 2 : 256;
+    uint32_t cap = ep->ops.cap ? ep->ops.cap * 2 : 256;
     if (cap > 1u << OP_INDEX_BITS) {
         dnet_error("more than %u sends under way at once", 1u << OP_INDEX_BITS);
         return DNET_ERR_LIMIT;
     }
-    dnet_op_t **ops = realloc(ep->ops, cap * sizeof(*ops));
+    dnet_op_t **ops = realloc(ep->ops.by_id, cap * sizeof(*ops));
     if (!ops)
         return DNET_ERR_NO_MEMORY;
-    ep->ops = ops;
-    dnet_op_t *block = calloc(cap - ep->ops_cap, sizeof(*block));
+    ep->ops.by_id = ops;
+    dnet_op_t *block = calloc(cap - ep->ops.cap, sizeof(*block));
     if (!block)
         return DNET_ERR_NO_MEMORY;
-    for (uint32_t i = ep->ops_cap; i < cap; i++) {
-        dnet_op_t *op = &block[i - ep->ops_cap];
+    for (uint32_t i = ep->ops.cap; i < cap; i++) {
+        dnet_op_t *op = &block[i - ep->ops.cap];
         op->id = i;
-        op->next = ep->ops_free;
-        ep->ops_free = op;
-        ep->ops[i] = op;
+        op->next = ep->ops.free;
+        ep->ops.free = op;
+        ep->ops.by_id[i] = op;
     }
-    ep->ops_cap = cap;
+    ep->ops.cap = cap;
     return DNET_OK;
 }
 
 dnet_status_t dnet_op_new(dnet_ep_t *ep, uint32_t peer, dnet_op_t **op_p)
 {
-    if (!ep->ops_free) {
+    if (!ep->ops.free) {
         dnet_status_t status = grow_ops(ep);
         if (status != DNET_OK)
             return status;
     }
-    dnet_op_t *op = ep->ops_free;
-    ep->ops_free = op->next;
-    ep->ops_active++;
+    dnet_op_t *op = ep->ops.free;
+    ep->ops.free = op->next;
+    ep->ops.active++;
     *op = (dnet_op_t){.id = op->id, .peer = peer, .state = DNET_OP_PACKETS};
     *op_p = op;
     return DNET_OK;
@@ -62,9 +62,10 @@ dnet_status_t dnet_op_new(dnet_ep_t *ep, uint32_t peer, dnet_op_t **op_p)
 dnet_op_t *dnet_op_find(dnet_ep_t *ep, uint32_t id)
 {
     uint32_t index = id & ((1u << OP_INDEX_BITS) - 1);
-    if (index >= ep->ops_cap || ep->ops[index]->id != id || ep->ops[index]->state == DNET_OP_FREE)
+    if (index >= ep->ops.cap || ep->ops.by_id[index]->id != id ||
+        ep->ops.by_id[index]->state == DNET_OP_FREE)
         return NULL;
-    return ep->ops[index];
+    return ep->ops.by_id[index];
 }
 
 void dnet_op_finish(dnet_ep_t *ep, dnet_op_t *op, dnet_status_t status)
@@ -75,9 +76,9 @@ void dnet_op_finish(dnet_ep_t *ep, dnet_op_t *op, dnet_status_t status)
     op->owned = NULL;
     op->state = DNET_OP_FREE;
     op->id += 1u << OP_INDEX_BITS; /* an answer to the old id finds nothing */
-    op->next = ep->ops_free;
-    ep->ops_free = op;
-    ep->ops_active--;
+    op->next = ep->ops.free;
+    ep->ops.free = op;
+    ep->ops.active--;
     if (req)
         req->complete(req, status);
 }
@@ -86,8 +87,8 @@ void dnet_op_finish(dnet_ep_t *ep, dnet_op_t *op, dnet_status_t status)
 void dnet_op_acknowledged(dnet_ep_t *ep, dnet_op_t *op)
 {
     op->fetch_due = false;
-    bool fetched = op->state == DNET_OP_ANSWER_WAIT && op->head.type == DNET_HEAD_REQUEST &&
-                   (op->offer_slot || (op->head.flags & DNET_REQUEST_LAYOUT));
+    bool fetched = op->state == DNET_OP_CTS_WAIT && op->head.type == DNET_HEAD_RTS &&
+                   (op->offer_slot || (op->head.flags & DNET_RTS_LAYOUT));
     if (op->state == DNET_OP_ACK_WAIT || op->state == DNET_OP_FETCH_WAIT || fetched)
         dnet_op_finish(ep, op, DNET_OK);
 }
@@ -97,10 +98,10 @@ void dnet_op_acknowledged(dnet_ep_t *ep, dnet_op_t *op)
 /* Others wait for the peer's room too, and what was granted has been used: go to the end of its
  * queue.  A packet more would take what was granted to somebody else, for a grant reserves nothing
  * in the NIC. */
-static DNET_COLD dnet_status_t ask_for_more(dnet_ep_t *ep, const dnet_queue_t *q, uint32_t len)
+static DNET_COLD dnet_status_t ask_for_more(dnet_ep_t *ep, const dnet_channel_t *ch, uint32_t len)
 {
     uint32_t in_ring = len > DNET_LH_DATA_BYTES ? len - DNET_LH_DATA_BYTES : 0;
-    dnet_status_t status = dnet_drv_ask(&ep->nic, ep->peers[q->peer].target, in_ring);
+    dnet_status_t status = dnet_drv_ask(&ep->drv, ep->peers[ch->peer].target, in_ring);
     return status == DNET_OK ? DNET_STOPPED : status;
 }
 
@@ -119,15 +120,15 @@ static dnet_status_t emit(dnet_ep_t *ep, dnet_op_t *op, uint64_t envelope,
         }
     }
     dnet_drv_target_t target = ep->peers[op->peer].target;
-    dnet_queue_t *q = ep->peers[op->peer].queue;
-    if (q && q->limited && q->credits-- == 0)
-        return ask_for_more(ep, q, head_len + len);
+    dnet_channel_t *ch = ep->peers[op->peer].channel;
+    if (ch && ch->limited && ch->credits-- == 0)
+        return ask_for_more(ep, ch, head_len + len);
     dnet_status_t status;
     if (head_len + len <= DNET_DRV_BOTF_DATA_MAX) {
         pieces[count++] = (dnet_drv_piece_t){data, len};
-        status = dnet_drv_send_pieces(&ep->nic, target, envelope, pieces, count);
+        status = dnet_drv_send_pieces(&ep->drv, target, envelope, pieces, count);
     } else {
-        status = dnet_drv_send_long(&ep->nic, target, envelope, pieces, count, data, len);
+        status = dnet_drv_send_long(&ep->drv, target, envelope, pieces, count, data, len);
     }
     if (DNET_UNLIKELY(status == DNET_STALLED))
         op->issued = true;
@@ -180,19 +181,19 @@ static dnet_status_t emit_op(dnet_ep_t *ep, dnet_op_t *op, bool pass)
         case DNET_HEAD_SYNC:
         case DNET_HEAD_AM:
             return emit(ep, op, envelope, &op->head, op->buf, (uint32_t) op->len);
-        case DNET_HEAD_AM_REQUEST:
-        case DNET_HEAD_REQUEST:
-        case DNET_HEAD_ANSWER:
+        case DNET_HEAD_AM_RTS:
+        case DNET_HEAD_RTS:
+        case DNET_HEAD_CTS:
         case DNET_HEAD_ACK:
         case DNET_HEAD_OFFER:
         case DNET_HEAD_VERDICT:
-        case DNET_HEAD_WANT:
-        case DNET_HEAD_NONE:
+        case DNET_HEAD_PULL:
+        case DNET_HEAD_PULL_NONE:
         case DNET_HEAD_TAKE:
-        case DNET_HEAD_OPENED:
+        case DNET_HEAD_RELEASE_ACK:
         case DNET_HEAD_GRANT:
         case DNET_HEAD_DONE:
-        case DNET_HEAD_LET_GO:
+        case DNET_HEAD_RELEASE:
             return emit(ep, op, envelope, &op->head, NULL, 0);
     }
     return DNET_ERR_STATE;
@@ -204,43 +205,43 @@ static void packets_out(dnet_ep_t *ep, dnet_op_t *op)
     uint8_t type = op->headed ? op->head.type : 0;
     if (type == DNET_HEAD_SYNC)
         op->state = DNET_OP_ACK_WAIT;
-    else if (type == DNET_HEAD_REQUEST || type == DNET_HEAD_AM_REQUEST)
-        op->state = DNET_OP_ANSWER_WAIT;
+    else if (type == DNET_HEAD_RTS || type == DNET_HEAD_AM_RTS)
+        op->state = DNET_OP_CTS_WAIT;
     else
         dnet_op_finish(ep, op, DNET_OK);
 }
 
 /* ---- queues ---- */
 
-static DNET_COLD dnet_queue_t *queue_open(dnet_ep_t *ep, uint32_t peer)
+static DNET_COLD dnet_channel_t *queue_open(dnet_ep_t *ep, uint32_t peer)
 {
-    dnet_queue_t *q = ep->queues_free;
-    if (q)
-        ep->queues_free = q->next;
-    else if (!(q = malloc(sizeof(*q))))
+    dnet_channel_t *ch = ep->tx.free;
+    if (ch)
+        ep->tx.free = ch->next;
+    else if (!(ch = malloc(sizeof(*ch))))
         return NULL;
-    *q = (dnet_queue_t){.peer = peer};
-    ep->peers[peer].queue = q;
-    ep->queued_peers++;
-    return q;
+    *ch = (dnet_channel_t){.peer = peer};
+    ep->peers[peer].channel = ch;
+    ep->tx.open_channels++;
+    return ch;
 }
 
-static void queue_close(dnet_ep_t *ep, dnet_queue_t *q)
+static void queue_close(dnet_ep_t *ep, dnet_channel_t *ch)
 {
-    ep->peers[q->peer].queue = NULL;
-    ep->queued_peers--;
-    q->next = ep->queues_free;
-    ep->queues_free = q;
+    ep->peers[ch->peer].channel = NULL;
+    ep->tx.open_channels--;
+    ch->next = ep->tx.free;
+    ep->tx.free = ch;
 }
 
-static dnet_op_list_t *list_of(dnet_queue_t *q, const dnet_op_t *op)
+static dnet_op_list_t *list_of(dnet_channel_t *ch, const dnet_op_t *op)
 {
-    return op->control ? &q->control : &q->messages;
+    return op->control ? &ch->control : &ch->messages;
 }
 
-static void queue_append(dnet_queue_t *q, dnet_op_t *op)
+static void queue_append(dnet_channel_t *ch, dnet_op_t *op)
 {
-    dnet_op_list_t *list = list_of(q, op);
+    dnet_op_list_t *list = list_of(ch, op);
     op->next = NULL;
     op->prev = list->tail;
     if (list->tail)
@@ -250,9 +251,9 @@ static void queue_append(dnet_queue_t *q, dnet_op_t *op)
     list->tail = op;
 }
 
-void dnet_queue_remove(dnet_queue_t *q, dnet_op_t *op)
+void dnet_channel_remove(dnet_channel_t *ch, dnet_op_t *op)
 {
-    dnet_op_list_t *list = list_of(q, op);
+    dnet_op_list_t *list = list_of(ch, op);
     if (op->prev)
         op->prev->next = op->next;
     else
@@ -267,48 +268,48 @@ void dnet_queue_remove(dnet_queue_t *q, dnet_op_t *op)
  * last one did is no sign of a loss. */
 static uint64_t retry_after_ns(const dnet_ep_t *ep)
 {
-    return 4 * ep->waited_ns > RETRY_NS ? 4 * ep->waited_ns : RETRY_NS;
+    return 4 * ep->tx.waited_ns > RETRY_NS ? 4 * ep->tx.waited_ns : RETRY_NS;
 }
 
-static void queue_stopped(dnet_ep_t *ep, dnet_queue_t *q)
+static void queue_stopped(dnet_ep_t *ep, dnet_channel_t *ch)
 {
-    DNET_TRACE(stopped, q->peer, 0, 0);
-    dnet_fc_sender_stop(&q->sender);
+    DNET_TRACE(stopped, ch->peer, 0, 0);
+    dnet_fc_sender_stop(&ch->sender);
     ep->counters.stop++;
-    uint64_t wait_ns = dnet_flow_retries(ep) ? RNR_NS : retry_after_ns(ep) << q->retries;
-    q->stopped_ns = dnet_clock_ns();
-    q->retry_ns = q->stopped_ns + (wait_ns < RETRY_MOST_NS ? wait_ns : RETRY_MOST_NS);
-    if (q->retry_ns < ep->retry_ns)
-        ep->retry_ns = q->retry_ns;
+    uint64_t wait_ns = dnet_flow_retries(ep) ? RNR_NS : retry_after_ns(ep) << ch->retries;
+    ch->stopped_ns = dnet_clock_ns();
+    ch->retry_ns = ch->stopped_ns + (wait_ns < RETRY_MOST_NS ? wait_ns : RETRY_MOST_NS);
+    if (ch->retry_ns < ep->tx.retry_ns)
+        ep->tx.retry_ns = ch->retry_ns;
     ep->flow_turns |= dnet_flow_retries(ep);
 }
 
-void dnet_queues_stop(dnet_ep_t *ep)
+void dnet_channels_stop(dnet_ep_t *ep)
 {
     for (uint32_t peer = 0; peer < ep->size; peer++) {
-        dnet_queue_t *q = ep->peers[peer].queue;
-        if (!q)
-            q = queue_open(ep, peer);
-        if (!q) {
+        dnet_channel_t *ch = ep->peers[peer].channel;
+        if (!ch)
+            ch = queue_open(ep, peer);
+        if (!ch) {
             dnet_error("no memory to wait for a stalled NIC");
             abort(); /* what is sent next would get lost */
         }
-        dnet_fc_sender_stop(&q->sender);
+        dnet_fc_sender_stop(&ch->sender);
     }
 }
 
 /* Must the op wait for others, or for the peer? */
-static bool must_queue(const dnet_queue_t *q, const dnet_op_t *op)
+static bool must_queue(const dnet_channel_t *ch, const dnet_op_t *op)
 {
-    return !op->control || !dnet_fc_sender_may_send(&q->sender) || q->control.head;
+    return !op->control || !dnet_fc_sender_may_send(&ch->sender) || ch->control.head;
 }
 
-static void not_taken(dnet_ep_t *ep, dnet_queue_t *q, dnet_status_t status)
+static void not_taken(dnet_ep_t *ep, dnet_channel_t *ch, dnet_status_t status)
 {
     if (status == DNET_STOPPED)
-        queue_stopped(ep, q);
+        queue_stopped(ep, ch);
     else if (status == DNET_HELD)
-        dnet_offer_start(ep, q);
+        dnet_offer_start(ep, ch);
     else
         dnet_flow_stalled(ep);
 }
@@ -322,25 +323,25 @@ static bool is_refusal(dnet_status_t status)
 /* The peer has not taken the op, which is the first of its list. */
 static dnet_status_t refused(dnet_ep_t *ep, dnet_op_t *op, dnet_status_t status)
 {
-    dnet_queue_t *q = ep->peers[op->peer].queue;
-    if (!q)
-        q = queue_open(ep, op->peer);
-    if (!q) {
+    dnet_channel_t *ch = ep->peers[op->peer].channel;
+    if (!ch)
+        ch = queue_open(ep, op->peer);
+    if (!ch) {
         dnet_op_finish(ep, op, DNET_ERR_NO_MEMORY);
         return DNET_ERR_NO_MEMORY;
     }
-    queue_append(q, op);
-    not_taken(ep, q, status);
+    queue_append(ch, op);
+    not_taken(ep, ch, status);
     return DNET_IN_PROGRESS;
 }
 
 dnet_status_t dnet_op_submit(dnet_ep_t *ep, dnet_op_t *op)
 {
-    dnet_queue_t *q = ep->peers[op->peer].queue;
-    if (q && must_queue(q, op)) {
-        queue_append(q, op);
-        if (q->held && !op->control)
-            dnet_offer_added(ep, q, op);
+    dnet_channel_t *ch = ep->peers[op->peer].channel;
+    if (ch && must_queue(ch, op)) {
+        queue_append(ch, op);
+        if (ch->held && !op->control)
+            dnet_offer_added(ep, ch, op);
         return DNET_IN_PROGRESS;
     }
     uint32_t id = op->id;
@@ -355,86 +356,86 @@ dnet_status_t dnet_op_submit(dnet_ep_t *ep, dnet_op_t *op)
     return status;
 }
 
-static dnet_op_t *queue_first(const dnet_queue_t *q)
+static dnet_op_t *queue_first(const dnet_channel_t *ch)
 {
-    if (q->control.head || (q->held && !q->granted))
-        return q->control.head;
-    return q->messages.head;
+    if (ch->control.head || (ch->held && !ch->granted))
+        return ch->control.head;
+    return ch->messages.head;
 }
 
-void dnet_queue_flush(dnet_ep_t *ep, dnet_queue_t *q)
+void dnet_channel_flush(dnet_ep_t *ep, dnet_channel_t *ch)
 {
     dnet_op_t *op;
-    while ((op = queue_first(q)) != NULL) {
-        bool granted = q->held && !op->control;
+    while ((op = queue_first(ch)) != NULL) {
+        bool granted = ch->held && !op->control;
         dnet_status_t status = emit_op(ep, op, granted);
         if (is_refusal(status)) {
-            not_taken(ep, q, status);
+            not_taken(ep, ch, status);
             return;
         }
         if (granted)
-            dnet_offer_sent(q, op);
-        q->retries = 0;
-        dnet_queue_remove(q, op);
+            dnet_offer_sent(ch, op);
+        ch->retries = 0;
+        dnet_channel_remove(ch, op);
         if (status == DNET_OK)
             packets_out(ep, op);
         else
             dnet_op_finish(ep, op, status);
     }
-    if (q->held)
-        dnet_offer_flushed(ep, q);
-    if (dnet_fc_sender_may_send(&q->sender) && !q->control.head && !q->messages.head &&
-        !q->out_count)
-        queue_close(ep, q);
+    if (ch->held)
+        dnet_offer_flushed(ep, ch);
+    if (dnet_fc_sender_may_send(&ch->sender) && !ch->control.head && !ch->messages.head &&
+        !ch->out_count)
+        queue_close(ep, ch);
 }
 
-void dnet_queue_resume(dnet_ep_t *ep, uint32_t peer, uint32_t credits)
+void dnet_channel_resume(dnet_ep_t *ep, uint32_t peer, uint32_t credits)
 {
-    dnet_queue_t *q = ep->peers[peer].queue;
-    if (!q || !dnet_fc_sender_resend(&q->sender))
+    dnet_channel_t *ch = ep->peers[peer].channel;
+    if (!ch || !dnet_fc_sender_resend(&ch->sender))
         return;
     DNET_TRACE(resumed, peer, 0, 0);
     ep->counters.resend++;
-    ep->waited_ns = dnet_clock_ns() - q->stopped_ns;
-    q->limited = credits != 0;
-    q->credits = credits;
-    dnet_queue_flush(ep, q);
+    ep->tx.waited_ns = dnet_clock_ns() - ch->stopped_ns;
+    ch->limited = credits != 0;
+    ch->credits = credits;
+    dnet_channel_flush(ep, ch);
 }
 
-void dnet_queue_go_on(dnet_ep_t *ep, uint32_t peer)
+void dnet_channel_go_on(dnet_ep_t *ep, uint32_t peer)
 {
-    dnet_queue_t *q = ep->peers[peer].queue;
-    if (q && dnet_fc_sender_resend(&q->sender))
-        dnet_queue_flush(ep, q);
+    dnet_channel_t *ch = ep->peers[peer].channel;
+    if (ch && dnet_fc_sender_resend(&ch->sender))
+        dnet_channel_flush(ep, ch);
 }
 
 /* The stop or its resend may have been lost (docs/flow-control.md 3): ask for a grant.  The packet
  * itself would take the room that was granted to others.  A timer alone (rnr, limit) has nobody to
  * ask and sends all that is taken. */
-static void queue_retry(dnet_ep_t *ep, dnet_queue_t *q)
+static void queue_retry(dnet_ep_t *ep, dnet_channel_t *ch)
 {
-    if (q->retries < RETRIES_COUNTED)
-        q->retries++;
-    q->limited = !dnet_flow_retries(ep);
-    q->credits = 0;
+    if (ch->retries < RETRIES_COUNTED)
+        ch->retries++;
+    ch->limited = !dnet_flow_retries(ep);
+    ch->credits = 0;
     ep->counters.retries++;
-    dnet_fc_sender_resend(&q->sender);
-    dnet_queue_flush(ep, q);
+    dnet_fc_sender_resend(&ch->sender);
+    dnet_channel_flush(ep, ch);
 }
 
-void dnet_queue_retry(dnet_ep_t *ep, uint64_t now_ns)
+void dnet_channel_retry(dnet_ep_t *ep, uint64_t now_ns)
 {
     if (ep->stalled)
         return;
-    ep->retry_ns = UINT64_MAX;
+    ep->tx.retry_ns = UINT64_MAX;
     for (uint32_t peer = 0; peer < ep->size; peer++) {
-        dnet_queue_t *q = ep->peers[peer].queue;
-        if (!q || dnet_fc_sender_may_send(&q->sender))
+        dnet_channel_t *ch = ep->peers[peer].channel;
+        if (!ch || dnet_fc_sender_may_send(&ch->sender))
             continue;
-        if (q->retry_ns <= now_ns)
-            queue_retry(ep, q);
-        else if (q->retry_ns < ep->retry_ns)
-            ep->retry_ns = q->retry_ns;
+        if (ch->retry_ns <= now_ns)
+            queue_retry(ep, ch);
+        else if (ch->retry_ns < ep->tx.retry_ns)
+            ep->tx.retry_ns = ch->retry_ns;
     }
 }
 
@@ -472,11 +473,11 @@ static DNET_COLD dnet_status_t send_slow(dnet_ep_t *ep, uint32_t peer, uint64_t 
     } else if (!sync && len <= ep->eager_limit) {
         op->head.type = DNET_HEAD_FIRST;
     } else {
-        op->head.type = DNET_HEAD_REQUEST;
+        op->head.type = DNET_HEAD_RTS;
         op->head.arg = dnet_rendezvous_offer(ep, op);
         dnet_strided_offer(ep, op);
         ep->counters.rendezvous++;
-        DNET_TRACE(request, peer, op->id, len);
+        DNET_TRACE(rts, peer, op->id, len);
     }
     return submit_for(ep, op, req);
 }
@@ -508,12 +509,12 @@ dnet_status_t dnet_ep_send(dnet_ep_t *ep, uint32_t peer, uint64_t envelope, cons
     DNET_TRACE(send, peer, envelope, len);
     ep->counters.sent_messages++;
     ep->counters.sent_bytes += len;
-    if (DNET_UNLIKELY(p->queue || sync || len > ep->one_packet))
+    if (DNET_UNLIKELY(p->channel || sync || len > ep->one_packet))
         return send_slow(ep, peer, envelope, buf, len, sync, req);
     if (len <= DNET_DRV_BOTF_DATA_MAX)
-        status = dnet_drv_send_short(&ep->nic, p->target, envelope, buf, (uint32_t) len);
+        status = dnet_drv_send_short(&ep->drv, p->target, envelope, buf, (uint32_t) len);
     else
-        status = dnet_drv_send_long(&ep->nic, p->target, envelope, NULL, 0, buf, (uint32_t) len);
+        status = dnet_drv_send_long(&ep->drv, p->target, envelope, NULL, 0, buf, (uint32_t) len);
     if (DNET_LIKELY(status == DNET_OK))
         return DNET_OK;
     return send_refused(ep, peer, envelope, buf, len, status, req);
@@ -571,7 +572,7 @@ dnet_status_t dnet_ep_am_send(dnet_ep_t *ep, uint32_t peer, uint16_t id, const v
     op->buf = data;
     op->len = len;
     op->head = (dnet_ep_head_t){
-        .type = whole ? DNET_HEAD_AM : DNET_HEAD_AM_REQUEST,
+        .type = whole ? DNET_HEAD_AM : DNET_HEAD_AM_RTS,
         .id = id,
         .rank = ep->rank,
         .op = op->id,

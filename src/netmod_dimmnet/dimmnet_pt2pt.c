@@ -126,7 +126,7 @@ void MPIDI_DIMMNET_recv_unpack(dnet_ep_request_t *ep_req, dnet_status_t status)
     MPIR_Request *rreq = MPIDI_DIMMNET_request_of(ep_req);
     const MPIDI_DIMMNET_request_t *req = &MPIDI_DIMMNET_REQ(rreq);
     recv_status(rreq, status);
-    if (!ep_req->placed && (status == DNET_OK || status == DNET_ERR_TRUNCATED)) {
+    if (!ep_req->in_layout && (status == DNET_OK || status == DNET_ERR_TRUNCATED)) {
         MPI_Aint unpacked;
         MPIR_Typerep_unpack(req->packed, ep_req->len_bytes, req->buf, req->count, req->datatype, 0,
                             &unpacked);

@@ -130,12 +130,13 @@ static void receive_shape(dnet_job_rank_t *job, const memory_t *m, const shape_t
                                   spread ? r->packed : place(m, s, &r->layout, 0), len, &r->w.req));
 }
 
-/* What was not placed is unpacked, as the netmod would; then every byte of the memory is compared.
+/* What is not in its layout is unpacked, as the netmod would; then every byte of the memory is
+ * compared.
  */
 static int check_shape(const memory_t *m, const shape_t *s, size_t len, unsigned seed, receive_t *r)
 {
     uint8_t *got = s->block_bytes ? m->area : m->ordinary;
-    if (r->w.req.layout.kind != DNET_LAYOUT_NONE && !r->w.req.placed)
+    if (r->w.req.layout.kind != DNET_LAYOUT_NONE && !r->w.req.in_layout)
         for (size_t i = 0; i < len; i++)
             *place(m, s, &r->layout, i) = r->packed[i];
     memset(r->expected, 0xee, AREA);

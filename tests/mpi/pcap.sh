@@ -25,7 +25,7 @@ cat >pcap.expected <<END
 0 IPUSH 0 1001 
 0 IPUSH 0 1002 
 0 IPUSH 0 1003 SYNC
-0 IPUSH 0 1004 REQUEST
+0 IPUSH 0 1004 RTS
 1 IPUSH 1 1005 
 END
 diff pcap.expected pcap.found || { echo "pcap.sh: the envelopes of the capture are not those sent" >&2; exit 1; }
@@ -39,13 +39,13 @@ esac
 
 # Behind the request: answer, then the data, then the end of the rendezvous.
 decode 'dimmnet.head || (dimmnet.type.name == "RVS" && dimmnet.eflag == 1)' |
-    awk '{ print $2, $5 }' | grep -A 3 REQUEST >pcap.order
+    awk '{ print $2, $5 }' | grep -A 3 RTS >pcap.order
 head -n 2 pcap.order >pcap.found
-printf 'IPUSH REQUEST\nIPUSH ANSWER\n' | diff - pcap.found || {
-    echo "pcap.sh: REQUEST and ANSWER are not in order" >&2
+printf 'IPUSH RTS\nIPUSH CTS\n' | diff - pcap.found || {
+    echo "pcap.sh: RTS and CTS are not in order" >&2
     exit 1
 }
-grep -q '^RVS' pcap.order || { echo "pcap.sh: no RVS behind the ANSWER" >&2; exit 1; }
+grep -q '^RVS' pcap.order || { echo "pcap.sh: no RVS behind the CTS" >&2; exit 1; }
 bytes=$(tshark -X lua_script:"$DNET_SRC/tools/wireshark/dimmnet.lua" -r pcap.pcapng \
     -Y 'dimmnet.type.name == "RVS" && dimmnet.lflag == 0' -T fields -e dimmnet.data_bytes 2>>pcap.tshark.log |
     awk '{ n += $1 } END { print n + 0 }')

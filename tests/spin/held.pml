@@ -61,7 +61,7 @@ mtype = { MESSAGE };
 #define SENT 4     /* on its way, or in the store */
 #define TAKEN 5    /* a receive has it */
 
-typedef tx_t { /* dnet_queue_t */
+typedef tx_t { /* dnet_channel_t */
     byte at[M];
     byte started, queued;
     bool held, opened, granting, asked;

@@ -44,7 +44,7 @@
 
 mtype = { RUN, STOPPED, DEAD }; /* dnet_fc_tx_state_t; nobody dies here */
 
-typedef tx_t { /* dnet_queue_t */
+typedef tx_t { /* dnet_channel_t */
     mtype state = RUN;
     byte next;     /* first message that is not delivered */
     bool limited;  /* others wait as well: */

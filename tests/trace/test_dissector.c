@@ -157,7 +157,7 @@ static bool check(void)
                                                     "IPUSH 300 7 2  308 delivered",
                                                     "IPUSH 300 7 3  3008 delivered",
                                                     "IPUSH 300 7 4 SYNC 72 delivered",
-                                                    "IPUSH 300 7 5 REQUEST 32 delivered",
+                                                    "IPUSH 300 7 5 RTS 32 delivered",
                                                     NULL,
                                                 });
     /* Each answer behind what it answers. */
@@ -165,8 +165,8 @@ static bool check(void)
                   (const char *const[]){
                       "IPUSH 300 7 4 SYNC 72 delivered",
                       "IPUSH 0 0 0 ACK 32 delivered",
-                      "IPUSH 300 7 5 REQUEST 32 delivered",
-                      "IPUSH 0 0 0 ANSWER 32 delivered",
+                      "IPUSH 300 7 5 RTS 32 delivered",
+                      "IPUSH 0 0 0 CTS 32 delivered",
                       "IPUSH 0 0 0 ACK 32 delivered", /* the front half has been fetched */
                       NULL,
                   });

@@ -5,7 +5,7 @@
 --
 --   wireshark -X lua_script:dimmnet.lua run.pcapng      or put it into ~/.local/lib/wireshark/plugins
 --
--- Filters: dimmnet.type.name == "IPUSH", dimmnet.tag == 7, dimmnet.result != 0, dimmnet.head == "REQUEST" ...
+-- Filters: dimmnet.type.name == "IPUSH", dimmnet.tag == 7, dimmnet.result != 0, dimmnet.head == "RTS" ...
 
 -- begin list dissector
 local lists = {}
@@ -42,29 +42,29 @@ lists.heads = {
   [1] = "SYNC",
   [2] = "FIRST",
   [3] = "MORE",
-  [4] = "REQUEST",
-  [5] = "ANSWER",
+  [4] = "RTS",
+  [5] = "CTS",
   [6] = "ACK",
   [7] = "AM",
-  [8] = "AM_REQUEST",
+  [8] = "AM_RTS",
   [9] = "OFFER",
   [10] = "VERDICT",
-  [11] = "WANT",
-  [12] = "NONE",
+  [11] = "PULL",
+  [12] = "PULL_NONE",
   [13] = "TAKE",
-  [14] = "OPENED",
+  [14] = "RELEASE_ACK",
   [15] = "GRANT",
   [16] = "DONE",
-  [17] = "LET_GO",
+  [17] = "RELEASE",
 }
 lists.head_fields = {
   { "type", 0, 1, "type" },
-  { "flags", 1, 1, "ANSWER: 1 staged, 2 split; REQUEST: 1 a layout follows" },
-  { "id", 2, 2, "handler of an active message; staged ANSWER: LLCM word; OFFER to NONE: number of the WANT" },
+  { "flags", 1, 1, "CTS: 1 staged, 2 split; RTS: 1 a layout follows" },
+  { "id", 2, 2, "handler of an active message; staged CTS: LLCM word; OFFER to PULL_NONE: number of the PULL" },
   { "rank", 4, 4, "sender's rank in the job" },
-  { "op", 8, 4, "operation, named by the process that started it; VERDICT: bits; WANT: mask" },
-  { "arg", 12, 4, "REQUEST: address of the message, or 0; ANSWER: address; AM: header bytes; OFFER: entries; WANT: mask; DONE: 1 if more are held" },
-  { "length", 16, 8, "bytes of the whole message; ANSWER: bytes to send; WANT: envelope; GRANT: bytes" },
+  { "op", 8, 4, "operation, named by the process that started it; VERDICT: bits; PULL: mask" },
+  { "arg", 12, 4, "RTS: address of the message, or 0; CTS: address; AM: header bytes; OFFER: entries; PULL: mask; DONE: 1 if more are held" },
+  { "length", 16, 8, "bytes of the whole message; CTS: bytes to send; PULL: envelope; GRANT: bytes" },
 }
 lists.words = {
   RQ = { title = "Request, Lower half; Command Ex uses OTYPE, DTYPE, Iteration and Size alone",

@@ -38,10 +38,10 @@ static uint64_t host_id(void)
     return h;
 }
 
-dnet_profile_t dnet_place_profile(const dnet_ep_t *ep)
+dnet_profile_t dnet_job_profile(const dnet_ep_t *ep)
 {
-    if (ep->cluster)
-        return ep->cluster->profile;
+    if (ep->job.cluster)
+        return ep->job.cluster->profile;
     return ep->options.profile == 0 ? DNET_PROFILE_PROTOTYPE_FLOW : DNET_PROFILE_EXTENDED;
 }
 
@@ -76,27 +76,27 @@ static dnet_status_t read_nodes(dnet_ep_t *ep)
     uint32_t n = 0, need = nodes_needed(ep), first, last;
     if (!list)
         return DNET_OK;
-    bool *taken = calloc(ep->cluster->nodes, sizeof(*taken));
-    ep->placed = calloc(need, sizeof(*ep->placed));
-    bool good = taken && ep->placed;
+    bool *taken = calloc(ep->job.cluster->nodes, sizeof(*taken));
+    ep->job.cluster_node = calloc(need, sizeof(*ep->job.cluster_node));
+    bool good = taken && ep->job.cluster_node;
     do {
-        good = good && read_range(&at, ep->cluster->nodes, &first, &last);
+        good = good && read_range(&at, ep->job.cluster->nodes, &first, &last);
         for (uint32_t i = first; good && i <= last; i++) {
             good = !taken[i - 1];
             taken[i - 1] = true;
             if (n < need)
-                ep->placed[n] = i - 1;
+                ep->job.cluster_node[n] = i - 1;
             n++;
         }
     } while (good && *at);
-    bool memory = taken && ep->placed;
+    bool memory = taken && ep->job.cluster_node;
     free(taken);
     if (memory && good && n >= need)
         return DNET_OK;
     if (memory)
         dnet_error(
             "DIMMNET_CLUSTER_NODES=%s: want %u different nodes from 1 to %u, for example 1,3-4",
-            list, need, ep->cluster->nodes);
+            list, need, ep->job.cluster->nodes);
     return memory ? DNET_ERR_FORMAT : DNET_ERR_NO_MEMORY;
 }
 
@@ -104,13 +104,13 @@ static dnet_status_t read_nodes(dnet_ep_t *ep)
 static const dnet_emu_locator_t *node_of(const dnet_ep_t *ep, uint32_t rank)
 {
     uint32_t i = rank / DNET_PROCESSES_PER_NIC;
-    return &ep->cluster->node[ep->placed ? ep->placed[i] : i];
+    return &ep->job.cluster->node[ep->job.cluster_node ? ep->job.cluster_node[i] : i];
 }
 
 /* Can this job live there? */
 static dnet_status_t check_cluster(const dnet_ep_t *ep)
 {
-    const dnet_cluster_t *c = ep->cluster;
+    const dnet_cluster_t *c = ep->job.cluster;
     uint32_t nodes = nodes_needed(ep);
     if (c->profile == DNET_PROFILE_PROTOTYPE) {
         dnet_error(
@@ -127,12 +127,12 @@ static dnet_status_t check_cluster(const dnet_ep_t *ep)
     return DNET_OK;
 }
 
-dnet_status_t dnet_place_open(dnet_ep_t *ep)
+dnet_status_t dnet_job_open(dnet_ep_t *ep)
 {
     const char *name = ep->options.cluster;
     if (!name)
         return DNET_OK;
-    dnet_status_t status = dnet_cluster_open(name, &ep->cluster);
+    dnet_status_t status = dnet_cluster_open(name, &ep->job.cluster);
     if (status == DNET_NOT_FOUND)
         dnet_error("DIMMNET_CLUSTER: no cluster %s of this user; make it with: dnet-cluster up "
                    "--profile extended %s",
@@ -142,12 +142,12 @@ dnet_status_t dnet_place_open(dnet_ep_t *ep)
     return status == DNET_OK ? read_nodes(ep) : status;
 }
 
-void dnet_place_close(dnet_ep_t *ep)
+void dnet_job_close(dnet_ep_t *ep)
 {
-    if (ep->cluster)
-        dnet_cluster_close(ep->cluster);
-    free(ep->placed);
-    free(ep->node_of);
+    if (ep->job.cluster)
+        dnet_cluster_close(ep->job.cluster);
+    free(ep->job.cluster_node);
+    free(ep->job.node_of);
 }
 
 /* ---- NICs ---- */
@@ -157,39 +157,39 @@ static dnet_status_t take_nic(dnet_ep_t *ep)
 {
     uint32_t node = ep->rank / DNET_PROCESSES_PER_NIC;
     dnet_emu_config_t config = {
-        .profile = dnet_place_profile(ep),
+        .profile = dnet_job_profile(ep),
         .in_line = ep->options.flow == DNET_EP_FLOW_STALL,
         .lid = dnet_node_to_lid((uint16_t) (node + 1)),
         .start_paused = true,
     };
-    dnet_status_t status = ep->cluster ? dnet_emu_attach(node_of(ep, ep->rank), &ep->emu)
-                                       : dnet_emu_create(&config, &ep->emu);
+    dnet_status_t status = ep->job.cluster ? dnet_emu_attach(node_of(ep, ep->rank), &ep->job.emu)
+                                           : dnet_emu_create(&config, &ep->job.emu);
     if (status == DNET_OK)
-        status = dnet_emu_open(ep->emu, 0, true, &ep->dev);
-    return status == DNET_OK && ep->cluster ? dnet_emu_restart(ep->emu, true) : status;
+        status = dnet_emu_open(ep->job.emu, 0, true, &ep->dev);
+    return status == DNET_OK && ep->job.cluster ? dnet_emu_restart(ep->job.emu, true) : status;
 }
 
 /* Even ranks bring the NIC up that they share with the next rank. */
-dnet_status_t dnet_place_take(dnet_ep_t *ep)
+dnet_status_t dnet_job_take(dnet_ep_t *ep)
 {
     if (ep->rank % DNET_PROCESSES_PER_NIC)
         return DNET_OK;
     dnet_status_t status = take_nic(ep);
     if (status != DNET_OK)
         return status;
-    return dnet_drv_bring_up(ep->dev,
-                             (uint8_t) (hash(FNV_START, &ep->job, sizeof(ep->job)) % 255 + 1));
+    return dnet_drv_bring_up(
+        ep->dev, (uint8_t) (hash(FNV_START, &ep->job.id, sizeof(ep->job.id)) % 255 + 1));
 }
 
 static dnet_status_t join_nic(dnet_ep_t *ep, const dnet_ep_address_t *owner)
 {
-    if (ep->emu)
+    if (ep->job.emu)
         return DNET_OK;
     dnet_emu_locator_t locator = {owner->pid, owner->nic_fd, owner->nic_id, owner->lid};
-    dnet_status_t status = dnet_emu_attach(&locator, &ep->emu);
+    dnet_status_t status = dnet_emu_attach(&locator, &ep->job.emu);
     if (status != DNET_OK)
         return status;
-    return dnet_emu_open(ep->emu, ep->rank % DNET_PROCESSES_PER_NIC, false, &ep->dev);
+    return dnet_emu_open(ep->job.emu, ep->rank % DNET_PROCESSES_PER_NIC, false, &ep->dev);
 }
 
 /* ---- addresses ---- */
@@ -198,7 +198,7 @@ static dnet_status_t join_nic(dnet_ep_t *ep, const dnet_ep_address_t *owner)
 static uint16_t lid_of(const dnet_ep_t *ep, uint32_t rank)
 {
     uint32_t node = rank / DNET_PROCESSES_PER_NIC;
-    return ep->cluster ? node_of(ep, rank)->lid : dnet_node_to_lid((uint16_t) (node + 1));
+    return ep->job.cluster ? node_of(ep, rank)->lid : dnet_node_to_lid((uint16_t) (node + 1));
 }
 
 void dnet_ep_address(const dnet_ep_t *ep, dnet_ep_address_t *address_p)
@@ -212,11 +212,11 @@ void dnet_ep_address(const dnet_ep_t *ep, dnet_ep_address_t *address_p)
         .lid = lid_of(ep, ep->rank),
         .wid = (uint16_t) (ep->rank % DNET_PROCESSES_PER_NIC),
         .host_id = host_id(),
-        .keeper = ep->cluster ? ep->cluster->keeper : 0,
+        .keeper = ep->job.cluster ? ep->job.cluster->keeper : 0,
     };
-    if (ep->emu) {
+    if (ep->job.emu) {
         dnet_emu_locator_t locator;
-        dnet_emu_locate(ep->emu, &locator);
+        dnet_emu_locate(ep->job.emu, &locator);
         address_p->nic_fd = locator.fd;
         address_p->nic_id = locator.id;
     }
@@ -253,27 +253,28 @@ static dnet_status_t learn_peers(dnet_ep_t *ep, const dnet_ep_address_t *address
             return status;
         uint16_t lid = lid_of(ep, r);
         ep->peers[r].target = dnet_drv_target(lid, r % DNET_PROCESSES_PER_NIC);
-        ep->pids[r] = addresses[r].pid;
-        if (dnet_lid_to_clid(lid) >= ep->clids)
-            ep->clids = dnet_lid_to_clid(lid) + 1u;
+        ep->job.pids[r] = addresses[r].pid;
+        if (dnet_lid_to_clid(lid) >= ep->job.clids)
+            ep->job.clids = dnet_lid_to_clid(lid) + 1u;
     }
-    ep->node_of = calloc(ep->clids, sizeof(*ep->node_of));
-    if (!ep->node_of)
+    ep->job.node_of = calloc(ep->job.clids, sizeof(*ep->job.node_of));
+    if (!ep->job.node_of)
         return DNET_ERR_NO_MEMORY;
     for (uint32_t r = 0; r < ep->size; r += DNET_PROCESSES_PER_NIC)
-        ep->node_of[dnet_lid_to_clid(lid_of(ep, r))] = (uint16_t) (1 + r / DNET_PROCESSES_PER_NIC);
+        ep->job.node_of[dnet_lid_to_clid(lid_of(ep, r))] =
+            (uint16_t) (1 + r / DNET_PROCESSES_PER_NIC);
     return DNET_OK;
 }
 
-uint32_t dnet_place_rank(const dnet_ep_t *ep, uint16_t lid, unsigned wid)
+uint32_t dnet_job_rank(const dnet_ep_t *ep, uint16_t lid, unsigned wid)
 {
     uint16_t clid = dnet_lid_to_clid(lid);
-    if (clid >= ep->clids || ep->node_of[clid] == 0)
+    if (clid >= ep->job.clids || ep->job.node_of[clid] == 0)
         return DNET_EP_NO_RANK;
-    return (ep->node_of[clid] - 1u) * DNET_PROCESSES_PER_NIC + wid;
+    return (ep->job.node_of[clid] - 1u) * DNET_PROCESSES_PER_NIC + wid;
 }
 
-dnet_status_t dnet_place_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses)
+dnet_status_t dnet_job_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses)
 {
     dnet_status_t status = learn_peers(ep, addresses);
     if (status == DNET_OK)
@@ -281,11 +282,12 @@ dnet_status_t dnet_place_connect(dnet_ep_t *ep, const dnet_ep_address_t *address
     for (uint32_t r = 0; status == DNET_OK && r < ep->size; r += DNET_PROCESSES_PER_NIC) {
         dnet_emu_locator_t locator = {addresses[r].pid, addresses[r].nic_fd, addresses[r].nic_id,
                                       addresses[r].lid};
-        status = dnet_emu_route(ep->emu, &locator);
+        status = dnet_emu_route(ep->job.emu, &locator);
     }
-    if (status == DNET_OK && ep->cluster && ep->cluster->switches >= 0)
-        status = dnet_emu_network_join(ep->emu, ep->cluster->keeper, ep->cluster->switches,
-                                       (uint32_t) ep->options.link_wait_s);
+    if (status == DNET_OK && ep->job.cluster && ep->job.cluster->switches >= 0)
+        status =
+            dnet_emu_network_join(ep->job.emu, ep->job.cluster->keeper, ep->job.cluster->switches,
+                                  (uint32_t) ep->options.link_wait_s);
     if (status == DNET_OK)
         dnet_emu_set_member(ep->dev, ep->rank);
     return status;
