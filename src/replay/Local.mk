@@ -11,11 +11,6 @@ dnet_replay_sources = \
 	src/replay/calls_read.c \
 	src/replay/calls_write.c
 
-bin_PROGRAMS += tools/dnet-replay
-tools_dnet_replay_SOURCES = tools/dnet-replay.c $(dnet_replay_sources)
-tools_dnet_replay_LDADD = libdnet_common.la $(HWLOC_LIBS) $(ZLIB_LIBS)
-dist_man_MANS += tools/dnet-replay.1
-
 # The tracer is no part of libdimmnet either: it is loaded before an MPI library and wants only its
 # mpi.h, our MPICH's or that of MPICC.  Only the MPI_ functions are visible.
 dnet_tracer_sources = \

@@ -2,8 +2,13 @@
 # The subnet tools' library.  Not part of libdimmnet: nothing that sends a message needs it.
 EXTRA_LTLIBRARIES += libdnet_subnet.la
 libdnet_subnet_la_SOURCES = \
-	src/subnet/routing/acyclic.c \
-	src/subnet/routing/acyclic.h \
+	src/subnet/addresses/fdb.c \
+	src/subnet/addresses/lft_file.c \
+	src/subnet/addresses/lid.c \
+	src/subnet/addresses/lid.h \
+	src/subnet/base/progress.c \
+	src/subnet/base/progress.h \
+	src/subnet/base/rng.h \
 	src/subnet/engines/dfsssp.c \
 	src/subnet/engines/ftree.c \
 	src/subnet/engines/minhop.c \
@@ -13,23 +18,22 @@ libdnet_subnet_la_SOURCES = \
 	src/subnet/engines/updn.c \
 	src/subnet/judges/health.c \
 	src/subnet/judges/health.h \
-	src/subnet/base/json_out.c \
-	src/subnet/base/json_out.h \
-	src/subnet/addresses/fdb.c \
-	src/subnet/addresses/lft_file.c \
-	src/subnet/addresses/lid.c \
-	src/subnet/addresses/lid.h \
+	src/subnet/judges/rails.c \
+	src/subnet/judges/rails.h \
+	src/subnet/judges/verify.c \
+	src/subnet/judges/verify.h \
+	src/subnet/routing/acyclic.c \
+	src/subnet/routing/acyclic.h \
+	src/subnet/routing/forwarding.c \
+	src/subnet/routing/forwarding.h \
 	src/subnet/routing/paths.c \
 	src/subnet/routing/paths.h \
 	src/subnet/routing/paths_greedy.c \
-	src/subnet/base/progress.c \
-	src/subnet/base/progress.h \
-	src/subnet/judges/rails.c \
-	src/subnet/judges/rails.h \
-	src/subnet/base/rng.h \
 	src/subnet/routing/routing.c \
 	src/subnet/routing/routing.h \
 	src/subnet/routing/tables.c \
+	src/subnet/routing/turns.c \
+	src/subnet/routing/turns.h \
 	src/subnet/topology/topo.c \
 	src/subnet/topology/topo.h \
 	src/subnet/topology/topo_fattree.c \
@@ -37,13 +41,8 @@ libdnet_subnet_la_SOURCES = \
 	src/subnet/topology/topo_gen.h \
 	src/subnet/topology/topo_read.c \
 	src/subnet/topology/topo_stages.c \
-	src/subnet/topology/topo_stages.h \
 	src/subnet/topology/topo_svg.c \
-	src/subnet/topology/topo_write.c \
-	src/subnet/routing/turns.c \
-	src/subnet/routing/turns.h \
-	src/subnet/judges/verify.c \
-	src/subnet/judges/verify.h
+	src/subnet/topology/topo_write.c
 libdnet_subnet_la_LIBADD = libdnet_common.la -lm
 
 # The routing plug-in for OpenSM; OpenSM looks for lib<event_plugin_name>.so.

@@ -28,7 +28,7 @@ for tool in dnet-subnet dnet-cluster; do
         shows "^usage: $tool $command"
         expect 2 $tool "$command" --nonsense
         grep -q nonsense err || fail "$tool $command: the wrong option is not named"
-        grep -q "^\.B \(dnet-cluster \)\?$command\$" "$DNET_SRC/tools/$tool.1" || fail "$tool.1 lacks $command"
+        grep -q "^\.B \(dnet-cluster \)\?$command\$" "$DNET_SRC"/tools/*/"$tool.1" || fail "$tool.1 lacks $command"
     done <commands
 done
 

@@ -7,33 +7,8 @@
 #ifndef DNET_SUBNET_ROUTING_H
 #define DNET_SUBNET_ROUTING_H
 
+#include "subnet/routing/forwarding.h"
 #include "subnet/routing/turns.h"
-
-#define DNET_TABLE_NONE UINT16_MAX
-
-/* Forwarding tables: an output port for each switch and destination (dnet_topo_dests). */
-typedef struct dnet_tables {
-    const dnet_topo_t *topo;
-    int dests;
-    /* [switch * dests + destination]; 0 = this switch itself, TABLE_NONE = drop */
-    uint16_t *port;
-    long pinned;       /* destinations that needed pinned walks */
-    long second_order; /* destinations routed in dependency order, not by hops */
-    long fallbacks;    /* destinations routed on the spanning tree */
-    long unrouted;     /* servers that some switch with servers has no entry for */
-} dnet_tables_t;
-
-static inline uint16_t *dnet_tables_row(const dnet_tables_t *tables, int s)
-{
-    return tables->port + (size_t) s * (size_t) tables->dests;
-}
-
-dnet_status_t dnet_tables_new(const dnet_topo_t *t, dnet_tables_t **out);
-void dnet_tables_free(dnet_tables_t *tables);
-
-/** Print the way between two servers, switch by switch.  @return false: the tables do not lead
- * there */
-bool dnet_tables_explain(const dnet_tables_t *tables, int src, int dst, FILE *out);
 
 typedef enum { DNET_SEED_AUTO, DNET_SEED_OFF, DNET_SEED_ON } dnet_seed_tree_t;
 typedef enum { DNET_TIES_AUTO, DNET_TIES_ROUNDS, DNET_TIES_PLAIN, DNET_TIES_RANDOM } dnet_ties_t;

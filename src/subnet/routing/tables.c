@@ -29,31 +29,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-dnet_status_t dnet_tables_new(const dnet_topo_t *t, dnet_tables_t **out)
-{
-    dnet_tables_t *tables = dnet_subnet_alloc(1, sizeof(*tables));
-    if (!tables)
-        return DNET_ERR_NO_MEMORY;
-    tables->topo = t;
-    tables->dests = dnet_topo_dests(t);
-    size_t entries = (size_t) t->n_switches * (size_t) tables->dests;
-    tables->port = dnet_subnet_alloc(entries, sizeof(*tables->port));
-    if (!tables->port) {
-        free(tables);
-        return DNET_ERR_NO_MEMORY;
-    }
-    memset(tables->port, 0xff, entries * sizeof(*tables->port));
-    *out = tables;
-    return DNET_OK;
-}
-
-void dnet_tables_free(dnet_tables_t *tables)
-{
-    if (tables)
-        free(tables->port);
-    free(tables);
-}
-
 #define REFINE_TRIES 3    /* for each destination, on average, at most */
 #define REFINE_SHARE 0.97 /* of the largest load: links to lead ways away from */
 #define REFINE_GAIN 1e-6  /* a smaller one is rounding */
@@ -596,31 +571,4 @@ dnet_status_t dnet_tables_from_turns(const dnet_topo_t *t, const dnet_route_opti
     build_free(&b);
     r->tables = tables;
     return DNET_OK;
-}
-
-bool dnet_tables_explain(const dnet_tables_t *tables, int src, int dst, FILE *out)
-{
-    const dnet_topo_t *t = tables->topo;
-    int s = t->host[src].sw, hops = 0;
-    fprintf(out, "%s -> %s port %d\n", t->host[src].name, t->sw[s].name, t->host[src].port);
-    for (int c, port; hops <= t->n_switches; hops++) {
-        port = dnet_tables_row(tables, s)[dst];
-        dnet_port_kind_t kind = dnet_topo_port(t, s, port, &c);
-        if (kind == DNET_PORT_HOST && c == dst) {
-            fprintf(out, "%s port %d -> %s: %d link%s between switches\n", t->sw[s].name, port,
-                    t->host[dst].name, hops, hops == 1 ? "" : "s");
-            return true;
-        }
-        if (kind != DNET_PORT_CHANNEL)
-            break;
-        int next = dnet_topo_head(t, c), up = t->sw[next].level - t->sw[s].level;
-        fprintf(out, "%s port %d -> %s port %d  (%s)\n", t->sw[s].name, port, t->sw[next].name,
-                dnet_topo_out_port(t, c ^ 1),
-                up > 0   ? "up"
-                : up < 0 ? "down"
-                         : "across");
-        s = next;
-    }
-    fprintf(out, "no route at %s\n", t->sw[s].name);
-    return false;
 }

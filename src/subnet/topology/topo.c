@@ -4,7 +4,6 @@
  * (network model of the turn-addition paper; topo.h).
  */
 #include "subnet/topology/topo.h"
-#include "subnet/topology/topo_stages.h"
 
 #include "common/log.h"
 
@@ -261,7 +260,7 @@ static void index_hosts(dnet_topo_t *t)
     t->host_start[t->n_switches] = n;
 }
 
-dnet_status_t dnet_topo_finish(dnet_topo_t *t)
+dnet_status_t dnet_topo_index(dnet_topo_t *t)
 {
     if (t->failed)
         return t->failed;
@@ -285,7 +284,7 @@ dnet_status_t dnet_topo_finish(dnet_topo_t *t)
         return st;
     index_hosts(t);
     index_links(t);
-    return dnet_topo_guess_stages(t);
+    return DNET_OK;
 }
 
 dnet_status_t dnet_topo_set_link(dnet_topo_t *t, int link, bool down)

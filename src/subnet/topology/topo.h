@@ -148,11 +148,15 @@ int dnet_topo_add_link(dnet_topo_t *t, int a, int port_a, int b, int port_b);
 
 /**
  * Check and index the topology.  Switches without a level get their distance from the nearest
- * switch with servers.
+ * switch with servers; trees, groups and indices follow from the levels.
  *
  * @return DNET_OK; ERR_ARGUMENT (two cables in one port, port out of range), ERR_NO_MEMORY; logged
  */
 dnet_status_t dnet_topo_finish(dnet_topo_t *t);
+
+/** The part of dnet_topo_finish that checks and indexes; levels stay as they are.  @return as there
+ */
+dnet_status_t dnet_topo_index(dnet_topo_t *t);
 
 /** Take a link or a switch with its links out of service or back; renumbers slots only. */
 dnet_status_t dnet_topo_set_link(dnet_topo_t *t, int link, bool down);

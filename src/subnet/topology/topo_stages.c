@@ -1,5 +1,8 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
-#include "subnet/topology/topo_stages.h"
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What a generator knows and a file or a Subnet Manager does not say: stages, joined trees, groups.
+ */
+#include "subnet/topology/topo.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -114,7 +117,18 @@ static void guess_groups(guess_t *g, int first, int last, int highest)
     }
 }
 
-dnet_status_t dnet_topo_guess_stages(dnet_topo_t *t)
+/*
+ * Fill in levels that are not known (DNET_TOPO_NONE): the distance from the nearest switch with
+ * servers.  If that gives stages, also tree, group and index of all switches, as if a generator had
+ * set them:
+ *
+ *   trees   what hangs together by links between different levels and has two edge switches or
+ *           more; links inside a level join them
+ *   groups  of edge switches: pods, what hangs together in the two lowest levels; of the others:
+ *           directors, what hangs together without the edge switches
+ *   index   place among the switches of the level and group, in their order
+ */
+static dnet_status_t guess_stages(dnet_topo_t *t)
 {
     size_t n = (size_t) t->n_switches;
     guess_t g = {.t = t};
@@ -135,4 +149,10 @@ dnet_status_t dnet_topo_guess_stages(dnet_topo_t *t)
     }
     free(g.queue);
     return DNET_OK;
+}
+
+dnet_status_t dnet_topo_finish(dnet_topo_t *t)
+{
+    dnet_status_t st = dnet_topo_index(t);
+    return st ? st : guess_stages(t);
 }

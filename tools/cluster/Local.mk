@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: BSD-3-Clause
+bin_PROGRAMS += tools/dnet-cluster
+dist_man_MANS += tools/cluster/dnet-cluster.1
+tools_dnet_cluster_SOURCES = \
+	tools/cluster/cluster.h \
+	tools/cluster/dnet-cluster.c \
+	tools/cluster/network.c \
+	tools/common/command.c \
+	tools/common/command.h \
+	tools/common/json_out.c \
+	tools/common/json_out.h
+tools_dnet_cluster_LDADD = libdnet_cluster.la libdnet_subnet.la libdnet_all.la

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A small JSON writer (json_out.h).
+ */
+#include "tools/common/json_out.h"
+
+#include "common/log.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+static void quoted(FILE *out, const char *s)
+{
+    fputc('"', out);
+    for (; *s; s++) {
+        if (*s == '"' || *s == '\\')
+            fprintf(out, "\\%c", *s);
+        else if ((unsigned char) *s < 0x20)
+            fprintf(out, "\\u%04x", (unsigned char) *s);
+        else
+            fputc(*s, out);
+    }
+    fputc('"', out);
+}
+
+static void lead(dnet_json_t *j, const char *key)
+{
+    fprintf(j->out, "%s\n%*s", j->first[j->depth] ? "" : ",", 2 * j->depth, "");
+    j->first[j->depth] = false;
+    if (key) {
+        quoted(j->out, key);
+        fputs(": ", j->out);
+    }
+}
+
+static void nest(dnet_json_t *j, const char *key, char bracket)
+{
+    if (!j->out)
+        return;
+    lead(j, key);
+    fputc(bracket, j->out);
+    j->first[++j->depth] = true;
+}
+
+static void unnest(dnet_json_t *j, char bracket)
+{
+    if (!j->out)
+        return;
+    j->depth--;
+    fprintf(j->out, "\n%*s%c", 2 * j->depth, "", bracket);
+}
+
+/* Standard output becomes the writer's alone: a program that reads it wants nothing else there. */
+static FILE *take_stdout(void)
+{
+    int fd = fflush(stdout) == 0 ? dup(STDOUT_FILENO) : -1;
+    if (fd < 0)
+        return NULL;
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    return fdopen(fd, "w");
+}
+
+dnet_status_t dnet_json_open(dnet_json_t *j, const char *path)
+{
+    *j = (dnet_json_t){.path = path, .depth = 1, .first = {[1] = true}};
+    if (!path)
+        return DNET_OK;
+    j->out = strcmp(path, "-") == 0 ? take_stdout() : fopen(path, "w");
+    if (!j->out) {
+        dnet_error("subnet: cannot write %s: %s", path, strerror(errno));
+        return DNET_ERR_SYSTEM;
+    }
+    fputc('{', j->out);
+    return DNET_OK;
+}
+
+dnet_status_t dnet_json_close(dnet_json_t *j)
+{
+    if (!j->out)
+        return DNET_OK;
+    fputs("\n}\n", j->out);
+    bool bad = ferror(j->out) != 0;
+    bad |= fclose(j->out) != 0;
+    j->out = NULL;
+    if (bad) {
+        dnet_error("subnet: writing %s failed: %s", j->path, strerror(errno));
+        return DNET_ERR_SYSTEM;
+    }
+    return DNET_OK;
+}
+
+void dnet_json_object(dnet_json_t *j, const char *key)
+{
+    nest(j, key, '{');
+}
+
+void dnet_json_array(dnet_json_t *j, const char *key)
+{
+    nest(j, key, '[');
+}
+
+void dnet_json_end_object(dnet_json_t *j)
+{
+    unnest(j, '}');
+}
+
+void dnet_json_end_array(dnet_json_t *j)
+{
+    unnest(j, ']');
+}
+
+void dnet_json_string(dnet_json_t *j, const char *key, const char *value)
+{
+    if (!j->out)
+        return;
+    lead(j, key);
+    quoted(j->out, value);
+}
+
+void dnet_json_int(dnet_json_t *j, const char *key, long long value)
+{
+    if (!j->out)
+        return;
+    lead(j, key);
+    fprintf(j->out, "%lld", value);
+}
+
+void dnet_json_number(dnet_json_t *j, const char *key, double value)
+{
+    if (!j->out)
+        return;
+    lead(j, key);
+    if (isfinite(value))
+        fprintf(j->out, "%.10g", value);
+    else
+        fputs("null", j->out);
+}
+
+void dnet_json_bool(dnet_json_t *j, const char *key, bool value)
+{
+    if (!j->out)
+        return;
+    lead(j, key);
+    fputs(value ? "true" : "false", j->out);
+}

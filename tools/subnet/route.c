@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * dnet-subnet route: routes of a topology, judged, evaluated, written as forwarding tables.
+ */
+#include "tools/subnet/subnet.h"
+
+#include "common/log.h"
+#include "subnet/routing/paths.h"
+#include "subnet/base/progress.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+/* Network throughput 1/M of pair routing, M = largest link load [TA §5.1]. */
+static double throughput_of(const dnet_topo_t *t, const double *load)
+{
+    double max = 1;
+    for (int c = 0; c < dnet_topo_channels(t); c++)
+        if (load[c] > max)
+            max = load[c];
+    return 1 / max;
+}
+
+static dnet_status_t evaluate_pairs(const dnet_turns_t *turns, const dnet_traffic_t *tr,
+                                    const char *name, const subnet_options_t *o, dnet_json_t *j)
+{
+    const dnet_topo_t *t = turns->topo;
+    double hops, *load = dnet_subnet_alloc((size_t) dnet_topo_channels(t), sizeof(double));
+    long unreached;
+    char key[48];
+    if (!load)
+        return DNET_ERR_NO_MEMORY;
+    dnet_status_t st = dnet_paths_spread_all(turns, tr, load, NULL, &hops, &unreached);
+    if (!st) {
+        snprintf(key, sizeof(key), "pairs_%s_split", name);
+        dnet_json_number(j, key, throughput_of(t, load));
+        printf("  pair routing, %-8s  evenly over shortest walks: %.4f", name,
+               throughput_of(t, load));
+    }
+    if (!st && o->bundles > 0) {
+        st = dnet_paths_greedy(turns, tr, o->bundles, o->seed, load, &unreached);
+        snprintf(key, sizeof(key), "pairs_%s_greedy", name);
+        dnet_json_number(j, key, throughput_of(t, load));
+        printf("   one walk per bundle: %.4f", throughput_of(t, load));
+    }
+    putchar('\n');
+    free(load);
+    return st;
+}
+
+/* Tables for OpenSM's `file` engine and the addresses they assume. */
+static dnet_status_t write_files(const subnet_options_t *o, dnet_topo_t *t,
+                                 const dnet_tables_t *tables)
+{
+    if (!o->write_lfts && !o->guid2lid)
+        return DNET_OK;
+    dnet_status_t st = dnet_lid_assign(t, (dnet_lid_scheme_t) o->scheme);
+    for (int part = 0; part < 2 && !st; part++) {
+        const char *path = part ? o->guid2lid : o->write_lfts;
+        FILE *out = path ? subnet_output(path) : NULL;
+        if (!path)
+            continue;
+        st = !out   ? DNET_ERR_SYSTEM
+             : part ? dnet_lid_write_guid2lid(t, out)
+                    : dnet_lft_write(t, tables, out);
+        if (out && subnet_output_close(out, path))
+            st = DNET_ERR_SYSTEM;
+    }
+    return st;
+}
+
+/* Verify and evaluate; *good is the verdict. */
+static dnet_status_t judge(const subnet_options_t *o, const dnet_topo_t *t, const dnet_routing_t *r,
+                           const dnet_traffic_t *tr, dnet_json_t *j, bool *good)
+{
+    dnet_traffic_t in, across;
+    dnet_verdict_t v;
+    bool joined = tr->kind == DNET_TRAFFIC_WEIGHTED && tr->n_trees > 1;
+    dnet_traffic_kind_t alone = DNET_TRAFFIC_UNIFORM;
+    dnet_status_t st = dnet_traffic_init(&in, t, joined ? DNET_TRAFFIC_INSIDE : alone, 0);
+    if (!st)
+        st = dnet_traffic_init(&across, t, DNET_TRAFFIC_BETWEEN, 0);
+    const dnet_traffic_t *first = tr->kind == DNET_TRAFFIC_MATRIX ? tr : &in;
+    if (!st && r->turns) {
+        long prohibited, pairs = dnet_turns_count(r->turns, &prohibited);
+        printf("  turn pairs: %ld, allowed %ld\n", pairs, pairs - prohibited);
+        dnet_json_int(j, "turn_pairs", pairs);
+        dnet_json_int(j, "turn_pairs_allowed", pairs - prohibited);
+        st = dnet_verify_turns(r->turns, &v);
+        if (!st) {
+            subnet_report_verdict("turns", &v, t, j);
+            *good &= dnet_verdict_good(&v);
+            st = evaluate_pairs(r->turns, first, joined ? "inside" : "uniform", o, j);
+        }
+        if (!st && joined)
+            st = evaluate_pairs(r->turns, &across, "between", o, j);
+    }
+    if (!st && r->tables) {
+        st = dnet_verify_tables(r->tables, r->lane, r->lanes, first, joined ? &across : NULL, &v);
+        if (!st) {
+            subnet_report_verdict("tables_verdict", &v, t, j);
+            subnet_report_tables(r->tables, &v, joined, j);
+            *good &= dnet_verdict_good(&v);
+        }
+    }
+    dnet_traffic_free(&in);
+    dnet_traffic_free(&across);
+    return st;
+}
+
+static void report_work(const dnet_topo_t *t, const dnet_routing_t *r, double seconds,
+                        dnet_json_t *j)
+{
+    printf("%s: %d switches, %d servers, %d links; engine %s, %d lane%s, %.2f s\n", t->name,
+           t->n_switches, t->n_hosts, t->n_links, r->engine, r->lanes, r->lanes > 1 ? "s" : "",
+           seconds);
+    dnet_json_string(j, "topology", t->name);
+    dnet_json_int(j, "switches", t->n_switches);
+    dnet_json_int(j, "servers", t->n_hosts);
+    dnet_json_int(j, "links", t->n_links);
+    dnet_json_string(j, "engine", r->engine);
+    dnet_json_int(j, "lanes", r->lanes);
+    if (r->root != DNET_TOPO_NONE)
+        dnet_json_string(j, "root", t->sw[r->root].name);
+    dnet_json_bool(j, "spanning_tree_first", r->seeded);
+    dnet_json_int(j, "cycle_searches", r->searches);
+    dnet_json_int(j, "channels_visited", r->visited);
+    dnet_json_number(j, "routing_seconds", seconds);
+}
+
+int subnet_route(int argc, char **argv)
+{
+    subnet_options_t o = {.engine = "turnadd"};
+    double began = dnet_progress_seconds();
+    dnet_topo_t *t = NULL;
+    dnet_traffic_t tr = {0};
+    dnet_routing_t r = {0};
+    dnet_json_t j;
+    bool good = true;
+    int rc = subnet_parse(argc, argv, &o);
+    const dnet_engine_t *engine = rc ? NULL : dnet_engine_find(o.engine);
+    if (rc || !engine)
+        return SUBNET_EXIT_USAGE;
+    dnet_status_t st = subnet_load(&o, &t);
+    if (!st)
+        st = subnet_traffic(&o, t, &tr);
+    if (!st) {
+        dnet_route_options_t opt = subnet_route_options(&o, &tr);
+        st = dnet_route(t, engine, &opt, NULL, &r);
+    }
+    if (!st)
+        st = dnet_json_open(&j, o.json);
+    if (!st) {
+        report_work(t, &r, dnet_progress_seconds() - began, &j);
+        if (o.verify)
+            st = judge(&o, t, &r, &tr, &j, &good);
+        if (!st && r.tables)
+            st = write_files(&o, t, r.tables);
+        struct rusage used;
+        getrusage(RUSAGE_SELF, &used);
+        dnet_json_number(&j, "total_seconds", dnet_progress_seconds() - began);
+        dnet_json_number(&j, "peak_mib", (double) used.ru_maxrss / 1024);
+        if (dnet_json_close(&j) && !st)
+            st = DNET_ERR_SYSTEM;
+    }
+    dnet_routing_free(&r);
+    dnet_traffic_free(&tr);
+    dnet_topo_free(t);
+    return st ? subnet_exit(st) : good ? SUBNET_EXIT_GOOD : SUBNET_EXIT_BAD;
+}
