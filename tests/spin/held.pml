@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Messages held back by a receiver whose store for unexpected messages is full (docs/protocol.md 6.1): N senders,
- * one receiver.  The steps are those of src/endpoint/offer.c (sender) and hold.c (receiver); heads have the names of
- * heads.def.  The NIC's part is its hold table: whether a message is refused is decided when it is sent, and the
- * sender is told at once; the note of it for the receiver goes through a flow ring that may lose it.
+ * one receiver.  States and events are those of src/deferral (defer_tx.def: sender, defer_rx.def: receiver), one inline
+ * per event of a sender and per event of the receiver; heads have the names of heads.def.  The NIC's part is its hold
+ * table: whether a message is refused is decided when it is sent, and the sender is told at once; the note of it for
+ * the receiver goes through a flow ring that may lose it.
  *
  *   N senders   M messages each, the last one with a tag of its own   R receives, each for any tag or one
  *   U messages the store may hold   K messages in one OFFER   RING packets a ring holds
@@ -46,7 +47,8 @@
 #define EVERYBODY 0
 #endif
 
-mtype = { OFFER, VERDICT, WANT, NONE, OPENED, GRANT, DONE, LET_GO }; /* heads.def */
+mtype = { OFFER, VERDICT, PULL, PULL_NONE, RELEASE_ACK, GRANT, DONE, RELEASE }; /* heads.def */
+mtype = { RUN, OFFERED, OFFERED_PULLED, OFFERED_GRANTED, OFFERED_RELEASED, HELD, GRANTED, OPEN, PULLING, RELEASING }; /* defer_tx.def, defer_rx.def */
 mtype = { MESSAGE };
 #define NOTHING 255
 #define ANY 0
@@ -61,21 +63,21 @@ mtype = { MESSAGE };
 #define SENT 4     /* on its way, or in the store */
 #define TAKEN 5    /* a receive has it */
 
-typedef tx_t { /* dnet_channel_t */
+typedef tx_t { /* dnet_defer_tx_t, and the messages that are kept */
+    mtype state;
     byte at[M];
     byte started, queued;
-    bool held, opened, granting, asked;
-    byte grant, granted; /* messages */
-    byte want_id, want_tag;
-    byte out, out_id;    /* offered messages, one bit each */
+    byte granted;     /* messages */
+    byte pull_id, pull_tag;
+    byte out, out_id; /* offered messages, one bit each */
 };
 
-typedef rx_t { /* dnet_hold_t */
+typedef rx_t { /* dnet_defer_rx_t */
+    mtype state;
     bool in_table;
-    bool held;     /* there is a record of it */
-    bool openings, declined, waiting;
+    bool declined;
     byte granted;
-    byte want_id, asked, at; /* numbers of receives; NOTHING */
+    byte pull_id, asked, next; /* numbers of receives; NOTHING */
 };
 
 typedef landed_t { /* messages at the receiver */
@@ -97,7 +99,7 @@ byte posted = 0;
 byte wanted[R];      /* tag */
 bool open[R];
 bool asked_for[R];   /* posted while senders were held: on the list that they are asked for */
-byte stored = 0, granted = 0, want_id = 0;
+byte stored = 0, granted = 0, pull_id = 0;
 bool holding = false, hold_all = false;
 
 hidden byte m, r, h, bits, n; /* within one step only */
@@ -132,21 +134,10 @@ inline oldest(s)
     od
 }
 
-inline answer_want(s)
-{
-    tx[s].asked = false;
-    m = 0;
-    do
-    :: m < M && !(tx[s].at[m] == DECLINED && FITS(tx[s].want_tag, m)) -> m++
-    :: m < M && tx[s].at[m] == DECLINED && FITS(tx[s].want_tag, m) ->
-        tx[s].at[m] = OUT;
-        tx[s].out = 1 << m;
-        tx[s].out_id = tx[s].want_id;
-        say(s, OFFER, tx[s].want_id, tx[s].out);
-        break
-    :: m == M -> say(s, NONE, tx[s].want_id, 0); break
-    od
-}
+/* An OFFER is out, and nothing is sent before its VERDICT. */
+#define IS_OUT(s) \
+    (tx[s].state == OFFERED || tx[s].state == OFFERED_PULLED || tx[s].state == OFFERED_GRANTED || \
+     tx[s].state == OFFERED_RELEASED)
 
 inline offer_fresh(s)
 {
@@ -161,45 +152,13 @@ inline offer_fresh(s)
         fi
     :: else -> break
     od;
-    if
-    :: tx[s].out != 0 -> say(s, OFFER, 0, tx[s].out)
-    :: else
-    fi
+    say(s, OFFER, 0, tx[s].out);
+    tx[s].state = OFFERED
 }
 
-inline offer_next(s)
+inline run_again(s)
 {
-    if
-    :: tx[s].granting
-    :: else ->
-        if
-        :: tx[s].asked && tx[s].out == 0 -> answer_want(s)
-        :: else
-        fi;
-        if
-        :: tx[s].out == 0 -> offer_fresh(s)
-        :: else
-        fi
-    fi
-}
-
-/* A queue with nothing in it is closed, and what it knew with it. */
-inline close_if_empty(s)
-{
-    if
-    :: tx[s].queued == 0 && !tx[s].granting ->
-        tx[s].held = false;
-        tx[s].opened = false;
-        tx[s].asked = false
-    :: else
-    fi
-}
-
-inline let_go(s)
-{
-    tx[s].held = false;
-    tx[s].opened = false;
-    tx[s].granting = false;
+    tx[s].state = RUN;
     tx[s].granted = 0;
     m = 0;
     do
@@ -209,9 +168,38 @@ inline let_go(s)
     od
 }
 
-inline verdict(s, id, taken)
+inline go_on(s)
 {
-    assert(tx[s].out != 0 && id == tx[s].out_id);
+    first(s, FRESH);
+    if
+    :: tx[s].queued == 0 -> run_again(s)
+    :: tx[s].queued > 0 && m != NOTHING -> offer_fresh(s)
+    :: else -> tx[s].state = HELD
+    fi
+}
+
+inline answer_pull(s)
+{
+    m = 0;
+    do
+    :: m < M && !(tx[s].at[m] == DECLINED && FITS(tx[s].pull_tag, m)) -> m++
+    :: m < M && tx[s].at[m] == DECLINED && FITS(tx[s].pull_tag, m) ->
+        tx[s].at[m] = OUT;
+        tx[s].out = 1 << m;
+        tx[s].out_id = tx[s].pull_id;
+        say(s, OFFER, tx[s].pull_id, tx[s].out);
+        tx[s].state = OFFERED;
+        break
+    :: m == M ->
+        say(s, PULL_NONE, tx[s].pull_id, 0);
+        go_on(s);
+        break
+    od
+}
+
+inline on_verdict(s, id, taken)
+{
+    assert(IS_OUT(s) && id == tx[s].out_id);
     m = 0;
     do
     :: m < M && tx[s].at[m] == OUT && (taken & (1 << m)) != 0 -> tx[s].at[m] = TAKEN; tx[s].queued--; m++
@@ -221,53 +209,78 @@ inline verdict(s, id, taken)
     od;
     tx[s].out = 0;
     if
-    :: tx[s].opened -> let_go(s)
-    :: !tx[s].opened && tx[s].granting -> tx[s].granted = tx[s].grant
-    :: else -> offer_next(s); close_if_empty(s)
+    :: tx[s].state == OFFERED -> go_on(s)
+    :: tx[s].state == OFFERED_PULLED -> answer_pull(s)
+    :: tx[s].state == OFFERED_GRANTED -> tx[s].state = GRANTED
+    :: tx[s].state == OFFERED_RELEASED -> run_again(s)
     fi
 }
 
-inline let_go_heard(s)
+inline on_pull(s, id, tag)
+{
+    tx[s].pull_id = id;
+    tx[s].pull_tag = tag;
+    if
+    :: tx[s].state == RUN || tx[s].state == OFFERED_RELEASED -> say(s, PULL_NONE, id, 0)
+    :: tx[s].state == OFFERED -> tx[s].state = OFFERED_PULLED
+    :: tx[s].state == HELD -> answer_pull(s)
+    :: else -> assert(false) /* a receiver has one PULL or GRANT under way */
+    fi
+}
+
+inline on_grant(s, messages)
 {
     if
-    :: tx[s].asked -> tx[s].asked = false; say(s, NONE, tx[s].want_id, 0)
-    :: else
-    fi;
-    say(s, OPENED, 0, 0);
+    :: tx[s].state == RUN || tx[s].state == OFFERED_RELEASED -> say(s, DONE, 0, 0)
+    :: tx[s].state == OFFERED -> tx[s].state = OFFERED_GRANTED; tx[s].granted = messages
+    :: tx[s].state == HELD -> tx[s].state = GRANTED; tx[s].granted = messages
+    :: else -> assert(false)
+    fi
+}
+
+inline on_release(s)
+{
+    /* With a PULL or a GRANT under way there is no RELEASE. */
+    assert(tx[s].state == RUN || tx[s].state == OFFERED || tx[s].state == HELD);
+    say(s, RELEASE_ACK, 0, 0);
     if
-    :: tx[s].held && tx[s].out != 0 -> tx[s].opened = true
-    :: tx[s].held && tx[s].out == 0 -> let_go(s)
+    :: tx[s].state == RUN
+    :: tx[s].state == OFFERED -> tx[s].state = OFFERED_RELEASED
+    :: tx[s].state == HELD -> run_again(s)
+    fi
+}
+
+inline on_spent(s)
+{
+    tx[s].granted = 0;
+    say(s, DONE, tx[s].queued, 0);
+    go_on(s)
+}
+
+inline on_added(s)
+{
+    if
+    :: tx[s].state == HELD -> go_on(s)
     :: else
     fi
+}
+
+inline on_refused(s)
+{
+    offer_fresh(s)
 }
 
 inline tx_head(s, type, a, b)
 {
     if
-    :: type == VERDICT -> verdict(s, a, b)
-    :: type == WANT && (!tx[s].held || tx[s].opened) -> say(s, NONE, a, 0)
-    :: type == WANT && tx[s].held && !tx[s].opened ->
-        tx[s].asked = true;
-        tx[s].want_id = a;
-        tx[s].want_tag = b;
-        offer_next(s)
-    :: type == GRANT && (!tx[s].held || tx[s].opened) -> say(s, DONE, 0, 0)
-    :: type == GRANT && tx[s].held && !tx[s].opened ->
-        tx[s].granting = true;
-        tx[s].grant = a;
-        tx[s].granted = (tx[s].out != 0 -> 0 : a)
-    :: type == LET_GO -> let_go_heard(s)
+    :: type == VERDICT -> on_verdict(s, a, b)
+    :: type == PULL -> on_pull(s, a, b)
+    :: type == GRANT -> on_grant(s, a)
+    :: type == RELEASE -> on_release(s)
     fi
 }
 
-/* The NIC has refused the oldest message. */
-inline offer_start(s)
-{
-    tx[s].held = true;
-    offer_next(s)
-}
-
-/* The oldest message of a queue that is not held, or is granted. */
+/* The oldest message, in RUN or GRANTED. */
 inline transmit(s, pass)
 {
     oldest(s);
@@ -278,8 +291,8 @@ inline transmit(s, pass)
         :: notes[s]!1
         :: lost > 0 -> lost--
         fi;
-        offer_start(s)
-    :: !pass && spurious > 0 && !rx[s].in_table -> spurious--; offer_start(s)
+        on_refused(s)
+    :: !pass && spurious > 0 && !rx[s].in_table -> spurious--; on_refused(s)
     :: !rx[s].in_table || pass ->
         tx[s].at[h] = SENT;
         tx[s].queued--;
@@ -298,20 +311,12 @@ end:
         tx[s].at[tx[s].started] = FRESH;
         tx[s].started++;
         tx[s].queued++;
-        if
-        :: tx[s].held && !tx[s].opened -> offer_next(s)
-        :: else
-        fi }
-    :: atomic { !tx[s].held && tx[s].queued > 0 && rings[s] < RING && nfull(notes[s]) -> transmit(s, false) }
-    :: atomic { tx[s].granting && tx[s].out == 0 && tx[s].granted > 0 && tx[s].queued > 0 && rings[s] < RING ->
+        on_added(s) }
+    :: atomic { tx[s].state == RUN && tx[s].queued > 0 && rings[s] < RING && nfull(notes[s]) -> transmit(s, false) }
+    :: atomic { tx[s].state == GRANTED && tx[s].granted > 0 && tx[s].queued > 0 && rings[s] < RING ->
         transmit(s, true);
         tx[s].granted-- }
-    :: atomic { tx[s].granting && tx[s].out == 0 && (tx[s].granted == 0 || tx[s].queued == 0) ->
-        tx[s].granting = false;
-        tx[s].granted = 0;
-        say(s, DONE, tx[s].queued, 0);
-        offer_next(s);
-        close_if_empty(s) }
+    :: atomic { tx[s].state == GRANTED && (tx[s].granted == 0 || tx[s].queued == 0) -> on_spent(s) }
     :: atomic { nempty(down[s]) && len(up[s]) < RING + 3 ->
         down[s]?type, a, b;
         tx_head(s, type, a, b);
@@ -353,7 +358,7 @@ inline matched(s, i, q)
         :: else
         fi;
         if
-        :: rx[n].at == q -> next_wanted(n, q)
+        :: rx[n].next == q -> next_wanted(n, q)
         :: else
         fi;
         n++
@@ -361,64 +366,59 @@ inline matched(s, i, q)
     od
 }
 
-/* rx[s].at = the first receive behind q that is asked for */
+/* rx[s].next = the first receive behind q that is asked for */
 inline next_wanted(s, q)
 {
-    rx[s].at = q + 1;
+    rx[s].next = q + 1;
     do
-    :: rx[s].at < posted && !asked_for[rx[s].at] -> rx[s].at++
-    :: rx[s].at < posted && asked_for[rx[s].at] -> break
-    :: rx[s].at >= posted -> rx[s].at = NOTHING; break
+    :: rx[s].next < posted && !asked_for[rx[s].next] -> rx[s].next++
+    :: rx[s].next < posted && asked_for[rx[s].next] -> break
+    :: rx[s].next >= posted -> rx[s].next = NOTHING; break
     od
 }
 
-inline ask_next(s)
+/* Nothing is under way to s: pull for the next receive, if there is one. */
+inline pull_next(s)
 {
+    rx[s].asked = rx[s].next;
     if
-    :: rx[s].at != NOTHING && !rx[s].waiting && rx[s].granted == 0 ->
-        rx[s].asked = rx[s].at;
-        want_id++;
-        rx[s].waiting = true;
-        rx[s].want_id = want_id;
-        tell(s, WANT, want_id, wanted[rx[s].asked]);
+    :: rx[s].asked != NOTHING ->
+        rx[s].state = PULLING;
+        pull_id++;
+        rx[s].pull_id = pull_id;
+        tell(s, PULL, pull_id, wanted[rx[s].asked]);
         next_wanted(s, rx[s].asked)
-    :: else
+    :: else -> rx[s].state = HELD
     fi
 }
 
-inline hold_open(s)
+inline release(s)
 {
+    rx[s].state = RELEASING;
     rx[s].in_table = false;
-    rx[s].openings = true;
     rx[s].declined = false;
-    rx[s].waiting = false;
     rx[s].asked = NOTHING;
-    rx[s].at = NOTHING;
-#ifdef BREAK_LET_GO /* as an entry of a flow ring, it may get lost */
+    rx[s].next = NOTHING;
+#ifdef BREAK_RELEASE /* as an entry of a flow ring, it may get lost */
     if
-    :: tell(s, LET_GO, 0, 0)
+    :: tell(s, RELEASE, 0, 0)
     :: true
     fi
 #else
-    tell(s, LET_GO, 0, 0)
+    tell(s, RELEASE, 0, 0)
 #endif
 }
 
-inline hold_get(s)
-{
-    rx[s].held = true
-}
-
-inline hold_noted(s)
+inline on_noted(s)
 {
     if
-    :: rx[s].in_table -> hold_get(s)
-    :: !rx[s].in_table && !rx[s].held -> hold_get(s); hold_open(s)
+    :: rx[s].state == OPEN && rx[s].in_table -> rx[s].state = HELD
+    :: rx[s].state == OPEN && !rx[s].in_table -> release(s)
     :: else
     fi
 }
 
-inline over_budget(s)
+inline on_full(s)
 {
     holding = true;
     if
@@ -429,7 +429,12 @@ inline over_budget(s)
         :: h < N -> rx[h].in_table = true; h++
         :: else -> break
         od
-    :: !EVERYBODY && !rx[s].in_table -> hold_get(s); rx[s].in_table = true
+    :: !EVERYBODY && !rx[s].in_table ->
+        rx[s].in_table = true;
+        if
+        :: rx[s].state == OPEN -> rx[s].state = HELD
+        :: else -> assert(rx[s].state == RELEASING)
+        fi
     :: else
     fi
 }
@@ -456,7 +461,7 @@ inline arrived(s, i)
         stored++;
         assert(stored <= U + N * (RING + 1));
         if
-        :: stored > U -> over_budget(s)
+        :: stored > U -> on_full(s)
         :: else
         fi
     fi
@@ -465,7 +470,7 @@ inline arrived(s, i)
 #ifdef BREAK_BEFORE /* a fresh message may go to a receive that an older, declined one fits */
 #define ANSWERED_BEFORE(s) NOTHING
 #else
-#define ANSWERED_BEFORE(s) (rx[s].waiting && rx[s].asked != NOTHING -> rx[s].asked : rx[s].at)
+#define ANSWERED_BEFORE(s) (rx[s].asked != NOTHING -> rx[s].asked : rx[s].next)
 #endif
 
 inline match_fresh(s)
@@ -499,28 +504,31 @@ inline match_asked(s)
     fi
 }
 
-#define VALID(s) (rx[s].in_table && rx[s].held && !rx[s].openings)
+#define IS_HELD(s) (rx[s].state == HELD || rx[s].state == PULLING || rx[s].state == GRANTED)
 
-inline offered(s, id, offers)
+inline on_offer(s, id, offers)
 {
     bits = offers;
+    if
+    :: id == 0 ->
 #ifdef BREAK_NOTE
-    if
-    :: rx[s].in_table -> hold_get(s)
-    :: else
-    fi;
+        if
+        :: rx[s].state == OPEN && rx[s].in_table -> rx[s].state = HELD
+        :: else
+        fi;
 #else
-    hold_noted(s);
+        on_noted(s);
 #endif
-    if
-    :: VALID(s) && id == 0 -> match_fresh(s)
-    :: VALID(s) && id != 0 && rx[s].waiting && rx[s].want_id == id -> match_asked(s)
-    :: else -> bits = 0; id = 0
-    fi;
-    tell(s, VERDICT, tx[s].out_id, bits);
-    if
-    :: id != 0 -> rx[s].waiting = false; rx[s].asked = NOTHING; ask_next(s)
-    :: else
+        if
+        :: IS_HELD(s) -> assert(rx[s].in_table); match_fresh(s)
+        :: else -> bits = 0
+        fi;
+        tell(s, VERDICT, tx[s].out_id, bits)
+    :: id != 0 && rx[s].state == PULLING && rx[s].pull_id == id ->
+        match_asked(s);
+        tell(s, VERDICT, tx[s].out_id, bits);
+        pull_next(s)
+    :: else -> tell(s, VERDICT, tx[s].out_id, 0)
     fi
 }
 
@@ -528,25 +536,16 @@ inline rx_head(s, type, a, b)
 {
     if
     :: type == MESSAGE -> arrived(s, a)
-    :: type == OFFER -> offered(s, a, b)
-    :: type == NONE && rx[s].held && rx[s].waiting && rx[s].want_id == a ->
-        rx[s].waiting = false;
-        rx[s].asked = NOTHING;
-        ask_next(s)
-    :: type == DONE && rx[s].held && rx[s].granted > 0 ->
+    :: type == OFFER -> on_offer(s, a, b)
+    :: type == PULL_NONE && rx[s].state == PULLING && rx[s].pull_id == a -> pull_next(s)
+    :: type == DONE && rx[s].state == GRANTED ->
         granted = granted - rx[s].granted;
         rx[s].granted = 0;
         if
-        :: a > 0 -> ask_next(s)
-        :: a == 0 && rx[s].in_table -> hold_open(s)
-        :: else
+        :: a > 0 -> pull_next(s)
+        :: else -> release(s)
         fi
-    :: type == OPENED && rx[s].held && rx[s].openings ->
-        rx[s].openings = false;
-        if
-        :: !rx[s].in_table -> rx[s].held = false
-        :: else
-        fi
+    :: type == RELEASE_ACK && rx[s].state == RELEASING -> rx[s].state = (rx[s].in_table -> HELD : OPEN)
     :: else
     fi
 }
@@ -578,12 +577,17 @@ inline post(wants)
         matched(h, m, (posted - 1))
     :: h == N && holding ->
         asked_for[posted - 1] = true;
-#ifndef BREAK_WANT
+#ifndef BREAK_PULL
         h = 0;
         do
         :: h < N ->
             if
-            :: rx[h].held && rx[h].declined && rx[h].at == NOTHING -> rx[h].at = posted - 1; ask_next(h)
+            :: rx[h].declined && rx[h].next == NOTHING ->
+                rx[h].next = posted - 1;
+                if
+                :: rx[h].state == HELD -> pull_next(h)
+                :: else
+                fi
             :: else
             fi;
             h++
@@ -594,15 +598,22 @@ inline post(wants)
     fi
 }
 
-#define MAY_GRANT(s) \
-    (stored + granted < U && rx[s].held && rx[s].in_table && !rx[s].openings && !rx[s].waiting && \
-     rx[s].granted == 0)
+#define MAY_GRANT(s) (stored + granted < U && rx[s].state == HELD)
+
+inline on_room(s)
+{
+    assert(rx[s].in_table);
+    rx[s].state = GRANTED;
+    rx[s].granted = 1;
+    granted++;
+    tell(s, GRANT, 1, 0)
+}
 
 #if N == 2
-#define NOBODY (!rx[0].held && !rx[1].held)
+#define NOBODY (rx[0].state == OPEN && rx[1].state == OPEN)
 #define ROOM (len(down[0]) < 3 && len(down[1]) < 3)
 #else
-#define NOBODY (!rx[0].held)
+#define NOBODY (rx[0].state == OPEN)
 #define ROOM (len(down[0]) < 3)
 #endif
 
@@ -624,21 +635,21 @@ end:
         up[0]?type, a, b;
         rx_head(0, type, a, b);
         type = 0; a = 0; b = 0 }
-    :: atomic { nempty(notes[0]) && ROOM -> notes[0]?_; hold_noted(0) }
-    :: atomic { MAY_GRANT(0) && ROOM -> rx[0].granted = 1; granted++; tell(0, GRANT, 1, 0) }
+    :: atomic { nempty(notes[0]) && ROOM -> notes[0]?_; on_noted(0) }
+    :: atomic { MAY_GRANT(0) && ROOM -> on_room(0) }
 #if N == 2
     :: atomic { nempty(up[1]) && ROOM ->
         up[1]?type, a, b;
         rx_head(1, type, a, b);
         type = 0; a = 0; b = 0 }
-    :: atomic { nempty(notes[1]) && ROOM -> notes[1]?_; hold_noted(1) }
-    :: atomic { MAY_GRANT(1) && ROOM -> rx[1].granted = 1; granted++; tell(1, GRANT, 1, 0) }
+    :: atomic { nempty(notes[1]) && ROOM -> notes[1]?_; on_noted(1) }
+    :: atomic { MAY_GRANT(1) && ROOM -> on_room(1) }
 #endif
     :: atomic { hold_all && stored <= U / 2 ->
         hold_all = false;
         s = 0;
         do /* hold_those_noted */
-        :: s < N -> rx[s].in_table = rx[s].held; s++
+        :: s < N -> rx[s].in_table = (rx[s].state != OPEN); s++
         :: else -> s = 0; break
         od }
     :: atomic { holding && stored <= U && NOBODY && !hold_all -> holding = false }
@@ -674,8 +685,10 @@ init
         byte s = 0;
         do
         :: s < N ->
+            tx[s].state = RUN;
+            rx[s].state = OPEN;
             rx[s].asked = NOTHING;
-            rx[s].at = NOTHING;
+            rx[s].next = NOTHING;
             run Sender(s);
             s++
         :: else -> break
