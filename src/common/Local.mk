@@ -5,6 +5,8 @@ libdnet_common_la_SOURCES = \
 	include/dimmnet/status.h \
 	src/common/log.c \
 	src/common/log.h \
+	src/common/number.c \
+	src/common/number.h \
 	src/common/options.c \
 	src/common/options.def \
 	src/common/options.h \

@@ -3,8 +3,15 @@ bin_PROGRAMS += tools/dnet-cluster
 dist_man_MANS += tools/cluster/dnet-cluster.1
 tools_dnet_cluster_SOURCES = \
 	tools/cluster/cluster.h \
+	tools/cluster/cut.c \
+	tools/cluster/degrade.c \
 	tools/cluster/dnet-cluster.c \
+	tools/cluster/down.c \
 	tools/cluster/network.c \
+	tools/cluster/path.c \
+	tools/cluster/restore.c \
+	tools/cluster/status.c \
+	tools/cluster/up.c \
 	tools/common/command.c \
 	tools/common/command.h \
 	tools/common/json_out.c \

@@ -1,44 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the files of dnet-cluster share.
+ * What the commands of dnet-cluster share.
  */
-#ifndef DNET_TOOLS_CLUSTER_TOOL_H
-#define DNET_TOOLS_CLUSTER_TOOL_H
+#ifndef DNET_TOOLS_CLUSTER_H
+#define DNET_TOOLS_CLUSTER_H
 
 #include <stdbool.h>
 
-#include "cluster/switches.h"
+#include "cluster/network.h"
+#include "tools/common/command.h"
 #include "tools/common/json_out.h"
 
-enum { EXIT_GOOD = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+extern const tool_command_t cluster_up, cluster_down, cluster_status, cluster_path, cluster_cut,
+    cluster_restore, cluster_degrade;
 
-typedef struct {
-    dnet_cluster_config_t config;
-    const char *topology, *engine;
-    bool json, nodes_given, links, force;
-    dnet_switches_fault_t fault;
-    bool fault_given;
-} options_t;
+extern const char *const cluster_profiles[]; /* names by dnet_profile_t, NULL at the end */
 
-/* dnet-cluster.c */
+/** Open a cluster, NULL: the one of the usual name; a line says so when there is none. */
+dnet_status_t cluster_find(const char *name, dnet_cluster_t **cluster_p);
 
-/** Options of the command in argv[0]; optind is left at the first argument.  False: a line has said
- * why. */
-bool parse_options(int argc, char **argv, options_t *o);
+/* ---- network.c: the network between the nodes ---- */
 
-/** Open a cluster; a line says so when there is none. */
-dnet_status_t find(const char *name, dnet_cluster_t **cluster_p);
+#define CLUSTER_NAME_OPTION(type) \
+    TOOL_OPTION(type, name, "name", TOOL_TEXT, "NAME", \
+                "the cluster (" DNET_CLUSTER_NAME_DEFAULT ")")
 
-/* cluster_network.c: commands of the network between the nodes, and its part of the others. */
-int run_path(int argc, char **argv);
-int run_cut(int argc, char **argv);
-int run_restore(int argc, char **argv);
-int run_degrade(int argc, char **argv);
+/** Take the network of a cluster, to change it or to look.  @return false: a line has said why */
+bool cluster_take_network(const char *name, bool change, dnet_network_t *n);
 
-/** Start a cluster whose nodes are the servers of the network that o->topology asks for. */
-int up_network(options_t *o, int (*start)(const dnet_cluster_config_t *config));
+/** What a network is, as lines or members. */
+void cluster_show_network(dnet_json_t *json, const dnet_fabric_t *f);
 
-/** The network of a cluster in its status.  False: it is bad, or cannot be read. */
-bool show_cluster_network(dnet_json_t *json, const dnet_cluster_t *c, bool links);
+/** New tables for what is in service; says what has changed.  @return exit status */
+int cluster_sweep(dnet_network_t *n);
 
 #endif

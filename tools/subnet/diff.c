@@ -6,21 +6,34 @@
 
 #include "common/log.h"
 
-int subnet_diff(int argc, char **argv)
+typedef struct {
+    subnet_net_t net;
+    const char *lfts, *against, *json;
+} options_t;
+
+static const tool_option_t options[] = {
+    SUBNET_NET_OPTIONS(options_t),
+    TOOL_OPTION(options_t, lfts, "lfts", TOOL_TEXT, "FILE", "dump of forwarding tables"),
+    TOOL_OPTION(options_t, against, "against", TOOL_TEXT, "FILE", "the dump to compare with"),
+    SUBNET_JSON_OPTION(options_t),
+    {NULL},
+};
+
+static int run(int argc, char **argv)
 {
-    subnet_options_t o = {.quiet = true};
+    options_t o = {SUBNET_NET_DEFAULTS};
     dnet_topo_t *t = NULL;
     dnet_tables_t *a = NULL, *b = NULL;
     dnet_fdb_diff_t diff;
     dnet_json_t j;
-    int rc = subnet_parse(argc, argv, &o);
-    if (rc)
-        return rc;
+    if (!tool_parse(&subnet_diff, &argc, &argv, &o))
+        return TOOL_USAGE;
+    o.net.quiet = true;
     if (!o.lfts || !o.against) {
         dnet_error("diff: needs --lfts FILE and --against FILE, dumps before and after");
-        return SUBNET_EXIT_USAGE;
+        return TOOL_USAGE;
     }
-    dnet_status_t st = subnet_load(&o, &t);
+    dnet_status_t st = subnet_load(&o.net, &t);
     if (!st) /* the earlier dump last, so that its LIDs number the blocks */
         st = dnet_lft_read(t, o.against, &b);
     if (!st)
@@ -38,3 +51,10 @@ int subnet_diff(int argc, char **argv)
     dnet_topo_free(t);
     return subnet_exit(st);
 }
+
+const tool_command_t subnet_diff = {
+    .name = "diff",
+    .summary = "count entries and blocks that differ between two dumps",
+    .options = options,
+    .run = run,
+};

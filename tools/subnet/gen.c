@@ -4,41 +4,55 @@
  */
 #include "tools/subnet/subnet.h"
 
-#include "common/log.h"
+typedef struct {
+    subnet_net_t net;
+    const char *output;
+    int format;
+    bool list;
+} options_t;
 
-#include <string.h>
+typedef dnet_status_t write_fn(const dnet_topo_t *t, FILE *out);
 
-int subnet_gen(int argc, char **argv)
+static const char *const format_words[] = {"ibsim", "dot", "svg", NULL};
+static write_fn *const formats[] = {dnet_topo_write_ibsim, dnet_topo_write_dot,
+                                    dnet_topo_write_svg};
+
+static const tool_option_t options[] = {
+    SUBNET_NET_OPTIONS(options_t),
+    TOOL_OPTION(options_t, format, "format", TOOL_WORD, "F", "ibsim, dot or svg (ibsim)",
+                .words = format_words),
+    TOOL_OPTION(options_t, output, "output", TOOL_TEXT, "FILE", "where to write (standard output)",
+                .letter = 'o'),
+    TOOL_OPTION(options_t, list, "list", TOOL_FLAG, NULL, "show the generators"),
+    {NULL},
+};
+
+static int run(int argc, char **argv)
 {
-    subnet_options_t o = {.format = "ibsim", .quiet = true};
-    static const struct {
-        const char *name;
-        dnet_status_t (*write)(const dnet_topo_t *t, FILE *out);
-    } formats[] = {{"ibsim", dnet_topo_write_ibsim},
-                   {"dot", dnet_topo_write_dot},
-                   {"svg", dnet_topo_write_svg}};
+    options_t o = {SUBNET_NET_DEFAULTS};
     dnet_topo_t *t;
-    int rc = subnet_parse(argc, argv, &o);
-    if (rc)
-        return rc;
+    if (!tool_parse(&subnet_gen, &argc, &argv, &o))
+        return TOOL_USAGE;
+    o.net.quiet = true;
     if (o.list) {
         for (int i = 0; dnet_topo_kinds(i); i++)
             printf("%s\n", dnet_topo_kinds(i));
-        return SUBNET_EXIT_GOOD;
+        return TOOL_GOOD;
     }
-    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
-        if (strcmp(formats[i].name, o.format) != 0)
-            continue;
-        dnet_status_t st = subnet_load(&o, &t);
-        if (st)
-            return subnet_exit(st);
-        FILE *out = subnet_output(o.output);
-        st = out ? formats[i].write(t, out) : DNET_ERR_SYSTEM;
-        if (out && subnet_output_close(out, o.output))
-            st = DNET_ERR_SYSTEM;
-        dnet_topo_free(t);
+    dnet_status_t st = subnet_load(&o.net, &t);
+    if (st)
         return subnet_exit(st);
-    }
-    dnet_error("--format %s: expected ibsim, dot or svg", o.format);
-    return SUBNET_EXIT_USAGE;
+    FILE *out = subnet_output(o.output);
+    st = out ? formats[o.format](t, out) : DNET_ERR_SYSTEM;
+    if (out && subnet_output_close(out, o.output))
+        st = DNET_ERR_SYSTEM;
+    dnet_topo_free(t);
+    return subnet_exit(st);
 }
+
+const tool_command_t subnet_gen = {
+    .name = "gen",
+    .summary = "make a topology and write it as ibsim net, Graphviz or SVG",
+    .options = options,
+    .run = run,
+};

@@ -21,6 +21,32 @@
 
 extern char **environ;
 
+typedef struct {
+    subnet_net_t net;
+    const char *cluster, *before, *after, *json;
+    double interval, nominal;
+    bool apply, confirm;
+} options_t;
+
+static const tool_option_t options[] = {
+    SUBNET_NET_OPTIONS(options_t),
+    TOOL_OPTION(options_t, cluster, "cluster", TOOL_TEXT, "NAME",
+                "the links of this emulated cluster"),
+    TOOL_OPTION(options_t, before, "before", TOOL_TEXT, "FILE",
+                "of a fabric: output of ibqueryerrors"),
+    TOOL_OPTION(options_t, after, "after", TOOL_TEXT, "FILE", "the same later, the network idle"),
+    TOOL_OPTION(options_t, interval, "interval", TOOL_FRACTION, "SECONDS",
+                "between two readings (10)", .low = 1e-3, .high = 1e6),
+    TOOL_OPTION(options_t, nominal, "nominal", TOOL_FRACTION, "GBPS",
+                "rate a link should have (the highest there is)", .low = 1e-3, .high = 1e6),
+    TOOL_OPTION(options_t, apply, "apply", TOOL_FLAG, NULL,
+                "isolate what may be isolated (else nothing is changed)"),
+    TOOL_OPTION(options_t, confirm, "confirm", TOOL_FLAG, NULL,
+                "even more than a quarter of an edge switch's uplinks"),
+    SUBNET_JSON_OPTION(options_t),
+    {NULL},
+};
+
 static const char *const states[] = {"clean", "watch", "sick"};
 static const char *const decisions[] = {
     "keep",
@@ -55,7 +81,7 @@ static dnet_status_t disable(const dnet_topo_t *t, int link)
 
 /* What is looked at. */
 typedef struct {
-    const subnet_options_t *o;
+    const options_t *o;
     dnet_topo_t *t;
     dnet_counters_t *before, *after; /* [channel] */
     double seconds;                  /* between the two */
@@ -144,7 +170,7 @@ static dnet_status_t make_room(look_t *k)
 
 static dnet_status_t look_at_fabric(look_t *k)
 {
-    dnet_status_t st = subnet_load(k->o, &k->t);
+    dnet_status_t st = subnet_load(&k->o->net, &k->t);
     if (!st)
         st = make_room(k);
     if (!st)
@@ -215,21 +241,28 @@ static dnet_status_t look_at_cluster(look_t *k)
     return st;
 }
 
-int subnet_health(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-    subnet_options_t o = {.quiet = true, .interval = 10};
+    options_t o = {SUBNET_NET_DEFAULTS, .interval = 10};
     look_t k = {.o = &o};
-    int rc = subnet_parse(argc, argv, &o);
-    if (rc)
-        return rc;
-    if (o.cluster ? o.before || o.after || o.topology : !o.before || !o.after) {
+    if (!tool_parse(&subnet_health, &argc, &argv, &o))
+        return TOOL_USAGE;
+    o.net.quiet = true;
+    if (o.cluster ? o.before || o.after || o.net.topology : !o.before || !o.after) {
         dnet_error(
             "health: needs --cluster NAME alone, or --before FILE and --after FILE, two outputs "
             "of ibqueryerrors");
-        return SUBNET_EXIT_USAGE;
+        return TOOL_USAGE;
     }
     dnet_status_t st = o.cluster ? look_at_cluster(&k) : look_at_fabric(&k);
     free(k.before);
     free(k.after);
-    return st ? subnet_exit(st) : k.n ? SUBNET_EXIT_BAD : SUBNET_EXIT_GOOD;
+    return st ? subnet_exit(st) : k.n ? TOOL_BAD : TOOL_GOOD;
 }
+
+const tool_command_t subnet_health = {
+    .name = "health",
+    .summary = "find sick links; isolate those that may go",
+    .options = options,
+    .run = run,
+};

@@ -4,8 +4,32 @@
  */
 #include "tools/subnet/subnet.h"
 
+typedef struct {
+    subnet_net_t net;
+    const char *guid2lid, *json;
+    int scheme, fail, window;
+    double mad_us;
+} options_t;
+
+static const tool_option_t options[] = {
+    SUBNET_NET_OPTIONS(options_t),
+    TOOL_OPTION(options_t, scheme, "scheme", TOOL_WORD, "S",
+                "addresses: conventional, port-major, grouped or aligned (port-major)",
+                .words = dnet_lid_schemes),
+    TOOL_OPTION(options_t, guid2lid, "guid2lid", TOOL_TEXT, "FILE",
+                "write the addresses for OpenSM"),
+    TOOL_OPTION(options_t, fail, "fail", TOOL_INT, "N",
+                "count what the failure of spine N rewrites", .least = 1, .most = 65535),
+    TOOL_OPTION(options_t, window, "window", TOOL_INT, "N", "datagrams outstanding (4)", .least = 1,
+                .most = 1000),
+    TOOL_OPTION(options_t, mad_us, "mad-us", TOOL_FRACTION, "T",
+                "time of a datagram, microseconds (264)", .low = 1e-3, .high = 1e6),
+    SUBNET_JSON_OPTION(options_t),
+    {NULL},
+};
+
 /* Standard leaf-spine tables before and after the failure of a spine. */
-static dnet_status_t fail_spine(const subnet_options_t *o, dnet_topo_t *t, dnet_json_t *j)
+static dnet_status_t fail_spine(const options_t *o, dnet_topo_t *t, dnet_json_t *j)
 {
     dnet_switch_routes_t rule =
         o->scheme == DNET_LID_GROUPED ? DNET_SWITCH_ROUTES_ROTATE : DNET_SWITCH_ROUTES_RUN;
@@ -43,15 +67,15 @@ static dnet_status_t write_guid2lid(const dnet_topo_t *t, const char *path)
     return subnet_output_close(out, path) ? DNET_ERR_SYSTEM : st;
 }
 
-int subnet_lid(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-    subnet_options_t o = {.quiet = true, .scheme = DNET_LID_PORT_MAJOR, .mad_us = 264, .window = 4};
+    options_t o = {SUBNET_NET_DEFAULTS, .scheme = DNET_LID_PORT_MAJOR, .mad_us = 264, .window = 4};
     dnet_topo_t *t = NULL;
     dnet_json_t j;
-    int rc = subnet_parse(argc, argv, &o);
-    if (rc)
-        return rc;
-    dnet_status_t st = subnet_load(&o, &t);
+    if (!tool_parse(&subnet_lid, &argc, &argv, &o))
+        return TOOL_USAGE;
+    o.net.quiet = true;
+    dnet_status_t st = subnet_load(&o.net, &t);
     if (!st)
         st = dnet_lid_assign(t, (dnet_lid_scheme_t) o.scheme);
     if (!st)
@@ -72,3 +96,10 @@ int subnet_lid(int argc, char **argv)
     dnet_topo_free(t);
     return subnet_exit(st);
 }
+
+const tool_command_t subnet_lid = {
+    .name = "lid",
+    .summary = "assign addresses; cost of a spine's failure",
+    .options = options,
+    .run = run,
+};

@@ -6,39 +6,55 @@
 
 #include "common/log.h"
 
-int subnet_path(int argc, char **argv)
+typedef struct {
+    subnet_net_t net;
+    subnet_engine_t engine;
+} options_t;
+
+static const tool_option_t options[] = {
+    SUBNET_NET_OPTIONS(options_t),
+    SUBNET_ENGINE_OPTIONS(options_t),
+    {NULL},
+};
+
+static int run(int argc, char **argv)
 {
-    subnet_options_t o = {.engine = "turnadd", .quiet = true};
+    options_t o = {SUBNET_NET_DEFAULTS, SUBNET_ENGINE_DEFAULTS};
     dnet_topo_t *t = NULL;
     dnet_traffic_t tr = {0};
     dnet_routing_t r = {0};
-    int rc = subnet_parse(argc, argv, &o);
-    const dnet_engine_t *engine = rc ? NULL : dnet_engine_find(o.engine);
-    if (rc || !engine)
-        return SUBNET_EXIT_USAGE;
-    if (argc - optind != 2) {
-        dnet_error("path: expected two server names behind the options");
-        return SUBNET_EXIT_USAGE;
-    }
-    dnet_status_t st = subnet_load(&o, &t);
-    int src = st ? 0 : dnet_topo_find_host(t, argv[optind]);
-    int dst = st ? 0 : dnet_topo_find_host(t, argv[optind + 1]);
+    const dnet_engine_t *engine = NULL;
+    if (!tool_parse(&subnet_path, &argc, &argv, &o) || !(engine = dnet_engine_find(o.engine.name)))
+        return TOOL_USAGE;
+    o.net.quiet = true;
+    dnet_status_t st = subnet_load(&o.net, &t);
+    int src = st ? 0 : dnet_topo_find_host(t, argv[0]);
+    int dst = st ? 0 : dnet_topo_find_host(t, argv[1]);
     if (!st && (src == DNET_TOPO_NONE || dst == DNET_TOPO_NONE)) {
-        dnet_error("path: no server %s in %s", argv[optind + (src != DNET_TOPO_NONE)], t->name);
+        dnet_error("path: no server %s in %s", argv[src != DNET_TOPO_NONE], t->name);
         st = DNET_ERR_ARGUMENT;
     }
     if (!st)
-        st = subnet_traffic(&o, t, &tr);
+        st = subnet_traffic(&o.engine, t, &tr);
     if (!st) {
-        dnet_route_options_t opt = subnet_route_options(&o, &tr);
-        opt.no_tables = false;
+        dnet_route_options_t opt = subnet_route_options(&o.engine, o.net.seed, &tr);
         st = dnet_route(t, engine, &opt, NULL, &r);
     }
-    rc = st                                                ? subnet_exit(st)
-         : dnet_tables_explain(r.tables, src, dst, stdout) ? SUBNET_EXIT_GOOD
-                                                           : SUBNET_EXIT_BAD;
+    int rc = st                                                ? subnet_exit(st)
+             : dnet_tables_explain(r.tables, src, dst, stdout) ? TOOL_GOOD
+                                                               : TOOL_BAD;
     dnet_routing_free(&r);
     dnet_traffic_free(&tr);
     dnet_topo_free(t);
     return rc;
 }
+
+const tool_command_t subnet_path = {
+    .name = "path",
+    .args = "SERVER SERVER",
+    .args_least = 2,
+    .args_most = 2,
+    .summary = "explain the route between two servers turn by turn",
+    .options = options,
+    .run = run,
+};

@@ -11,6 +11,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+typedef struct {
+    const char *topology, *json;
+    int nodes, trials, sick;
+    uint64_t seed;
+} options_t;
+
+static const tool_option_t options[] = {
+    TOOL_OPTION(options_t, topology, "topology", TOOL_TEXT, "SPEC", "both rails (TSUBAME2.0's two)",
+                .letter = 't'),
+    TOOL_OPTION(options_t, nodes, "nodes", TOOL_INT, "N", "largest number of servers (1300)",
+                .least = 2, .most = 65535),
+    TOOL_OPTION(options_t, trials, "trials", TOOL_INT, "N",
+                "random pairings for each number of nodes (20)", .least = 1, .most = 100000),
+    TOOL_OPTION(options_t, sick, "sick", TOOL_INT, "N", "sick links of each rail, 0 to 64",
+                .most = RAILS_SICK_MAX),
+    TOOL_OPTION(options_t, seed, "seed", TOOL_U64, "N", "of everything random (1)",
+                .most = UINT64_MAX),
+    SUBNET_JSON_OPTION(options_t),
+    {NULL},
+};
+
 const rails_setting_t rails_settings[RAILS_SETTINGS] = {
     {"minhop", {"minhop", "minhop"}, false}, {"updn", {"updn", "updn"}, false},
     {"ftree", {"ftree", "ftree"}, false},    {"updn2", {"updn", "updn"}, true},
@@ -40,7 +61,7 @@ static dnet_status_t route_rail(const rails_setting_t *setting, int i, const cha
     dnet_topo_t **t = &rs->topo[i];
     dnet_traffic_t tr = {0};
     dnet_status_t st = dnet_topo_make(topology, seed, t);
-    int link[SUBNET_SICK_MAX];
+    int link[RAILS_SICK_MAX];
     for (int k = 0; k < sick && !st; k++)
         link[k] = sick_link(*t, k, seed + (uint64_t) i);
     for (int k = 0; k < sick && !st && setting->repaired; k++)
@@ -100,7 +121,7 @@ dnet_status_t rails_sample(rails_t *rs, int nodes, int trials, uint64_t seed, dn
     return DNET_OK;
 }
 
-static dnet_status_t one_setting(const subnet_options_t *o, const rails_setting_t *setting,
+static dnet_status_t one_setting(const options_t *o, const rails_setting_t *setting,
                                  const char *const topology[2], double *large, dnet_json_t *j)
 {
     rails_t rs;
@@ -145,15 +166,15 @@ static dnet_status_t one_setting(const subnet_options_t *o, const rails_setting_
     return st;
 }
 
-int subnet_rails(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-    subnet_options_t o = {.nodes = 1300, .trials = 20, .quiet = true};
+    options_t o = {.nodes = 1300, .trials = 20, .seed = 1};
     const char *topology[2] = {RAILS_FIRST, RAILS_SECOND};
     double large[RAILS_SETTINGS];
     dnet_json_t j;
-    int rc = subnet_parse(argc, argv, &o);
-    if (rc)
-        return rc;
+    if (!tool_parse(&subnet_rails, &argc, &argv, &o))
+        return TOOL_USAGE;
+    dnet_progress_enable(false);
     if (o.topology)
         topology[0] = topology[1] = o.topology;
     dnet_topo_t *t;
@@ -175,3 +196,10 @@ int subnet_rails(int argc, char **argv)
         st = DNET_ERR_SYSTEM;
     return subnet_exit(st);
 }
+
+const tool_command_t subnet_rails = {
+    .name = "rails",
+    .summary = "simulate two rails with alike and with different engines",
+    .options = options,
+    .run = run,
+};

@@ -13,6 +13,7 @@
 #define RAILS_FIRST "tsubame:88:18:6:0"
 #define RAILS_SECOND "tsubame:88:18:6:16"
 #define RAILS_SETTINGS 5
+#define RAILS_SICK_MAX 64    /* sick links of a rail */
 #define RAILS_SICK_RATE 0.25 /* 1x QDR or 4x SDR instead of 4x QDR [MR §3.2] */
 
 typedef struct rails_setting {

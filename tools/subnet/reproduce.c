@@ -15,8 +15,26 @@
 #include <string.h>
 #include <sys/stat.h>
 
+typedef struct {
+    const char *data, *json;
+    int nodes, seeds;
+    bool quiet;
+} options_t;
+
+static const tool_option_t options[] = {
+    TOOL_OPTION(options_t, nodes, "nodes", TOOL_INT, "N",
+                "servers of a tree, in the largest network (8192)", .least = 2, .most = 65535),
+    TOOL_OPTION(options_t, seeds, "seeds", TOOL_INT, "N", "random networks per size (10)",
+                .least = 1, .most = 1000),
+    TOOL_OPTION(options_t, data, "data", TOOL_TEXT, "DIRECTORY", "write the plots' data"),
+    TOOL_OPTION(options_t, quiet, "quiet", TOOL_FLAG, NULL, "no progress on standard error",
+                .letter = 'q'),
+    SUBNET_JSON_OPTION(options_t),
+    {NULL},
+};
+
 typedef struct book {
-    const subnet_options_t *o;
+    const options_t *o;
     dnet_json_t j;
     int rows, kept;
     dnet_status_t st;
@@ -494,17 +512,17 @@ static void bisection(book_t *b)
             "above 1", 1, 9);
 }
 
-int subnet_reproduce(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-    subnet_options_t o = {.nodes = 8192, .seeds = 10};
-    int rc = subnet_parse(argc, argv, &o);
-    if (rc)
-        return rc;
+    options_t o = {.nodes = 8192, .seeds = 10};
+    if (!tool_parse(&subnet_reproduce, &argc, &argv, &o))
+        return TOOL_USAGE;
+    dnet_progress_enable(!o.quiet);
     setvbuf(stdout, NULL, _IOLBF, 0); /* rows appear as they come, in a file too */
     book_t b = {.o = &o};
     if (o.data && mkdir(o.data, 0777) && errno != EEXIST) {
         dnet_error("cannot make the directory %s: %s", o.data, strerror(errno));
-        return SUBNET_EXIT_SYSTEM;
+        return TOOL_SYSTEM;
     }
     b.st = dnet_json_open(&b.j, o.json);
     if (b.st)
@@ -522,5 +540,12 @@ int subnet_reproduce(int argc, char **argv)
     printf("%d of %d figures that can be judged hold\n", b.kept, b.rows);
     if (dnet_json_close(&b.j) && !b.st)
         b.st = DNET_ERR_SYSTEM;
-    return b.st ? subnet_exit(b.st) : SUBNET_EXIT_GOOD;
+    return b.st ? subnet_exit(b.st) : TOOL_GOOD;
 }
+
+const tool_command_t subnet_reproduce = {
+    .name = "reproduce",
+    .summary = "the papers' figures: ours beside theirs",
+    .options = options,
+    .run = run,
+};

@@ -12,6 +12,33 @@
 #include <string.h>
 #include <sys/resource.h>
 
+typedef struct {
+    subnet_net_t net;
+    subnet_engine_t engine;
+    const char *guid2lid, *write_lfts, *json;
+    int bundles, scheme;
+    bool verify, pairs_only;
+} options_t;
+
+static const tool_option_t options[] = {
+    SUBNET_NET_OPTIONS(options_t),
+    SUBNET_ENGINE_OPTIONS(options_t),
+    TOOL_OPTION(options_t, verify, "verify", TOOL_FLAG, NULL, "judge and evaluate the routes",
+                .letter = 'v'),
+    TOOL_OPTION(options_t, pairs_only, "pairs-only", TOOL_FLAG, NULL, "no forwarding tables"),
+    TOOL_OPTION(options_t, bundles, "bundles", TOOL_INT, "N",
+                "also one walk per bundle, N bundles per pair of switches", .most = 1000),
+    TOOL_OPTION(options_t, scheme, "scheme", TOOL_WORD, "S",
+                "addresses: conventional, port-major, grouped or aligned (conventional)",
+                .words = dnet_lid_schemes),
+    TOOL_OPTION(options_t, guid2lid, "guid2lid", TOOL_TEXT, "FILE",
+                "write the addresses for OpenSM"),
+    TOOL_OPTION(options_t, write_lfts, "write-lfts", TOOL_TEXT, "FILE",
+                "write the tables for OpenSM's file engine"),
+    SUBNET_JSON_OPTION(options_t),
+    {NULL},
+};
+
 /* Network throughput 1/M of pair routing, M = largest link load [TA §5.1]. */
 static double throughput_of(const dnet_topo_t *t, const double *load)
 {
@@ -23,7 +50,7 @@ static double throughput_of(const dnet_topo_t *t, const double *load)
 }
 
 static dnet_status_t evaluate_pairs(const dnet_turns_t *turns, const dnet_traffic_t *tr,
-                                    const char *name, const subnet_options_t *o, dnet_json_t *j)
+                                    const char *name, const options_t *o, dnet_json_t *j)
 {
     const dnet_topo_t *t = turns->topo;
     double hops, *load = dnet_subnet_alloc((size_t) dnet_topo_channels(t), sizeof(double));
@@ -39,7 +66,7 @@ static dnet_status_t evaluate_pairs(const dnet_turns_t *turns, const dnet_traffi
                throughput_of(t, load));
     }
     if (!st && o->bundles > 0) {
-        st = dnet_paths_greedy(turns, tr, o->bundles, o->seed, load, &unreached);
+        st = dnet_paths_greedy(turns, tr, o->bundles, o->net.seed, load, &unreached);
         snprintf(key, sizeof(key), "pairs_%s_greedy", name);
         dnet_json_number(j, key, throughput_of(t, load));
         printf("   one walk per bundle: %.4f", throughput_of(t, load));
@@ -50,8 +77,7 @@ static dnet_status_t evaluate_pairs(const dnet_turns_t *turns, const dnet_traffi
 }
 
 /* Tables for OpenSM's `file` engine and the addresses they assume. */
-static dnet_status_t write_files(const subnet_options_t *o, dnet_topo_t *t,
-                                 const dnet_tables_t *tables)
+static dnet_status_t write_files(const options_t *o, dnet_topo_t *t, const dnet_tables_t *tables)
 {
     if (!o->write_lfts && !o->guid2lid)
         return DNET_OK;
@@ -71,7 +97,7 @@ static dnet_status_t write_files(const subnet_options_t *o, dnet_topo_t *t,
 }
 
 /* Verify and evaluate; *good is the verdict. */
-static dnet_status_t judge(const subnet_options_t *o, const dnet_topo_t *t, const dnet_routing_t *r,
+static dnet_status_t judge(const options_t *o, const dnet_topo_t *t, const dnet_routing_t *r,
                            const dnet_traffic_t *tr, dnet_json_t *j, bool *good)
 {
     dnet_traffic_t in, across;
@@ -129,24 +155,24 @@ static void report_work(const dnet_topo_t *t, const dnet_routing_t *r, double se
     dnet_json_number(j, "routing_seconds", seconds);
 }
 
-int subnet_route(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-    subnet_options_t o = {.engine = "turnadd"};
+    options_t o = {SUBNET_NET_DEFAULTS, SUBNET_ENGINE_DEFAULTS};
+    const dnet_engine_t *engine = NULL;
     double began = dnet_progress_seconds();
     dnet_topo_t *t = NULL;
     dnet_traffic_t tr = {0};
     dnet_routing_t r = {0};
     dnet_json_t j;
     bool good = true;
-    int rc = subnet_parse(argc, argv, &o);
-    const dnet_engine_t *engine = rc ? NULL : dnet_engine_find(o.engine);
-    if (rc || !engine)
-        return SUBNET_EXIT_USAGE;
-    dnet_status_t st = subnet_load(&o, &t);
+    if (!tool_parse(&subnet_route, &argc, &argv, &o) || !(engine = dnet_engine_find(o.engine.name)))
+        return TOOL_USAGE;
+    dnet_status_t st = subnet_load(&o.net, &t);
     if (!st)
-        st = subnet_traffic(&o, t, &tr);
+        st = subnet_traffic(&o.engine, t, &tr);
     if (!st) {
-        dnet_route_options_t opt = subnet_route_options(&o, &tr);
+        dnet_route_options_t opt = subnet_route_options(&o.engine, o.net.seed, &tr);
+        opt.no_tables = o.pairs_only;
         st = dnet_route(t, engine, &opt, NULL, &r);
     }
     if (!st)
@@ -167,5 +193,12 @@ int subnet_route(int argc, char **argv)
     dnet_routing_free(&r);
     dnet_traffic_free(&tr);
     dnet_topo_free(t);
-    return st ? subnet_exit(st) : good ? SUBNET_EXIT_GOOD : SUBNET_EXIT_BAD;
+    return st ? subnet_exit(st) : good ? TOOL_GOOD : TOOL_BAD;
 }
+
+const tool_command_t subnet_route = {
+    .name = "route",
+    .summary = "route a topology; verify, evaluate, write forwarding tables",
+    .options = options,
+    .run = run,
+};

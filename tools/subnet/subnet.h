@@ -1,72 +1,103 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the subcommands of dnet-subnet share: options, exit codes, loading a topology, routing it.
+ * What the commands of dnet-subnet share: groups of options, loading a topology, routing it,
+ * reports.
  */
 #ifndef DNET_TOOLS_SUBNET_H
 #define DNET_TOOLS_SUBNET_H
 
-#include "tools/common/json_out.h"
 #include "subnet/addresses/lid.h"
-#include "subnet/routing/routing.h"
 #include "subnet/judges/verify.h"
+#include "subnet/routing/routing.h"
 #include "tools/common/command.h"
+#include "tools/common/json_out.h"
 
-#include <getopt.h>
+extern const tool_command_t subnet_gen, subnet_route, subnet_verify, subnet_diff, subnet_lid,
+    subnet_rails, subnet_health, subnet_reproduce, subnet_path;
 
-/* Exit codes, also in the man page. */
-enum {
-    SUBNET_EXIT_GOOD = 0,
-    /* the verdict is bad: a cycle, something unreachable, a sick link */
-    SUBNET_EXIT_BAD = 1,
-    SUBNET_EXIT_USAGE = 2,  /* wrong command line or input file */
-    SUBNET_EXIT_SYSTEM = 3, /* memory, files */
-};
+/* ---- options of several commands; each names the group's member `net` or `engine` ---- */
 
-#define SUBNET_SICK_MAX 64 /* sick links of a rail */
-
-/* Options that several subcommands take; each has its own default. */
-typedef struct subnet_options {
-    const char *topology, *engine, *json, *output, *format;
-    const char *traffic, *matrix, *hints, *root, *lfts, *lanes_file;
-    const char *against, *guid2lid, *write_lfts, *data;
-    const char *cut[16];
-    int cuts, scheme, fail, window, trials, nodes, sick;
-    const char *before, *after, *cluster;
-    double mad_us, interval, nominal;
+typedef struct {
+    const char *topology, *hints;
+    tool_texts_t cut;
     uint64_t seed;
+    bool quiet;
+} subnet_net_t;
+
+#define SUBNET_NET_DEFAULTS .net = {.seed = 1}
+
+#define SUBNET_NET_OPTIONS(type) \
+    TOOL_OPTION(type, net.topology, "topology", TOOL_TEXT, "SPEC", \
+                "generator (dnet-subnet --help lists them) or file:PATH", .letter = 't'), \
+        TOOL_OPTION(type, net.hints, "hints", TOOL_TEXT, "FILE", \
+                    "lines \"switch port cost\": above 1 the link is avoided"), \
+        TOOL_OPTION(type, net.cut, "cut", TOOL_TEXTS, "SWITCH[:PORT]", \
+                    "without this switch or link; repeatable"), \
+        TOOL_OPTION(type, net.seed, "seed", TOOL_U64, "N", "of everything random (1)", \
+                    .most = UINT64_MAX), \
+        TOOL_OPTION(type, net.quiet, "quiet", TOOL_FLAG, NULL, "no progress on standard error", \
+                    .letter = 'q')
+
+typedef struct {
+    const char *name, *matrix, *root;
     double between;
-    int lanes, bundles, seeds;
-    bool verify, quiet, pairs_only, weightless, static_weights, list, apply, confirm;
-    dnet_ties_t ties;
-    dnet_seed_tree_t seed_tree;
-} subnet_options_t;
+    int traffic, lanes, ties, seed_tree;
+    bool weightless, static_weights;
+} subnet_engine_t;
 
-extern const tool_t subnet_tool;
+#define SUBNET_ENGINE_DEFAULTS \
+    .engine = {.name = "turnadd", \
+               .traffic = DNET_TRAFFIC_WEIGHTED, \
+               .between = DNET_TRAFFIC_ACROSS, \
+               .lanes = 8}
 
-int subnet_gen(int argc, char **argv);
-int subnet_route(int argc, char **argv);
-int subnet_verify(int argc, char **argv);
-int subnet_path(int argc, char **argv);
-int subnet_diff(int argc, char **argv);
-int subnet_lid(int argc, char **argv);
-int subnet_rails(int argc, char **argv);
-int subnet_health(int argc, char **argv);
-int subnet_reproduce(int argc, char **argv);
+#define SUBNET_ENGINE_OPTIONS(type) \
+    TOOL_OPTION(type, engine.name, "engine", TOOL_TEXT, "E", "routing engine (turnadd)", \
+                .letter = 'e'), \
+        TOOL_OPTION(type, engine.traffic, "traffic", TOOL_WORD, "T", \
+                    "uniform, inside, between or weighted (weighted)", \
+                    .words = subnet_traffic_words), \
+        TOOL_OPTION(type, engine.matrix, "matrix", TOOL_TEXT, "FILE", \
+                    "traffic as lines \"source destination rate\""), \
+        TOOL_OPTION(type, engine.between, "between", TOOL_FRACTION, "RATE", \
+                    "traffic across trees, 1 inside (0.01)", .low = 1e-9, .high = 1e9), \
+        TOOL_OPTION(type, engine.root, "root", TOOL_TEXT, "SWITCH", \
+                    "updn: the root (the one that forbids least traffic)"), \
+        TOOL_OPTION(type, engine.lanes, "lanes", TOOL_INT, "N", \
+                    "dfsssp: virtual lanes at most (8)", .least = 1, .most = 15), \
+        TOOL_OPTION(type, engine.ties, "ties", TOOL_WORD, "T", \
+                    "turnadd: equal weights by auto, rounds, plain or random (auto)", \
+                    .words = subnet_ties_words), \
+        TOOL_OPTION(type, engine.seed_tree, "seed-tree", TOOL_WORD, "T", \
+                    "turnadd: a spanning tree first: auto, off or on (auto)", \
+                    .words = subnet_seed_tree_words), \
+        TOOL_OPTION(type, engine.weightless, "weightless", TOOL_FLAG, NULL, \
+                    "turnadd: decide turns without traffic too"), \
+        TOOL_OPTION(type, engine.static_weights, "static-weights", TOOL_FLAG, NULL, \
+                    "turnprohib: do not recompute sums")
 
-/** Parse common options; optind is left at the first argument.  @return 0, or an exit code. */
-int subnet_parse(int argc, char **argv, subnet_options_t *o);
+extern const char *const subnet_traffic_words[];
+extern const char *const subnet_ties_words[];
+extern const char *const subnet_seed_tree_words[];
 
-/** Exit code for a status that was logged already. */
+#define SUBNET_JSON_OPTION(type) \
+    TOOL_OPTION(type, json, "json", TOOL_TEXT, "FILE", "results as JSON; - is standard output", \
+                .letter = 'j')
+
+/* ---- what they do ---- */
+
+/** Exit status for a status that was logged already. */
 int subnet_exit(dnet_status_t st);
 
-/** Make the topology of the options with hints and cuts applied. */
-dnet_status_t subnet_load(const subnet_options_t *o, dnet_topo_t **out);
+/** Make the topology of the options with hints and cuts applied; progress lines as they say. */
+dnet_status_t subnet_load(const subnet_net_t *net, dnet_topo_t **out);
 
 /** Traffic of the options. */
-dnet_status_t subnet_traffic(const subnet_options_t *o, const dnet_topo_t *t, dnet_traffic_t *tr);
+dnet_status_t subnet_traffic(const subnet_engine_t *e, const dnet_topo_t *t, dnet_traffic_t *tr);
 
 /** Routing options from command line options. */
-dnet_route_options_t subnet_route_options(const subnet_options_t *o, const dnet_traffic_t *tr);
+dnet_route_options_t subnet_route_options(const subnet_engine_t *e, uint64_t seed,
+                                          const dnet_traffic_t *tr);
 
 /** Print a verdict and write it as a JSON object. */
 void subnet_report_verdict(const char *key, const dnet_verdict_t *v, const dnet_topo_t *t,

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * dnet-cluster degrade: makes a link sick.
+ */
+#include "config.h"
+
+#include "tools/cluster/cluster.h"
+
+typedef struct {
+    const char *name, *speed;
+    int width;
+    double symbol_rate, receive_rate;
+    bool heal;
+} options_t;
+
+static const char *const width_words[] = {"1x", "4x", NULL};
+
+static const tool_option_t options[] = {
+    CLUSTER_NAME_OPTION(options_t),
+    TOOL_OPTION(options_t, width, "width", TOOL_WORD, "1x|4x", "lanes in use (4x)",
+                .words = width_words),
+    TOOL_OPTION(options_t, speed, "speed", TOOL_TEXT, "S", "of a lane: SDR, DDR or QDR (QDR)"),
+    TOOL_OPTION(options_t, symbol_rate, "symbol-errors", TOOL_FRACTION, "N",
+                "symbol errors a second that the port counts from now on", .high = 1e6),
+    TOOL_OPTION(options_t, receive_rate, "receive-errors", TOOL_FRACTION, "N",
+                "receive errors a second, likewise", .high = 1e6),
+    TOOL_OPTION(options_t, heal, "heal", TOOL_FLAG, NULL,
+                "full width and speed, no further errors; what is counted stays"),
+    {NULL},
+};
+
+/* @return false: a line has said what is wrong */
+static bool fault_of(const options_t *o, dnet_switches_fault_t *f)
+{
+    *f = (dnet_switches_fault_t){.symbol_rate = o->symbol_rate, .receive_rate = o->receive_rate};
+    if (o->heal)
+        *f = (dnet_switches_fault_t){.lanes = DNET_SWITCHES_LANES,
+                                     .lane_mbps = DNET_SWITCHES_LANE_MBPS};
+    if (o->width >= 0)
+        f->lanes = o->width ? 4 : 1;
+    if (o->speed)
+        f->lane_mbps = dnet_switches_speed(o->speed);
+    if (o->speed && !f->lane_mbps) {
+        tool_error("--speed %s: expected one of SDR, DDR or QDR", o->speed);
+        return false;
+    }
+    if (o->heal || o->width >= 0 || o->speed || o->symbol_rate >= 0 || o->receive_rate >= 0)
+        return true;
+    tool_error("want --width, --speed, --symbol-errors, --receive-errors or --heal");
+    return false;
+}
+
+static int run(int argc, char **argv)
+{
+    dnet_network_t n;
+    dnet_switches_fault_t fault;
+    options_t o = {.width = -1, .symbol_rate = -1, .receive_rate = -1};
+    int sw, link, code = TOOL_GOOD;
+    if (!tool_parse(&cluster_degrade, &argc, &argv, &o) || !fault_of(&o, &fault))
+        return TOOL_USAGE;
+    if (!cluster_take_network(o.name, true, &n))
+        return TOOL_BAD;
+    const dnet_topo_t *t = n.fabric->topo;
+    if (!dnet_topo_find_part(t, argv[0], &sw, &link) || link == DNET_TOPO_NONE) {
+        tool_error("%s is no link between switches", argv[0]);
+        code = TOOL_USAGE;
+    } else {
+        dnet_switches_degrade(&n.switches, 2 * link + (dnet_topo_tail(t, 2 * link) != sw), &fault);
+    }
+    dnet_network_leave(&n);
+    return code;
+}
+
+const tool_command_t cluster_degrade = {
+    .name = "degrade",
+    .args = "SWITCH:PORT",
+    .args_least = 1,
+    .args_most = 1,
+    .summary = "make a link sick; dnet-subnet health finds it",
+    .options = options,
+    .run = run,
+};

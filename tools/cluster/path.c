@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * dnet-cluster path: the way between two nodes, switch by switch.
+ */
+#include "config.h"
+
+#include <stdio.h>
+
+#include "common/number.h"
+#include "tools/cluster/cluster.h"
+
+typedef struct {
+    const char *name;
+} options_t;
+
+static const tool_option_t options[] = {
+    CLUSTER_NAME_OPTION(options_t),
+    {NULL},
+};
+
+/* A node by its number or its server's name. */
+static int find_node(const dnet_topo_t *t, const char *text)
+{
+    uint64_t number;
+    int h = dnet_number(text, 1, (uint64_t) t->n_hosts, &number) ? (int) number - 1
+                                                                 : dnet_topo_find_host(t, text);
+    if (h == DNET_TOPO_NONE)
+        tool_error("no node %s; there are 1 to %d", text, t->n_hosts);
+    return h;
+}
+
+static int run(int argc, char **argv)
+{
+    dnet_network_t n;
+    options_t o = {0};
+    if (!tool_parse(&cluster_path, &argc, &argv, &o))
+        return TOOL_USAGE;
+    if (!cluster_take_network(o.name, false, &n))
+        return TOOL_BAD;
+    int from = find_node(n.fabric->topo, argv[0]);
+    int to = from == DNET_TOPO_NONE ? DNET_TOPO_NONE : find_node(n.fabric->topo, argv[1]);
+    int code = TOOL_USAGE;
+    if (to != DNET_TOPO_NONE)
+        code = dnet_tables_explain(n.fabric->tables, from, to, stdout) ? TOOL_GOOD : TOOL_BAD;
+    dnet_network_leave(&n);
+    return code;
+}
+
+const tool_command_t cluster_path = {
+    .name = "path",
+    .args = "NODE NODE",
+    .args_least = 2,
+    .args_most = 2,
+    .summary = "explain the way between two nodes",
+    .options = options,
+    .run = run,
+};

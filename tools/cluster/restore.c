@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * dnet-cluster restore: puts a switch or link back into service.
+ */
+#include "config.h"
+
+#include "tools/cluster/cluster.h"
+
+typedef struct {
+    const char *name;
+} options_t;
+
+static const tool_option_t options[] = {
+    CLUSTER_NAME_OPTION(options_t),
+    {NULL},
+};
+
+static int run(int argc, char **argv)
+{
+    dnet_network_t n;
+    options_t o = {0};
+    if (!tool_parse(&cluster_restore, &argc, &argv, &o))
+        return TOOL_USAGE;
+    if (!cluster_take_network(o.name, true, &n))
+        return TOOL_BAD;
+    int code = dnet_fabric_restore(n.fabric, argv[0]) == DNET_OK ? cluster_sweep(&n) : TOOL_BAD;
+    dnet_network_leave(&n);
+    return code;
+}
+
+const tool_command_t cluster_restore = {
+    .name = "restore",
+    .args = "SWITCH[:PORT]",
+    .args_least = 1,
+    .args_most = 1,
+    .summary = "put it back into service, route again",
+    .options = options,
+    .run = run,
+};
