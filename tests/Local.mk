@@ -6,7 +6,7 @@ DNET_TEST_ENV = \
 	DNET_SRC='$(abs_top_srcdir)' DNET_BUILD='$(abs_top_builddir)' DNET_BIN='$(bindir)' \
 	DNET_UNIT_TESTS='$(DNET_UNIT_TESTS)' DNET_DEVICE_TESTS='$(DNET_DEVICE_TESTS)' \
 	DNET_TOOLS_SHELL_TESTS='$(DNET_TOOLS_SHELL_TESTS)' \
-	DNET_FUZZ_SECONDS='$(SECONDS)' MAKE='$(MAKE)'
+	DNET_FUZZ_SECONDS='$(SECONDS)' MAKE='$(MAKE)' CC='$(CC)' DNET_CFLAGS='$(CFLAGS)'
 
 # The MPI tests use the installed mpicc and mpirun.  A prefix inside the build tree is ours to refresh.
 check-install: all
@@ -19,10 +19,10 @@ check-install: all
 
 if BUILD_MPICH
 check-local: check-install
-	+@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests unit device fuzz tools mpi mpich-quick
+	+@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests unit device hotpath fuzz tools mpi mpich-quick
 else
 check-local:
-	+@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests unit device fuzz tools
+	+@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests unit device hotpath fuzz tools
 endif
 
 # All test programs, without running them.
