@@ -3,31 +3,53 @@ noinst_LTLIBRARIES += libdnet_emulator.la
 libdnet_emulator_la_SOURCES = \
 	include/dimmnet/events.def \
 	emulator/amt_table.c \
+	emulator/amt_table.h \
 	emulator/aperture.c \
+	emulator/aperture.h \
+	emulator/charge.c \
 	emulator/charge.h \
+	emulator/core_logic.h \
+	emulator/device.c \
 	emulator/elements.h \
 	emulator/executor.c \
+	emulator/executor.h \
+	emulator/flow_ring.c \
+	emulator/flow_ring.h \
 	emulator/lh_buffer.c \
+	emulator/lh_buffer.h \
 	emulator/limit_event.c \
-	emulator/nic.c \
-	emulator/nic.h \
+	emulator/limit_event.h \
+	emulator/lines.c \
+	emulator/memory.c \
+	emulator/memory.h \
 	emulator/packets.c \
+	emulator/packets.h \
 	emulator/prefetch_unit.c \
+	emulator/prefetch_unit.h \
+	emulator/process.c \
+	emulator/process.h \
 	emulator/receive_controller.c \
+	emulator/receive_controller.h \
+	emulator/registers.c \
+	emulator/registers.h \
+	emulator/request.h \
+	emulator/request_fifo.h \
 	emulator/results.def \
 	emulator/segment.c \
+	emulator/segment.h \
 	emulator/states.def \
 	emulator/status_write_unit.c \
+	emulator/status_write_unit.h \
 	emulator/swif/capture.c \
 	emulator/swif/faults.c \
-	emulator/swif/lines.c \
 	emulator/swif/shm.c \
 	emulator/swif/swif.h \
 	emulator/swif/switches.c \
 	emulator/watch.c \
 	emulator/window_controller.c \
 	emulator/window_controller.h \
-	emulator/write_unit.c
+	emulator/write_unit.c \
+	emulator/write_unit.h
 
 # The same NIC with its clocks counted.
 check_LTLIBRARIES += libdnet_emulator_timing.la

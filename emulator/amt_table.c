@@ -4,7 +4,9 @@
  */
 #include "config.h"
 
-#include "emulator/nic.h"
+#include "emulator/amt_table.h"
+
+#include "emulator/memory.h"
 
 static uint32_t amt_index(uint16_t lid, unsigned wid)
 {
@@ -21,15 +23,12 @@ static void set(const dnet_emu_nic_t *nic, unsigned wid, uint64_t value)
                           (uint16_t) DNET_GET(value, AMTI_VALUE), memory_order_relaxed);
 }
 
-/* [nic 9.1, OP-16] A store to the AMT Address Table Interface writes one entry, common to both
- * WIDs. */
-void dnet_emu_amt_set(dnet_emu_nic_t *nic, uint64_t value)
+void dnet_emu_amt_set(const dnet_emu_nic_t *nic, uint64_t value)
 {
     for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++)
         set(nic, w, value);
 }
 
-/* [X.6] AMT Own Entry: the same for the packets of one sender to the own WID only. */
 void dnet_emu_amt_set_own(const dnet_emu_nic_t *nic, unsigned wid)
 {
     if (nic->flow_entries)
@@ -49,11 +48,6 @@ uint16_t dnet_emu_amt_word(const dnet_emu_nic_t *nic, unsigned wid, uint16_t sli
     return amt_word(nic, wid, slid, swid);
 }
 
-/*
- * [nic 9.2, OP-17] The ring a packet belongs to: the sender's entry of the AMT Address Table names
- * a word of the destination WID's LLCM, whose Tail says where the ring lies.  False: no usable
- * ring.
- */
 bool dnet_emu_amt_ring(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_packet_t *packet,
                        dnet_emu_ring_t *ring_p)
 {
@@ -76,8 +70,6 @@ bool dnet_emu_amt_ring(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_p
     return (uint64_t) ring_p->start + size <= dnet_emu_sodimm_area(nic);
 }
 
-/* [nic 9.2] Free bytes; 8 stay unused so that full and empty differ.  A Head outside the ring
- * counts modulo its size, like the subtractor of the Write Unit. */
 uint32_t dnet_emu_amt_free(const dnet_emu_ring_t *ring)
 {
     uint32_t used = ring->tail - ring->head;

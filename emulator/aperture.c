@@ -7,13 +7,12 @@
  */
 #include "config.h"
 
-#include <errno.h>
+#include "emulator/aperture.h"
+
 #include <sys/uio.h>
 
 #include "common/log.h"
-#include "emulator/nic.h"
 
-/* [X.5] A store to Aperture Length sets, replaces or (length 0) revokes a slot of the own WID. */
 void dnet_emu_aperture_set(const dnet_emu_nic_t *nic, unsigned wid)
 {
     uint64_t word = dnet_emu_ureg(nic, wid, DNET_UREG_APERTURE_LENGTH);
@@ -33,7 +32,6 @@ void dnet_emu_aperture_set(const dnet_emu_nic_t *nic, unsigned wid)
     atomic_store_explicit(&a->length, DNET_GET(word, APL_LENGTH), memory_order_release);
 }
 
-/* What an aperture address names.  False: no such slot, or it is closed. */
 bool dnet_emu_aperture_find(const dnet_emu_nic_t *nic, unsigned wid, uint32_t address,
                             uint64_t *base_p, uint64_t *length_p, int32_t *pid_p)
 {
@@ -54,7 +52,6 @@ bool dnet_emu_aperture_find(const dnet_emu_nic_t *nic, unsigned wid, uint32_t ad
     return *pid_p != 0;
 }
 
-/* One word of another process, to learn whether it can be read at all. */
 bool dnet_emu_remote_probe(int32_t pid, uint64_t from, uint64_t *word_p)
 {
     struct iovec local = {word_p, sizeof *word_p};
@@ -63,7 +60,6 @@ bool dnet_emu_remote_probe(int32_t pid, uint64_t from, uint64_t *word_p)
     return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t) sizeof *word_p;
 }
 
-/* Copy out of another process.  False, logged: it is gone, or does not let us. */
 bool dnet_emu_remote_read(int32_t pid, uint64_t from, void *to, uint64_t bytes)
 {
     while (bytes > 0) {
@@ -101,8 +97,6 @@ static bool write_piece(int32_t pid, const uint8_t *from, uint64_t to, uint64_t 
     return true;
 }
 
-/* Copy the first `bytes` of a packet's data into another process.  Data that lie in a third process
- * go through a buffer here. */
 bool dnet_emu_remote_write(int32_t pid, const dnet_emu_packet_t *packet, uint64_t to,
                            uint64_t bytes)
 {

@@ -6,7 +6,7 @@
 #ifndef DNET_EMU_ELEMENTS_H
 #define DNET_EMU_ELEMENTS_H
 
-#include "emulator/nic.h"
+#include "emulator/memory.h"
 
 typedef struct {
     const dnet_emu_nic_t *nic;

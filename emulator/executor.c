@@ -9,9 +9,12 @@
  */
 #include "config.h"
 
+#include "emulator/executor.h"
+
 #include "common/log.h"
 #include "common/trace.h"
-#include "emulator/window_controller.h"
+#include "emulator/packets.h"
+#include "emulator/write_unit.h"
 
 /* What one call of the executor works with; rebuilt from the request whenever it resumes. */
 typedef struct {
@@ -45,14 +48,6 @@ static void flags_or(const dnet_emu_areas_t *a, unsigned window, uint64_t bits)
     uint8_t *at = a->ureg_load + DNET_UREG_PREFETCH_WINDOW_FLAG;
 
     dnet_emu_publish(at, dnet_emu_peek(at) | bits << (4 * window));
-}
-
-/* [nic 4.4, OP-35] The kick makes a window's nibble 0. */
-void dnet_emu_flags_begin(const dnet_emu_areas_t *a, unsigned window)
-{
-    uint8_t *at = a->ureg_load + DNET_UREG_PREFETCH_WINDOW_FLAG;
-
-    dnet_emu_publish(at, dnet_emu_peek(at) & ~(0xfull << (4 * window)));
 }
 
 /* ---- VL family (6.1) ---- */
@@ -154,18 +149,6 @@ static void copy(const dnet_emu_context_t *c)
         done += n;
     }
     dnet_emu_status_set(c->nic, c->wid, flags << 9);
-}
-
-/* [nic 6.8, OP-08] */
-bool dnet_emu_copy_half(const dnet_emu_request_t *r)
-{
-    switch (DNET_GET(r->lower, RQ_OTYPE) >> 2) {
-        case DNET_PRIM_VL >> 2:
-            return DNET_GET(r->upper, RQ_DST) == DNET_COPY_MARKER;
-        case DNET_PRIM_VS >> 2:
-            return DNET_GET(r->upper, RQ_SRC) == DNET_COPY_MARKER;
-    }
-    return false;
 }
 
 /* [nic 6.8, OP-52] A copy's VL half whose VS half does not come next is thrown away. */
@@ -518,7 +501,6 @@ static dnet_emu_executor_state_t step(const dnet_emu_context_t *c, work_t *w)
     return DNET_STATE_IDLE;
 }
 
-/* Run the executor until it is idle; false: it waits for room at a receiver. */
 bool dnet_emu_execute(const dnet_emu_context_t *c)
 {
     dnet_emu_executor_t *x = c->x;

@@ -8,7 +8,12 @@
  */
 #include "config.h"
 
-#include "emulator/nic.h"
+#include "emulator/lh_buffer.h"
+
+#include "emulator/amt_table.h"
+#include "emulator/flow_ring.h"
+#include "emulator/limit_event.h"
+#include "emulator/write_unit.h"
 
 /* Payload of a packet as whole lines, when it lies in a Write Window behind the header. */
 static inline const uint8_t *payload_lines(const dnet_emu_packet_t *packet)
@@ -70,12 +75,12 @@ static dnet_emu_result_t receive_split(const dnet_emu_nic_t *nic, unsigned wid,
     dnet_emu_ring_t ring;
 
     if (!dnet_emu_amt_ring(nic, wid, packet, &ring) || rest > ring.size - 8) {
-        dnet_emu_rc_overflow(nic, wid);
+        dnet_emu_overflow(nic, wid);
         dnet_emu_event(nic, DNET_EMU_DROP_RING);
         return DNET_EMU_DELIVERED;
     }
     if (dnet_emu_amt_free(&ring) < ((rest + 7) & ~7u))
-        return dnet_emu_rc_no_room(nic, wid, packet, rest);
+        return dnet_emu_flow_no_room(nic, wid, packet, rest);
     if (!dnet_emu_wu_memory(nic, wid, &ring, rest))
         return DNET_EMU_UNREACHABLE;
     *pointer_p = ring.tail;
@@ -92,9 +97,6 @@ static dnet_emu_result_t receive_split(const dnet_emu_nic_t *nic, unsigned wid,
     return DNET_EMU_DELIVERED;
 }
 
-/* [nic 10.1, 10.2, 10.3, OP-54] First packet of an LHS message (lflag = 1): envelope with the flags
- * in line 0, Pointer (0 when nothing is left over) and Size in line 1, data behind.  *pointer_p:
- * what a receive status shows. */
 dnet_emu_result_t dnet_emu_lh_receive(const dnet_emu_nic_t *nic, unsigned wid,
                                       const dnet_emu_packet_t *packet, uint32_t *pointer_p)
 {
@@ -110,7 +112,7 @@ dnet_emu_result_t dnet_emu_lh_receive(const dnet_emu_nic_t *nic, unsigned wid,
     charge(nic, RC, 8); /* an entry has 8 lines */
     *pointer_p = 0;
     if (DNET_EMU_UNLIKELY(ring_full(nic, wid)))
-        return dnet_emu_rc_no_room(nic, wid, packet, DNET_LH_ENTRY_BYTES);
+        return dnet_emu_flow_no_room(nic, wid, packet, DNET_LH_ENTRY_BYTES);
     if (DNET_EMU_LIKELY(lines && n >= 8))
         memcpy(&envelope, lines, 8);
     else if (!dnet_emu_payload_copy(packet, 0, (uint8_t *) &envelope, n < 8 ? n : 8))

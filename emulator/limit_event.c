@@ -7,13 +7,15 @@
  */
 #include "config.h"
 
+#include "emulator/limit_event.h"
+
 #include <limits.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "emulator/nic.h"
+#include "emulator/process.h"
 
 static dnet_emu_wid_t *state_of(dnet_device_t *dev)
 {
@@ -33,7 +35,6 @@ static void raise_event(dnet_emu_wid_t *s)
     syscall(SYS_futex, &s->limit_events, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* The limit is reached.  The receive side is held. */
 DNET_EMU_COLD void dnet_emu_limit_happens(const dnet_emu_nic_t *nic, unsigned wid)
 {
     dnet_emu_wid_t *s = nic->area[wid].state;
@@ -44,7 +45,6 @@ DNET_EMU_COLD void dnet_emu_limit_happens(const dnet_emu_nic_t *nic, unsigned wi
     raise_event(s);
 }
 
-/* LH Limit has been stored; the next packet looks at Head. */
 void dnet_emu_limit_arm(const dnet_emu_nic_t *nic, unsigned wid)
 {
     dnet_emu_wid_t *s = nic->area[wid].state;

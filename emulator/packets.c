@@ -5,7 +5,9 @@
  */
 #include "config.h"
 
-#include "emulator/window_controller.h"
+#include "emulator/packets.h"
+
+#include "emulator/aperture.h"
 
 /* [nic 4.6, 7.4] Largest packet: the MTU holds header and data, Packet Size has 12 bits (OP-09,
  * OP-10). */
@@ -72,8 +74,6 @@ static void address_lines(const dnet_emu_nic_t *nic, const dnet_emu_stream_t *s,
     h[3] = 0;
 }
 
-/* [nic 7.2, 7.4, OP-20, OP-25] Build and send the next packet of a stream; the executor's `done`
- * follows. */
 dnet_emu_result_t dnet_emu_stream_packet(const dnet_emu_context_t *c, dnet_emu_stream_t *s,
                                          dnet_emu_packet_t *p)
 {
@@ -118,8 +118,6 @@ static void set_window_part(const dnet_emu_context_t *c, dnet_emu_stream_t *s)
     s->source.window_bytes = n < s->total ? n : (uint32_t) s->total;
 }
 
-/* [nic 5.5, 6.3, 6.5, 6.9, 10.4] What a request of the RVS or IPUSH family sends.  False: not a
- * valid request. */
 bool dnet_emu_stream_send(const dnet_emu_context_t *c, dnet_emu_stream_t *s)
 {
     const dnet_emu_request_t *r = &c->x->request;
@@ -156,9 +154,6 @@ bool dnet_emu_stream_send(const dnet_emu_context_t *c, dnet_emu_stream_t *s)
     return true;
 }
 
-/* [nic 6.5, 10.4] The packet of an LHSv2 that needs only one, of data in an aperture of this
- * process: what dnet_emu_stream_send() and dnet_emu_stream_packet() make of it.  False: it is not
- * of that kind. */
 bool dnet_emu_message_packet(const dnet_emu_nic_t *nic, unsigned wid, const uint8_t *windows,
                              uint64_t lower, uint64_t upper, dnet_emu_packet_t *p)
 {
@@ -197,8 +192,6 @@ bool dnet_emu_message_packet(const dnet_emu_nic_t *nic, unsigned wid, const uint
     return true;
 }
 
-/* [nic 6.4, 6.9] The target's WC executes an RVL as RVS towards the issuer: gather as the request
- * says, place as its Command Ex says. */
 bool dnet_emu_stream_serve(const dnet_emu_context_t *c, dnet_emu_stream_t *s)
 {
     const dnet_emu_request_t *r = &c->x->request;

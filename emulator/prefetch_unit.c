@@ -6,6 +6,9 @@
  */
 #include "config.h"
 
+#include "emulator/prefetch_unit.h"
+
+#include "emulator/aperture.h"
 #include "emulator/elements.h"
 
 /* [nic 6.0] Bytes left between an offset and the end of what it may read. */
@@ -25,7 +28,6 @@ static uint64_t room_at(const dnet_emu_source_t *s)
     return s->offset < area ? area - s->offset : 0;
 }
 
-/* [nic 6.3] A contiguous read past the own area is shortened, silently. */
 uint64_t dnet_emu_pu_clamp(const dnet_emu_source_t *s, uint64_t bytes)
 {
     uint64_t from_memory, room;
@@ -79,8 +81,6 @@ static uint32_t gather(const dnet_emu_source_t *s, uint64_t first, uint8_t *to, 
     return DNET_EMU_BY_ELEMENT(s->element, gather_of, &e, (uint32_t) first, count, to);
 }
 
-/* [nic 6.0, OP-30] Gather bytes [from, from + bytes) of the stream; elements outside the area read
- * as 0. */
 void dnet_emu_pu_read(const dnet_emu_source_t *s, uint64_t from, uint8_t *to, uint32_t bytes)
 {
     charge(s->nic, PU, 20 + bytes / 8);
@@ -113,11 +113,6 @@ void dnet_emu_pu_read(const dnet_emu_source_t *s, uint64_t from, uint8_t *to, ui
     }
 }
 
-/*
- * Name bytes [from, from + bytes) of a stream as the spans of a packet: the Write Window part first
- * (LHSv2), then SO-DIMM or host memory.  `bounce` holds gathered data while the packet is sent;
- * bytes is at most DNET_EMU_BOUNCE_BYTES then.  False: memory is not there.
- */
 bool dnet_emu_pu_spans(const dnet_emu_source_t *s, uint64_t from, uint32_t bytes,
                        dnet_emu_packet_t *packet, uint8_t *bounce)
 {

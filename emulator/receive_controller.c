@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Receive Controller (data sheet 4.2.2, 6.7, checks of section 7, 9.3, 11.8), with the answers of
- * the stop/resend extension when something has no room (docs/protocol.md section 6).
+ * Receive Controller (data sheet 4.2.2, 6.7, checks of section 7, 9.3, 11.8).  What has no
+ * room is answered by flow_ring.c.
  *
  * Runs in the sender's context.  The receive side of a WID is held by one process at a time; what
  * it changes is ordered so that a holder that dies leaves nothing half visible: ring entries count
@@ -9,15 +9,15 @@
  */
 #include "config.h"
 
-#include <limits.h>
-#include <linux/futex.h>
-#include <sched.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include "emulator/receive_controller.h"
 
-#include "common/log.h"
-#include "common/trace.h"
-#include "emulator/nic.h"
+#include "emulator/amt_table.h"
+#include "emulator/flow_ring.h"
+#include "emulator/lh_buffer.h"
+#include "emulator/process.h"
+#include "emulator/request_fifo.h"
+#include "emulator/status_write_unit.h"
+#include "emulator/write_unit.h"
 
 enum { /* RC_STATE (4.2) */
        RC_NORMAL = 0,
@@ -26,43 +26,7 @@ enum { /* RC_STATE (4.2) */
        RC_RVL_SHAPE = 3,
 };
 
-#define SPINS_BEFORE_YIELD 200
-#define YIELDS_BEFORE_CHECK 64
-
-/* ---- arbitration ---- */
-
-/* Somebody else is there. */
-DNET_EMU_COLD void dnet_emu_acquire_slow(_Atomic uint32_t *holder, int32_t pid)
-{
-    for (unsigned round = 1;; round++) {
-        unsigned phase = round % (SPINS_BEFORE_YIELD + YIELDS_BEFORE_CHECK);
-        uint32_t seen = atomic_load_explicit(holder, memory_order_relaxed);
-
-        if (seen == 0 || (phase == 0 && dnet_emu_process_ended((int32_t) seen))) {
-            if (atomic_compare_exchange_strong_explicit(holder, &seen, (uint32_t) pid,
-                                                        memory_order_acquire, memory_order_relaxed))
-                return;
-        } else if (phase < SPINS_BEFORE_YIELD) {
-            __builtin_ia32_pause();
-        } else {
-            sched_yield();
-        }
-    }
-}
-
-DNET_EMU_COLD void dnet_emu_wake_slow(dnet_emu_wid_t *s)
-{
-    if (atomic_exchange_explicit(&s->sleeping, 0, memory_order_acq_rel) != 0)
-        syscall(SYS_futex, &s->sleeping, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-}
-
 /* ---- what goes wrong ---- */
-
-/* [nic 4.2] RC_OVF: received data passed the end of its target. */
-DNET_EMU_COLD void dnet_emu_rc_overflow(const dnet_emu_nic_t *nic, unsigned wid)
-{
-    dnet_emu_status_set(nic, wid, DNET_MASK(CS_RC_OVF));
-}
 
 /* [nic 4.2, OP-42] A malformed packet: RC_STATE says why; RC halts unless told to go on. */
 DNET_EMU_COLD static dnet_emu_result_t malformed(const dnet_emu_nic_t *nic, unsigned state)
@@ -78,7 +42,6 @@ DNET_EMU_COLD static dnet_emu_result_t malformed(const dnet_emu_nic_t *nic, unsi
     return DNET_EMU_DELIVERED;
 }
 
-/* [nic 4.2, 7.1] A first line has come before the last one of the packet before. */
 void dnet_emu_rc_cut_off(const dnet_emu_nic_t *nic)
 {
     (void) malformed(nic, RC_FIRST_LINE);
@@ -89,66 +52,6 @@ DNET_EMU_COLD static dnet_emu_result_t foreign(const dnet_emu_nic_t *nic)
 {
     dnet_emu_event(nic, DNET_EMU_DROP_PGID);
     return DNET_EMU_DELIVERED;
-}
-
-/* ---- flow ring ---- */
-
-/* [X.6] Append to the flow ring of a WID; the receive side is held.  False: no memory.  When the
- * ring is full the entry is lost, which its sender or the receiver of the grant finds out by itself
- * (docs/flow-control.md 3). */
-static bool flow_append(const dnet_emu_nic_t *nic, unsigned wid, dnet_flow_kind_t kind,
-                        const dnet_emu_packet_t *packet, unsigned credits, uint64_t arg)
-{
-    dnet_emu_wid_t *s = nic->area[wid].state;
-    uint32_t read = (uint32_t) dnet_emu_ureg(nic, wid, DNET_UREG_FLOW_NEXT_READ);
-    uint32_t count = s->flow_tail;
-    uint32_t index = count & (nic->flow_entries - 1);
-    bool lap = !((count / nic->flow_entries) & 1);
-    dnet_flow_entry_t *entry = &nic->area[wid].flow[index];
-
-    if (count - read >= nic->flow_entries) {
-        dnet_emu_event(nic, DNET_EMU_DROP_FLOW);
-        return true;
-    }
-    if (count < nic->flow_entries && count >= s->flow_ready) {
-        if (!dnet_emu_flow_commit(nic, wid, index))
-            return false;
-        s->flow_ready = (index | (DNET_EMU_PAGE / sizeof *entry - 1)) + 1;
-    }
-    dnet_emu_poke(&entry->arg, arg);
-    dnet_emu_publish(&entry->word, DNET_PUT(packet->slid, FLOW_LID) |
-                                       DNET_PUT(DNET_GET(packet->header[0], PK_SWID), FLOW_WID) |
-                                       DNET_PUT(kind, FLOW_KIND) | DNET_PUT(credits, FLOW_CREDITS) |
-                                       DNET_PUT(count, FLOW_SEQ) | DNET_PUT(lap, FLOW_VALID));
-    s->flow_tail = count + 1;
-    return true;
-}
-
-/*
- * Something the packet needs has no room.  The receive side is held and stays so.
- *
- * [nic 8, 9.3, 10.5] Stall mode: reception waits.  [X.6] Stop mode: exactly this sender is told to
- * stop, and the receiving process learns whom it owes a resend.  The NIC's own replies are repeated
- * by the process that asked for them, which needs no entry for itself.  Retry mode: the sender
- * tries again by itself.
- */
-DNET_EMU_COLD dnet_emu_result_t dnet_emu_rc_no_room(const dnet_emu_nic_t *nic, unsigned wid,
-                                                    const dnet_emu_packet_t *packet, uint32_t bytes)
-{
-    uint64_t mode = dnet_emu_ureg(nic, wid, DNET_UREG_FLOW_MODE);
-
-    DNET_TRACE(no_room, wid, packet->header[0], bytes);
-    if (nic->flow_entries == 0 || mode == DNET_FLOW_MODE_STALL)
-        return DNET_EMU_STALLED;
-    dnet_emu_event(nic, DNET_EMU_STOPS);
-    if (mode == DNET_FLOW_MODE_RETRY) {
-        dnet_emu_limit_happens(nic, wid);
-        return DNET_EMU_STOPPED;
-    }
-    /* A sender that the receiver does not know of would wait for ever. */
-    if (!packet->reply && !flow_append(nic, wid, DNET_FLOW_STOPPED, packet, 0, bytes))
-        return DNET_EMU_UNREACHABLE;
-    return DNET_EMU_STOPPED;
 }
 
 /* [X.6] A grant: it needs no other room and is never stopped. */
@@ -163,8 +66,8 @@ DNET_EMU_COLD static dnet_emu_result_t receive_resend(const dnet_emu_nic_t *nic,
         return DNET_EMU_DELIVERED;
     }
     dnet_emu_rc_acquire(nic, s);
-    known = flow_append(nic, wid, DNET_FLOW_RESEND, packet, packet->header[1] & 0xff,
-                        packet->header[1]);
+    known = dnet_emu_flow_append(nic, wid, DNET_FLOW_RESEND, packet, packet->header[1] & 0xff,
+                                 packet->header[1]);
     if (known)
         dnet_emu_publish(nic->area[wid].ureg_load + DNET_UREG_PACKET_COUNTER, ++s->packets);
     dnet_emu_rc_release(s);
@@ -177,7 +80,7 @@ DNET_EMU_COLD static dnet_emu_result_t refuse(const dnet_emu_nic_t *nic, unsigne
                                               const dnet_emu_packet_t *packet)
 {
     if (nic->area[wid].state->rc_state == RC_NORMAL)
-        return dnet_emu_rc_no_room(nic, wid, packet, packet->data_bytes);
+        return dnet_emu_flow_no_room(nic, wid, packet, packet->data_bytes);
     if (nic->flow_entries == 0 ||
         dnet_emu_ureg(nic, wid, DNET_UREG_FLOW_MODE) == DNET_FLOW_MODE_STALL)
         return DNET_EMU_STALLED;
@@ -221,8 +124,8 @@ DNET_EMU_COLD static bool refused_or_held(const dnet_emu_nic_t *nic, unsigned wi
     if (!is_held(nic, wid, dnet_emu_ureg(nic, wid, DNET_UREG_FLOW_MODE), packet))
         return false;
     dnet_emu_event(nic, DNET_EMU_HOLDS);
-    /* As in dnet_emu_rc_no_room(). */
-    *result_p = flow_append(nic, wid, DNET_FLOW_HELD, packet, 0, packet->data_bytes)
+    /* As in dnet_emu_flow_no_room(). */
+    *result_p = dnet_emu_flow_append(nic, wid, DNET_FLOW_HELD, packet, 0, packet->data_bytes)
                     ? DNET_EMU_HELD
                     : DNET_EMU_UNREACHABLE;
     return true;
@@ -252,12 +155,12 @@ static dnet_emu_result_t receive_ring(const dnet_emu_nic_t *nic, unsigned wid,
         return DNET_EMU_DROPPED;
     }
     if (!dnet_emu_amt_ring(nic, wid, packet, &ring) || packet->data_bytes > ring.size - 8) {
-        dnet_emu_rc_overflow(nic, wid); /* [nic 9.2] can never be stored */
+        dnet_emu_overflow(nic, wid); /* [nic 9.2] can never be stored */
         dnet_emu_event(nic, DNET_EMU_DROP_RING);
         return DNET_EMU_DROPPED;
     }
     if (dnet_emu_amt_free(&ring) < ((packet->data_bytes + 7) & ~7u))
-        return dnet_emu_rc_no_room(nic, wid, packet, packet->data_bytes);
+        return dnet_emu_flow_no_room(nic, wid, packet, packet->data_bytes);
     /* [nic 9.4] Where the message began, when its packets lie in a row. */
     before = ring.tail - ring.start;
     back = total > packet->data_bytes ? total - packet->data_bytes : 0;
@@ -283,7 +186,7 @@ static inline dnet_emu_result_t receive_ipush(const dnet_emu_nic_t *nic, unsigne
     if (DNET_EMU_UNLIKELY(must_look(nic, wid)) && refused_or_held(nic, wid, packet, &result))
         ; /* result says how */
     else if (DNET_EMU_UNLIKELY(eflag && dnet_emu_swu_full(nic, wid)))
-        result = dnet_emu_rc_no_room(nic, wid, packet, DNET_STATUS_BYTES);
+        result = dnet_emu_flow_no_room(nic, wid, packet, DNET_STATUS_BYTES);
     else if (DNET_EMU_LIKELY(DNET_GET(packet->header[0], PK_LFLAG)))
         result = dnet_emu_lh_receive(nic, wid, packet, &address);
     else
@@ -317,7 +220,7 @@ static dnet_emu_result_t receive_rvs(const dnet_emu_nic_t *nic, unsigned wid,
     if (must_refuse(nic, wid)) {
         result = refuse(nic, wid, packet);
     } else if (refused || (eflag && dnet_emu_swu_full(nic, wid))) {
-        result = dnet_emu_rc_no_room(nic, wid, packet, DNET_STATUS_BYTES);
+        result = dnet_emu_flow_no_room(nic, wid, packet, DNET_STATUS_BYTES);
     } else {
         s->packets += packet->packets;
         dnet_emu_publish(nic->area[wid].ureg_load + DNET_UREG_PACKET_COUNTER, s->packets);
@@ -359,8 +262,8 @@ static dnet_emu_result_t receive_rvl(dnet_emu_nic_t *nic, unsigned wid, dnet_emu
             .from_rc = 1,
         };
         if (!nic->extended)
-            result =
-                dnet_emu_wc_from_rc(nic, &packet->service) ? DNET_EMU_DELIVERED : DNET_EMU_STALLED;
+            result = dnet_emu_fifo_push(&nic->area[0].wc->rc, &packet->service) ? DNET_EMU_DELIVERED
+                                                                                : DNET_EMU_STALLED;
         if (result != DNET_EMU_STALLED)
             dnet_emu_publish(nic->area[wid].ureg_load + DNET_UREG_PACKET_COUNTER, ++s->packets);
     }
@@ -407,7 +310,7 @@ static inline dnet_emu_result_t receive(dnet_emu_nic_t *nic, dnet_emu_packet_t *
 }
 
 /* [nic 8, 11.9] Prototype profile, and where a NIC is made so: a packet without room stalls
- * reception for the whole node, so nobody's packet passes it.  A sender that has died takes its
+ * reception for the whole node, so that no packet passes it.  A sender that has died takes its
  * packet with it. */
 static dnet_emu_result_t receive_in_line(dnet_emu_nic_t *nic, dnet_emu_packet_t *packet)
 {

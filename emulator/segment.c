@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The segment of a NIC: one sealed memfd file, its areas, and the memory behind them.
- *
- * The areas every NIC uses are reserved when it is made.  SO-DIMM memory and the flow ring are
- * committed piece by piece before their first use, so that a full machine gives an error and never
- * a signal.
+ * The segment of a NIC: one sealed memfd file and its areas.  Those that every NIC uses are
+ * reserved when it is made; the sparse ones are memory.c's.
  */
 #include "config.h"
+
+#include "emulator/segment.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,12 +18,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "emulator/nic.h"
-#include "emulator/swif/swif.h"
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
+#include "emulator/memory.h"
 
 #define AREA_ALIGN (2u * 1024 * 1024)
 
@@ -87,158 +81,18 @@ static layout_t layout_of(const profile_t *p)
     return l;
 }
 
-/* ---- memory that is there ---- */
-
-static uint64_t number_in(const char *path, const char *format)
-{
-    char line[256];
-    unsigned long long value = 0;
-    FILE *file = fopen(path, "re");
-    bool found = false;
-
-    if (!file)
-        return UINT64_MAX;
-    while (!found && fgets(line, sizeof line, file))
-        found = sscanf(line, format, &value) == 1;
-    fclose(file);
-    return found ? value : UINT64_MAX;
-}
-
-/* Bytes this process may still use: what the machine has free, and what its control group allows.
- */
-static uint64_t memory_available(void)
-{
-    uint64_t kilobytes = number_in("/proc/meminfo", "MemAvailable: %llu kB");
-    uint64_t available = kilobytes == UINT64_MAX ? UINT64_MAX : kilobytes * 1024;
-    uint64_t max = number_in("/sys/fs/cgroup/memory.max", "%llu");
-    uint64_t used = number_in("/sys/fs/cgroup/memory.current", "%llu");
-
-    if (max != UINT64_MAX && used != UINT64_MAX && max - used < available && used <= max)
-        available = max - used;
-    return available;
-}
-
-static dnet_status_t reserve(int fd, uint64_t offset, uint64_t bytes, const char *what)
-{
-    uint64_t available = memory_available();
-
-    if (bytes <= available && fallocate(fd, 0, (off_t) offset, (off_t) bytes) == 0)
-        return DNET_OK;
-    if (bytes <= available && errno != ENOSPC && errno != ENOMEM) {
-        dnet_error("cannot reserve %" PRIu64 " bytes for %s: %m", bytes, what);
-        return DNET_ERR_SYSTEM;
-    }
-    dnet_error("no memory for %s: %" PRIu64 " bytes needed, %" PRIu64 " available", what, bytes,
-               available);
-    return DNET_ERR_NO_MEMORY;
-}
-
-static void mark_committed(const dnet_emu_nic_t *nic, unsigned wid, uint64_t offset, uint64_t len)
-{
-    uint64_t last = (offset + len - 1) >> DNET_EMU_GRANULE_SHIFT;
-
-    for (uint64_t g = offset >> DNET_EMU_GRANULE_SHIFT; g <= last; g++)
-        atomic_fetch_or_explicit(&nic->area[wid].state->committed[g / 64], 1ull << (g % 64),
-                                 memory_order_relaxed);
-}
-
-/* Some piece of the range is not committed yet: make all of it so. */
-DNET_EMU_COLD bool dnet_emu_sodimm_commit_slow(const dnet_emu_nic_t *nic, unsigned wid,
-                                               uint64_t offset, uint64_t len)
-{
-    const uint64_t granule = 1ull << DNET_EMU_GRANULE_SHIFT;
-    uint64_t end = offset + len;
-
-    for (uint64_t at = offset & ~(granule - 1); at < end; at += granule) {
-        uint64_t g = at >> DNET_EMU_GRANULE_SHIFT;
-
-        if (atomic_load_explicit(&nic->area[wid].state->committed[g / 64], memory_order_relaxed) >>
-                (g % 64) &
-            1)
-            continue;
-        /* EINVAL: a kernel before 5.14, where the page fault itself must do. */
-        if (madvise(nic->area[wid].sodimm + at, granule, MADV_POPULATE_WRITE) != 0 &&
-            errno != EINVAL) {
-            dnet_error("no memory for SO-DIMM at %#" PRIx64 ": %" PRIu64 " bytes needed, %" PRIu64
-                       " available",
-                       at, granule, memory_available());
-            return false;
-        }
-        mark_committed(nic, wid, at, granule);
-    }
-    return true;
-}
-
-/* Commit the page of the flow ring that entry `index` lies in. */
-DNET_EMU_COLD bool dnet_emu_flow_commit(const dnet_emu_nic_t *nic, unsigned wid, uint32_t index)
-{
-    uint8_t *page =
-        (uint8_t *) nic->area[wid].flow +
-        ((uint64_t) index * sizeof(dnet_flow_entry_t) & ~(uint64_t) (DNET_EMU_PAGE - 1));
-
-    if (madvise(page, DNET_EMU_PAGE, MADV_POPULATE_WRITE) == 0 || errno == EINVAL)
-        return true;
-    dnet_error("no memory for the flow ring: %u bytes needed, %" PRIu64 " available", DNET_EMU_PAGE,
-               memory_available());
-    return false;
-}
-
-dnet_status_t dnet_emu_reserve(dnet_device_t *dev, uint64_t offset, uint64_t len)
-{
-    dnet_emu_device_t *d = (dnet_emu_device_t *) (void *) dev;
-    const uint64_t granule = 1ull << DNET_EMU_GRANULE_SHIFT;
-    uint64_t from = offset & ~(granule - 1);
-    uint64_t bytes, base;
-    dnet_status_t status;
-
-    if (len == 0)
-        return DNET_OK;
-    if (offset >= dnet_emu_sodimm_area(d->nic) || len > dnet_emu_sodimm_area(d->nic) - offset) {
-        dnet_error("SO-DIMM range %#" PRIx64 "+%#" PRIx64 " is outside the area of %" PRIu64
-                   " bytes",
-                   offset, len, dnet_emu_sodimm_area(d->nic));
-        return DNET_ERR_ARGUMENT;
-    }
-    bytes = ((offset + len + granule - 1) & ~(granule - 1)) - from;
-    base = (uint64_t) (d->area->sodimm - (uint8_t *) d->nic->header);
-    status = reserve(d->nic->fd, base + from, bytes, "SO-DIMM");
-    if (status == DNET_OK)
-        mark_committed(d->nic, dev->wid, from, bytes);
-    return status;
-}
-
-void dnet_emu_unreserve(dnet_device_t *dev, uint64_t offset, uint64_t len)
-{
-    dnet_emu_device_t *d = (dnet_emu_device_t *) (void *) dev;
-    const uint64_t granule = 1ull << DNET_EMU_GRANULE_SHIFT;
-    uint64_t from = (offset + granule - 1) & ~(granule - 1);
-    uint64_t end = (offset + len) & ~(granule - 1);
-
-    if (from >= end || end > dnet_emu_sodimm_area(d->nic))
-        return;
-    for (uint64_t g = from >> DNET_EMU_GRANULE_SHIFT; g < end >> DNET_EMU_GRANULE_SHIFT; g++)
-        atomic_fetch_and_explicit(&d->area->state->committed[g / 64], ~(1ull << (g % 64)),
-                                  memory_order_relaxed);
-    if (fallocate(d->nic->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                  d->area->sodimm - (uint8_t *) d->nic->header + (off_t) from,
-                  (off_t) (end - from)))
-        dnet_warn("cannot give back %" PRIu64 " bytes of SO-DIMM: %m", end - from);
-}
-
-/* [nic 6.0, OP-27] Bytes of SO-DIMM each WID owns: one module's capacity.  Bit 31 names apertures
- * when there are any, so an area then ends at 2 GB. */
-uint64_t dnet_emu_sodimm_area(const dnet_emu_nic_t *nic)
-{
-    uint64_t code = dnet_emu_peek(nic->sreg_store + DNET_SREG_SODIMM_CAPACITY) & 0x3f;
-    uint64_t limit = nic->extended ? 1ull << 31 : DNET_EMU_AREA_MAX;
-    uint64_t bytes = 256ull << 20;
-
-    if (code != 0 && (code & (code - 1)) == 0)
-        bytes = code * (256ull << 20);
-    return bytes < limit ? bytes : limit;
-}
-
 /* ---- making, joining, leaving ---- */
+
+static dnet_emu_nic_t *nic_alloc(void)
+{
+    dnet_emu_nic_t *nic = calloc(1, sizeof *nic);
+
+    if (!nic)
+        dnet_error("no memory for a NIC: %zu bytes needed", sizeof *nic);
+    else
+        nic->fd = -1;
+    return nic;
+}
 
 /* Enter the areas of a mapped segment. */
 static void set_areas(dnet_emu_nic_t *nic, const profile_t *p, const layout_t *l)
@@ -269,7 +123,13 @@ static void set_areas(dnet_emu_nic_t *nic, const profile_t *p, const layout_t *l
     nic->bytes = l->bytes;
     nic->extended = p == &profiles[DNET_PROFILE_EXTENDED];
     nic->pid = getpid();
-    dnet_emu_swif_choose(nic);
+}
+
+static void set_options(dnet_emu_nic_t *nic)
+{
+    nic->pgid_check = !(nic->header->options & DNET_EMU_NO_PGID_CHECK);
+    nic->strict_swid = nic->header->options & DNET_EMU_STRICT_SWID;
+    nic->in_line = !nic->extended || (nic->header->options & DNET_EMU_IN_LINE);
 }
 
 static dnet_status_t map(dnet_emu_nic_t *nic, int fd, const profile_t *p, const layout_t *l)
@@ -289,7 +149,7 @@ static dnet_status_t map(dnet_emu_nic_t *nic, int fd, const profile_t *p, const 
     return DNET_OK;
 }
 
-dnet_status_t dnet_emu_segment_create(dnet_emu_nic_t *nic, const dnet_emu_config_t *config)
+static dnet_status_t make(dnet_emu_nic_t *nic, const dnet_emu_config_t *config)
 {
     const profile_t *p = &profiles[config->profile];
     layout_t l = layout_of(p);
@@ -307,7 +167,7 @@ dnet_status_t dnet_emu_segment_create(dnet_emu_nic_t *nic, const dnet_emu_config
         close(fd);
         return DNET_ERR_SYSTEM;
     }
-    status = reserve(fd, 0, l.reserved_end, "a NIC");
+    status = dnet_emu_memory_reserve(fd, 0, l.reserved_end, "a NIC");
     if (status == DNET_OK)
         status = map(nic, fd, p, &l);
     if (status != DNET_OK) {
@@ -333,6 +193,20 @@ dnet_status_t dnet_emu_segment_create(dnet_emu_nic_t *nic, const dnet_emu_config
     nic->fd = fd;
     nic->id = id;
     nic->lid = config->lid;
+    return DNET_OK;
+}
+
+dnet_status_t dnet_emu_segment_create(const dnet_emu_config_t *config, dnet_emu_nic_t **nic_p)
+{
+    dnet_emu_nic_t *nic = nic_alloc();
+    dnet_status_t status = nic ? make(nic, config) : DNET_ERR_NO_MEMORY;
+
+    if (status != DNET_OK) {
+        free(nic);
+        return status;
+    }
+    set_options(nic);
+    *nic_p = nic;
     return DNET_OK;
 }
 
@@ -369,7 +243,7 @@ static dnet_status_t check_segment(int fd, const dnet_emu_locator_t *at, bool an
     return DNET_OK;
 }
 
-dnet_status_t dnet_emu_segment_attach(dnet_emu_nic_t *nic, const dnet_emu_locator_t *at)
+static dnet_status_t join(dnet_emu_nic_t *nic, const dnet_emu_locator_t *at)
 {
     char path[64];
     dnet_emu_header_t header;
@@ -400,8 +274,26 @@ dnet_status_t dnet_emu_segment_attach(dnet_emu_nic_t *nic, const dnet_emu_locato
     return DNET_OK;
 }
 
-/* Give back all SO-DIMM memory: it reads as 0 again. */
-void dnet_emu_segment_forget(dnet_emu_nic_t *nic)
+dnet_status_t dnet_emu_segment_attach(const dnet_emu_locator_t *at, bool watch,
+                                      dnet_emu_nic_t **nic_p)
+{
+    dnet_emu_nic_t *nic = nic_alloc();
+    dnet_status_t status;
+
+    if (!nic)
+        return DNET_ERR_NO_MEMORY;
+    nic->watched = watch;
+    status = join(nic, at);
+    if (status != DNET_OK) {
+        free(nic);
+        return status;
+    }
+    set_options(nic);
+    *nic_p = nic;
+    return DNET_OK;
+}
+
+void dnet_emu_segment_forget(const dnet_emu_nic_t *nic)
 {
     const layout_t l = layout_of(&profiles[nic->header->profile]);
 
@@ -414,19 +306,22 @@ void dnet_emu_segment_forget(dnet_emu_nic_t *nic)
     }
 }
 
-/* A process that is not privileged may look at the System Register page only (section 3). */
-void dnet_emu_segment_protect(dnet_emu_nic_t *nic)
+void dnet_emu_segment_protect(const dnet_emu_nic_t *nic)
 {
     (void) mprotect(nic->header, DNET_EMU_PAGE, PROT_READ);
     (void) mprotect(nic->sreg_store, DNET_EMU_PAGE, PROT_READ);
 }
 
-void dnet_emu_segment_unmap(dnet_emu_nic_t *nic)
+void dnet_emu_segment_close_descriptor(dnet_emu_nic_t *nic)
 {
-    if (nic->header)
-        munmap(nic->header, nic->bytes);
-    nic->header = NULL;
+    close(nic->fd);
+    nic->fd = -1;
+}
+
+void dnet_emu_segment_leave(dnet_emu_nic_t *nic)
+{
+    munmap(nic->header, nic->bytes);
     if (nic->fd >= 0)
         close(nic->fd);
-    nic->fd = -1;
+    free(nic);
 }

@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "emulator/nic.h"
+#include "emulator/status_write_unit.h"
 
 typedef struct {
     uint32_t base;
@@ -39,7 +39,6 @@ static uint32_t next(const ring_t *r)
     return tail >= r->base + r->size ? r->base : tail;
 }
 
-/* [nic 4.2] ST_FULL and ST_EMPTY follow Head and Tail. */
 void dnet_emu_swu_show(const dnet_emu_nic_t *nic, unsigned wid)
 {
     ring_t r = ring_of(nic, wid);
@@ -61,8 +60,6 @@ bool dnet_emu_swu_full(const dnet_emu_nic_t *nic, unsigned wid)
     return next(&r) == r.head;
 }
 
-/* [nic 8, OP-21] One entry: the request layout with changed meanings.  `address`: first address
- * written. */
 void dnet_emu_swu_write(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_packet_t *packet,
                         uint32_t address)
 {
@@ -86,7 +83,6 @@ void dnet_emu_swu_write(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_
     dnet_emu_swu_show(nic, wid);
 }
 
-/* [nic 8, OP-22] A store to Status Initial Address empties the ring: Head = Tail = base. */
 void dnet_emu_swu_restart(const dnet_emu_nic_t *nic, unsigned wid)
 {
     uint32_t base = (uint32_t) dnet_emu_ureg(nic, wid, DNET_UREG_STATUS_INITIAL_ADDRESS) & 0x7ff0;

@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "emulator/nic.h"
+#include "emulator/memory.h"
+#include "emulator/process.h"
 
 #define SEGMENT_LINK "/memfd:dimmnet-nic"
 

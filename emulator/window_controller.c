@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Window Controller: Request FIFOs and acceptor (data sheet 4.2.2, 5.5, 5.6, 11.1).
+ * Window Controller: acceptor, and the Request FIFOs in use (data sheet 4.2.2, 5.5, 5.6, 11.1).
  *
  * A request that meets no obstacle runs to completion inside the store that kicks it; a BOTF with
  * nothing before it does not even enter the FIFO.  One whose packet finds no room at a stalling
@@ -14,6 +14,11 @@
 
 #include "emulator/window_controller.h"
 
+#include "emulator/executor.h"
+#include "emulator/packets.h"
+#include "emulator/process.h"
+#include "emulator/request_fifo.h"
+
 static void hold(const dnet_emu_nic_t *nic, dnet_emu_wc_t *wc)
 {
     if (!nic->extended)
@@ -26,50 +31,13 @@ static void let_go(const dnet_emu_nic_t *nic, dnet_emu_wc_t *wc)
         dnet_emu_release(&wc->holder);
 }
 
-/* ---- FIFOs (5.6, OP-33) ---- */
-
-static uint32_t fill(const dnet_emu_fifo_t *f)
-{
-    /* Acquire: pairs with push(); the head belongs to the one who holds the executor. */
-    return atomic_load_explicit(&f->tail, memory_order_acquire) -
-           atomic_load_explicit(&f->head, memory_order_relaxed);
-}
-
-static bool push(dnet_emu_fifo_t *f, const dnet_emu_request_t *r)
-{
-    uint32_t tail = atomic_load_explicit(&f->tail, memory_order_relaxed);
-
-    if (fill(f) >= DNET_EMU_FIFO_DEPTH)
-        return false;
-    f->request[tail % DNET_EMU_FIFO_DEPTH] = *r;
-    atomic_store_explicit(&f->tail, tail + 1, memory_order_release);
-    return true;
-}
-
-static dnet_emu_request_t pop(dnet_emu_fifo_t *f)
-{
-    uint32_t head = atomic_load_explicit(&f->head, memory_order_relaxed);
-    dnet_emu_request_t r = f->request[head % DNET_EMU_FIFO_DEPTH];
-
-    atomic_store_explicit(&f->head, head + 1, memory_order_release);
-    r.wid &= 1;
-    return r;
-}
-
-/* RC has received an RVL: a request in the executor's own FIFO for those (5.3, 6.4).  The receive
- * side is held.  False: the FIFO is full. */
-bool dnet_emu_wc_from_rc(dnet_emu_nic_t *nic, const dnet_emu_request_t *r)
-{
-    return push(&nic->area[0].wc->rc, r);
-}
-
 /* ---- what the registers show ---- */
 
 /* [nic 4.2] FIFO_AFULL; the prototype's FIFO serves both WIDs, so both see it. */
 static void show_fifo(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_wc_t *wc)
 {
     uint64_t bit = DNET_MASK(CS_FIFO_AFULL);
-    uint64_t now = fill(&wc->host) >= DNET_EMU_FIFO_AFULL ? bit : 0;
+    uint64_t now = dnet_emu_fifo_fill(&wc->host) >= DNET_EMU_FIFO_AFULL ? bit : 0;
 
     for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++) {
         uint64_t shown = dnet_emu_peek(nic->area[w].ureg_load + DNET_UREG_CONTROLLER_STATUS) & bit;
@@ -121,7 +89,8 @@ static void admit_pending(const dnet_emu_nic_t *nic, dnet_emu_wc_t *wc)
     for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++) {
         dnet_emu_wid_t *s = nic->area[w].state;
 
-        if (nic->area[w].wc == wc && s->pending && push(&wc->host, &s->pending_request)) {
+        if (nic->area[w].wc == wc && s->pending &&
+            dnet_emu_fifo_push(&wc->host, &s->pending_request)) {
             s->pending = 0;
             dnet_emu_status_clear(nic, w, DNET_MASK(CS_REQ_PENDING));
         }
@@ -132,18 +101,18 @@ static void admit_pending(const dnet_emu_nic_t *nic, dnet_emu_wc_t *wc)
  * to serve an RVL (`host` false) leaves the host's requests to their owner. */
 static bool fetch(const dnet_emu_nic_t *nic, dnet_emu_wc_t *wc, bool host)
 {
-    bool from_host = host && fill(&wc->host) > 0;
-    bool from_rc = fill(&wc->rc) > 0;
+    bool from_host = host && dnet_emu_fifo_fill(&wc->host) > 0;
+    bool from_rc = dnet_emu_fifo_fill(&wc->rc) > 0;
 
     if (!from_host && !from_rc)
         return false;
     if (from_host && (!from_rc || wc->turn == 0)) {
-        wc->accepted = pop(&wc->host);
+        wc->accepted = dnet_emu_fifo_pop(&wc->host);
         wc->accepted.from_rc = 0;
         wc->turn = 1;
         admit_pending(nic, wc);
     } else {
-        wc->accepted = pop(&wc->rc);
+        wc->accepted = dnet_emu_fifo_pop(&wc->rc);
         wc->accepted.from_rc = 1;
         wc->turn = 0;
     }
@@ -246,7 +215,7 @@ static __attribute__((noinline)) void queue_request(dnet_emu_device_t *d, uint64
     hold(nic, wc);
     if (s->pending)
         dnet_emu_event(nic, DNET_EMU_DROP_PENDING); /* OP-33: overwritten */
-    if (s->pending || !push(&wc->host, &r)) {
+    if (s->pending || !dnet_emu_fifo_push(&wc->host, &r)) {
         s->pending_request = r;
         s->pending = 1;
         dnet_emu_status_set(nic, wid, DNET_MASK(CS_REQ_PENDING));
@@ -336,10 +305,9 @@ static inline bool is_idle(const dnet_emu_device_t *d)
     const dnet_emu_wc_t *wc = d->area->wc;
 
     return d->nic->extended &&
-           !(wc->x.state | wc->acceptor | fill(&wc->host) | d->area->state->copying);
+           !(wc->x.state | wc->acceptor | dnet_emu_fifo_fill(&wc->host) | d->area->state->copying);
 }
 
-/* [nic 5.2, 5.6] Command Lower has been stored; BOTF needs no Upper. */
 void dnet_emu_wc_request(dnet_emu_device_t *d, uint64_t lower, bool to_pw)
 {
     unsigned type = (unsigned) DNET_GET(lower, RQ_OTYPE);
@@ -351,17 +319,15 @@ void dnet_emu_wc_request(dnet_emu_device_t *d, uint64_t lower, bool to_pw)
         queue_request(d, lower, to_pw);
 }
 
-/* Go on with requests that waited for room elsewhere. */
 void dnet_emu_wc_run(dnet_device_t *dev)
 {
     dnet_emu_device_t *d = (dnet_emu_device_t *) (void *) dev;
     const dnet_emu_wc_t *wc = d->area->wc;
 
-    if (wc->x.state | wc->acceptor | fill(&wc->host) | fill(&wc->rc))
+    if (wc->x.state | wc->acceptor | dnet_emu_fifo_fill(&wc->host) | dnet_emu_fifo_fill(&wc->rc))
         work(d->nic, d->nic, dev->wid, true);
 }
 
-/* [nic 4.6] Controller Reset: FIFOs and state machines. */
 void dnet_emu_wc_reset(dnet_emu_nic_t *nic, unsigned wid)
 {
     dnet_emu_wc_t *wc = nic->area[wid].wc;

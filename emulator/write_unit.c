@@ -5,6 +5,9 @@
  */
 #include "config.h"
 
+#include "emulator/write_unit.h"
+
+#include "emulator/aperture.h"
 #include "emulator/elements.h"
 
 #define STRING_MOVE_BYTES 768
@@ -25,8 +28,6 @@ static void move(uint8_t *to, const uint8_t *from, uint32_t bytes)
     memmove(to, from, bytes);
 }
 
-/* Copy `bytes` of a packet's data, from byte `from` on, to memory of this process.  False: a span
- * lies in another process and cannot be read. */
 bool dnet_emu_payload_copy(const dnet_emu_packet_t *packet, uint32_t from, uint8_t *to,
                            uint32_t bytes)
 {
@@ -51,7 +52,6 @@ bool dnet_emu_payload_copy(const dnet_emu_packet_t *packet, uint32_t from, uint8
     return true;
 }
 
-/* Is there memory behind the part of a ring that the next `bytes` go to? */
 bool dnet_emu_wu_memory(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_ring_t *ring,
                         uint32_t bytes)
 {
@@ -62,8 +62,6 @@ bool dnet_emu_wu_memory(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_
            (bytes == n1 || dnet_emu_sodimm_commit(nic, wid, ring->start, bytes - n1));
 }
 
-/* [nic 9.2, 9.3] Append `bytes` of a packet's data at the ring's Tail and move the Tail.  The
- * caller has tested the free space and dnet_emu_wu_memory(). */
 bool dnet_emu_wu_append(const dnet_emu_nic_t *nic, unsigned wid, dnet_emu_ring_t *ring,
                         const dnet_emu_packet_t *packet, uint32_t from, uint32_t bytes)
 {
@@ -277,13 +275,13 @@ static dnet_emu_result_t place_aperture(const dnet_emu_nic_t *nic, unsigned wid,
     bool ok;
 
     if (!dnet_emu_aperture_find(nic, wid, address, &base, &length, &pid)) {
-        dnet_emu_rc_overflow(nic, wid);
+        dnet_emu_overflow(nic, wid);
         return DNET_EMU_UNREACHABLE;
     }
     room = offset < length ? length - offset : 0;
     n = packet->data_bytes;
     if (n > room) {
-        dnet_emu_rc_overflow(nic, wid);
+        dnet_emu_overflow(nic, wid);
         n = room;
     }
     if (n == 0)
@@ -296,7 +294,6 @@ static dnet_emu_result_t place_aperture(const dnet_emu_nic_t *nic, unsigned wid,
     return ok ? DNET_EMU_DELIVERED : DNET_EMU_UNREACHABLE;
 }
 
-/* [nic 6.7, OP-55] RVS, RVSS, RVSI: the data of one packet go where its header says. */
 dnet_emu_result_t dnet_emu_wu_place(const dnet_emu_nic_t *nic, unsigned wid,
                                     const dnet_emu_packet_t *packet)
 {
@@ -322,6 +319,6 @@ dnet_emu_result_t dnet_emu_wu_place(const dnet_emu_nic_t *nic, unsigned wid,
     p = place_in(nic, wid, kind);
     if (!scatter(&p, DNET_GET(h, PK_TYPE) & 3, offset, list, 1u << DNET_GET(h, PK_DTYPE),
                  packet->data_bytes, packet))
-        dnet_emu_rc_overflow(nic, wid);
+        dnet_emu_overflow(nic, wid);
     return p.failed ? DNET_EMU_UNREACHABLE : DNET_EMU_DELIVERED;
 }

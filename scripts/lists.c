@@ -25,14 +25,14 @@ static const char *const files[] = {
 };
 
 typedef struct {
-    const char *page, *name, *access, *effect, *clause, *title;
+    const char *page, *name, *access, *store, *clause, *title;
     unsigned offset;
     unsigned long long reset;
 } list_register_t;
 
 static const list_register_t registers[] = {
-#define DNET_REGISTER(page, name, offset, access, reset, effect, clause, title) \
-    {#page, #name, #access, #effect, clause, title, offset, reset},
+#define DNET_REGISTER(page, name, offset, access, reset, store, clause, title) \
+    {#page, #name, #access, #store, clause, title, offset, reset},
 #include "dimmnet/registers.def"
 #undef DNET_REGISTER
 };
@@ -89,9 +89,9 @@ static void print_registers(FILE *out, const char *page)
             continue;
         fprintf(out, "| 0x%03x | `%s` %s | %s | 0x%llx | %s | ", r->offset, r->name, r->title,
                 r->access, r->reset,
-                strcmp(r->effect, "NOTICE") == 0  ? "at once"
-                : strcmp(r->effect, "QUIET") == 0 ? "when needed"
-                                                  : "-");
+                strcmp(r->store, "NONE") == 0    ? "-"
+                : strcmp(r->store, "QUIET") == 0 ? "when needed"
+                                                 : "at once");
         print_words_of(out, r);
         fprintf(out, " | %s |\n", r->clause);
     }

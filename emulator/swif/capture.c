@@ -21,6 +21,7 @@
 
 #include "common/log.h"
 #include "emulator/swif/swif.h"
+#include "emulator/write_unit.h"
 
 #define LINKTYPE_USER0 147
 #define BUFFER_BYTES 65536u

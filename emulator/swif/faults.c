@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "emulator/swif/swif.h"
+#include "emulator/write_unit.h"
 
 #define LATE_SLOTS 8u
 #define LATE_MOST 32u
@@ -65,7 +66,7 @@ static bool delay(struct dnet_emu_faults *f, uint16_t dlid, const dnet_emu_packe
     return false;
 }
 
-/* A RESEND: nobody waits for its answer, so a lost one looks delivered. */
+/* A RESEND: its sender waits for no answer, so a lost one looks delivered. */
 static dnet_emu_result_t send_resend(dnet_emu_nic_t *via, struct dnet_emu_faults *f, uint16_t dlid,
                                      dnet_emu_packet_t *packet)
 {

@@ -7,7 +7,7 @@
 #ifndef DNET_EMU_SWIF_H
 #define DNET_EMU_SWIF_H
 
-#include "emulator/nic.h"
+#include "emulator/core_logic.h"
 
 struct dnet_emu_swif_ops {
     const char *name;
@@ -15,9 +15,23 @@ struct dnet_emu_swif_ops {
     dnet_emu_result_t (*send)(dnet_emu_nic_t *via, uint16_t dlid, dnet_emu_packet_t *packet);
 };
 
+/**
+ * Make the table of routes, which only a NIC that sends needs.  DNET_ERR_NO_MEMORY: logged.
+ * dnet_emu_route() fills it.
+ */
+dnet_status_t dnet_emu_routes_make(dnet_emu_nic_t *nic);
+
+/** Leave all NICs that have been mapped, and free the table. */
+void dnet_emu_routes_drop(dnet_emu_nic_t *nic);
+
+/** What the peer_lost and can_copy operations of a device answer (dimmnet/device.h). */
+bool dnet_emu_swif_peer_lost(const dnet_emu_nic_t *nic, uint16_t lid, unsigned wid);
+bool dnet_emu_swif_can_copy(const dnet_emu_nic_t *nic, uint16_t lid, unsigned wid);
+
 /** The NIC that has a LID, mapped if need be; NULL: none, or it is gone. */
 dnet_emu_nic_t *dnet_emu_swif_peer(dnet_emu_nic_t *via, uint16_t lid);
 
+/** Delivers by running the destination's Receive Controller in this process. */
 extern const dnet_emu_swif_ops_t dnet_emu_swif_shm;
 
 /** dnet_emu_swif_shm, and each packet follows the forwarding tables of the NIC's network. */

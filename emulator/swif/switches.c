@@ -23,6 +23,7 @@
 #include "common/log.h"
 #include "common/trace.h"
 #include "dimmnet/switches.h"
+#include "emulator/process.h"
 #include "emulator/swif/swif.h"
 
 #define LOOK_EVERY_NS 200000u /* while a packet waits */

@@ -24,7 +24,7 @@
 /** Register offsets: DNET_UREG_<NAME> in the User Register page, DNET_SREG_<NAME> in the System
  * page. */
 enum {
-#define DNET_REGISTER(page, name, offset, access, reset, effect, clause, title) \
+#define DNET_REGISTER(page, name, offset, access, reset, store, clause, title) \
     DNET_##page##_##name = (offset),
 #include "dimmnet/registers.def"
 #undef DNET_REGISTER

@@ -11,8 +11,7 @@
 #define ACTIONS_MAX 256
 
 static const uint32_t user_offset[] = {
-#define DNET_REGISTER(page, name, offset, access, reset, effect, clause, title) \
-    DNET_##page##_##name,
+#define DNET_REGISTER(page, name, offset, access, reset, store, clause, title) DNET_##page##_##name,
 #include "dimmnet/registers.def"
 #undef DNET_REGISTER
 };

@@ -196,7 +196,7 @@ static const reg_t registers[] = {
 #define PAGE_SREG true
 #define ACCESS_R true
 #define ACCESS_W false
-#define DNET_REGISTER(page, name, offset, access, reset, effect, clause, title) \
+#define DNET_REGISTER(page, name, offset, access, reset, store, clause, title) \
     {#name, title, offset, PAGE_##page, ACCESS_##access},
 #include "dimmnet/registers.def"
 #undef DNET_REGISTER

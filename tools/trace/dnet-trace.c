@@ -197,7 +197,7 @@ typedef enum { TABLE, JSON, CSV, CHROME } form_t;
 static const char *register_name(uint64_t offset)
 {
     enum { UREG, SREG };
-#define DNET_REGISTER(page, name, at, access, reset, effect, clause, title) \
+#define DNET_REGISTER(page, name, at, access, reset, store, clause, title) \
     if (#access[0] == 'W' && offset == ((at) | (uint64_t) page << 16)) \
         return #name;
 #include "dimmnet/registers.def"

@@ -6,7 +6,8 @@
  */
 #include "config.h"
 
-#include "emulator/window_controller.h"
+#include "emulator/executor.h"
+#include "emulator/receive_controller.h"
 
 #define PACKET_LINES 512u /* Packet Size has 12 bits */
 

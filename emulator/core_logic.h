@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the units of the emulated NIC share: the segment, its internal state, packets, requests.
+ * What the units of the emulated NIC share: the segment, its internal state, packets, requests, and
+ * helpers that call no unit.
  *
  * Segment (docs/nic.md section 2): one memfd file.  All areas start on page boundaries; where they
  * lie follows from the profile alone, never from numbers found in the file.
@@ -14,15 +15,14 @@
  * Anything read from the segment may have been written by another process at any time: it is copied
  * first, then checked, and every offset is bounded before use.
  */
-#ifndef DNET_EMU_NIC_H
-#define DNET_EMU_NIC_H
+#ifndef DNET_EMU_CORE_LOGIC_H
+#define DNET_EMU_CORE_LOGIC_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/types.h>
 
 #include "dimmnet/device.h"
 #include "dimmnet/emulator.h"
@@ -220,13 +220,7 @@ typedef struct {
 
 typedef struct dnet_emu_swif_ops dnet_emu_swif_ops_t;
 typedef struct dnet_emu_network dnet_emu_network_t;
-
-/* Where a LID lives, as this process's switch interface knows it. */
-typedef struct {
-    struct dnet_emu_nic *nic; /* NULL: nothing mapped (yet) */
-    dnet_emu_locator_t at;    /* id 0: no route */
-    bool failed;              /* attaching failed and has been logged */
-} dnet_emu_route_t;
+typedef struct dnet_emu_route dnet_emu_route_t;
 
 /* The areas of one WID, as pointers into the segment. */
 typedef struct {
@@ -268,7 +262,7 @@ struct dnet_emu_nic {
     dnet_emu_network_t *network;
     struct dnet_emu_capture *capture; /* of what this process sends by `swif`; NULL: none */
     struct dnet_emu_faults *faults;   /* of that; NULL: none */
-    /* DNET_EMU_PEERS of them, by CLID; NULL in a NIC only delivered to */
+    /* swif/shm.c: DNET_EMU_PEERS of them, by CLID; NULL in a NIC only delivered to */
     dnet_emu_route_t *route;
 };
 
@@ -279,26 +273,31 @@ typedef struct {
     dnet_emu_areas_t *area;
 } dnet_emu_device_t;
 
+/* One more of the events that no register shows. */
 static inline void dnet_emu_event(const dnet_emu_nic_t *nic, dnet_emu_event_t event)
 {
     atomic_fetch_add_explicit(&nic->state->event[event], 1, memory_order_relaxed);
 }
 
+/* What the host has stored to a User Register. */
 static inline uint64_t dnet_emu_ureg(const dnet_emu_nic_t *nic, unsigned wid, uint32_t offset)
 {
     return dnet_emu_observe(nic->area[wid].ureg_store + offset);
 }
 
+/* What the host has stored to a System Register. */
 static inline uint64_t dnet_emu_sreg(const dnet_emu_nic_t *nic, uint32_t offset)
 {
     return dnet_emu_observe(nic->sreg_store + offset);
 }
 
+/* [nic 4.6] Process group of a WID. */
 static inline uint8_t dnet_emu_pgid(const dnet_emu_nic_t *nic, unsigned wid)
 {
     return (uint8_t) dnet_emu_peek(nic->sreg_store + (wid ? DNET_SREG_PGID1 : DNET_SREG_PGID0));
 }
 
+/* [nic 4.6] LID that packets of this NIC carry as their source. */
 static inline uint16_t dnet_emu_lid(const dnet_emu_nic_t *nic)
 {
     return (uint16_t) dnet_emu_peek(nic->sreg_store + DNET_SREG_LID);
@@ -312,6 +311,7 @@ static inline void dnet_emu_status_set(const dnet_emu_nic_t *nic, unsigned wid, 
         bits, memory_order_release);
 }
 
+/* The opposite. */
 static inline void dnet_emu_status_clear(const dnet_emu_nic_t *nic, unsigned wid, uint64_t bits)
 {
     atomic_fetch_and_explicit(
@@ -319,6 +319,13 @@ static inline void dnet_emu_status_clear(const dnet_emu_nic_t *nic, unsigned wid
         ~bits, memory_order_release);
 }
 
+/* [nic 4.2] RC_OVF: received data passed the end of its target. */
+static inline void dnet_emu_overflow(const dnet_emu_nic_t *nic, unsigned wid)
+{
+    dnet_emu_status_set(nic, wid, DNET_MASK(CS_RC_OVF));
+}
+
+/* [nic 4.2, OP-58] Has the SO-DIMM been initialised? */
 static inline bool dnet_emu_sodimm_ready(const dnet_emu_nic_t *nic)
 {
     return DNET_GET(dnet_emu_peek(nic->area[0].ureg_load + DNET_UREG_CONTROLLER_STATUS),
@@ -363,159 +370,12 @@ typedef enum {
 #undef DNET_RESULT
 } dnet_emu_result_t;
 
-/* ---- units ---- */
-
-/* nic.c */
-void dnet_emu_kick(dnet_device_t *dev, uint32_t offset, bool system_page);
-bool dnet_emu_process_ended(int32_t pid);
-void dnet_emu_close_descriptor(dnet_emu_nic_t *nic);
-
-/* segment.c: the memfd file, its areas, its memory */
-dnet_status_t dnet_emu_segment_create(dnet_emu_nic_t *nic, const dnet_emu_config_t *config);
-dnet_status_t dnet_emu_segment_attach(dnet_emu_nic_t *nic, const dnet_emu_locator_t *locator);
-void dnet_emu_segment_protect(dnet_emu_nic_t *nic);
-void dnet_emu_segment_forget(dnet_emu_nic_t *nic);
-void dnet_emu_segment_unmap(dnet_emu_nic_t *nic);
-uint64_t dnet_emu_sodimm_area(const dnet_emu_nic_t *nic);
-bool dnet_emu_sodimm_commit_slow(const dnet_emu_nic_t *nic, unsigned wid, uint64_t offset,
-                                 uint64_t len);
-dnet_status_t dnet_emu_reserve(dnet_device_t *dev, uint64_t offset, uint64_t len);
-void dnet_emu_unreserve(dnet_device_t *dev, uint64_t offset, uint64_t len);
-bool dnet_emu_flow_commit(const dnet_emu_nic_t *nic, unsigned wid, uint32_t index);
-
-/* window_controller.c */
-void dnet_emu_wc_request(dnet_emu_device_t *d, uint64_t lower, bool to_pw);
-void dnet_emu_wc_run(dnet_device_t *dev);
-void dnet_emu_wc_reset(dnet_emu_nic_t *nic, unsigned wid);
-bool dnet_emu_wc_from_rc(dnet_emu_nic_t *nic, const dnet_emu_request_t *r);
-
-/* receive_controller.c */
-void dnet_emu_rc_cut_off(const dnet_emu_nic_t *nic);
-dnet_emu_result_t dnet_emu_rc_receive(dnet_emu_nic_t *nic, dnet_emu_packet_t *packet);
-void dnet_emu_acquire_slow(_Atomic uint32_t *holder, int32_t pid);
-dnet_emu_result_t dnet_emu_rc_no_room(const dnet_emu_nic_t *nic, unsigned wid,
-                                      const dnet_emu_packet_t *packet, uint32_t bytes);
-void dnet_emu_rc_overflow(const dnet_emu_nic_t *nic, unsigned wid);
-void dnet_emu_wake_slow(dnet_emu_wid_t *state);
-
-/* lh_buffer.c */
-dnet_emu_result_t dnet_emu_lh_receive(const dnet_emu_nic_t *nic, unsigned wid,
-                                      const dnet_emu_packet_t *packet, uint32_t *pointer_p);
-
-/* limit_event.c: few LH entries are left */
-void dnet_emu_limit_arm(const dnet_emu_nic_t *nic, unsigned wid);
-void dnet_emu_limit_happens(const dnet_emu_nic_t *nic, unsigned wid);
-uint32_t dnet_emu_limit_wait(dnet_device_t *dev, uint32_t seen, uint64_t *when_ns_p);
-void dnet_emu_limit_raise(dnet_device_t *dev);
-
-/* amt_table.c: where an IPUSH packet goes. */
-typedef struct {
-    uint32_t word;  /* index of the AMT entry in LLCM */
-    uint32_t start; /* of the ring in the SO-DIMM area */
-    uint32_t size;
-    uint32_t head;
-    uint32_t tail;
-} dnet_emu_ring_t;
-bool dnet_emu_amt_ring(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_packet_t *packet,
-                       dnet_emu_ring_t *ring_p);
-uint32_t dnet_emu_amt_free(const dnet_emu_ring_t *ring);
-void dnet_emu_amt_set(dnet_emu_nic_t *nic, uint64_t value);
-void dnet_emu_amt_set_own(const dnet_emu_nic_t *nic, unsigned wid);
-
-/* write_unit.c */
-bool dnet_emu_wu_memory(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_ring_t *ring,
-                        uint32_t bytes);
-bool dnet_emu_wu_append(const dnet_emu_nic_t *nic, unsigned wid, dnet_emu_ring_t *ring,
-                        const dnet_emu_packet_t *packet, uint32_t from, uint32_t bytes);
-dnet_emu_result_t dnet_emu_wu_place(const dnet_emu_nic_t *nic, unsigned wid,
-                                    const dnet_emu_packet_t *packet);
-bool dnet_emu_wu_scatter(const dnet_emu_nic_t *nic, unsigned wid, unsigned access, uint32_t offset,
-                         uint32_t stride_or_list, uint32_t element, uint32_t bytes,
-                         const dnet_emu_packet_t *data, bool *failed_p);
-bool dnet_emu_payload_copy(const dnet_emu_packet_t *packet, uint32_t from, uint8_t *to,
-                           uint32_t bytes);
-
-/* prefetch_unit.c: a stream of data read from SO-DIMM or host memory. */
-typedef struct {
-    const dnet_emu_nic_t *nic;
-    unsigned wid;
-    unsigned access; /* dnet_access_t */
-    uint32_t offset;
-    uint32_t stride_or_list;
-    uint32_t element;      /* bytes */
-    const uint8_t *window; /* LHSv2: bytes sent before the SO-DIMM data */
-    uint32_t window_bytes;
-} dnet_emu_source_t;
-#define DNET_EMU_BOUNCE_BYTES 4096u
-bool dnet_emu_pu_spans(const dnet_emu_source_t *source, uint64_t from, uint32_t bytes,
-                       dnet_emu_packet_t *packet, uint8_t *bounce);
-void dnet_emu_pu_read(const dnet_emu_source_t *source, uint64_t from, uint8_t *to, uint32_t bytes);
-uint64_t dnet_emu_pu_clamp(const dnet_emu_source_t *source, uint64_t bytes);
-
-/* status_write_unit.c */
-bool dnet_emu_swu_full(const dnet_emu_nic_t *nic, unsigned wid);
-void dnet_emu_swu_write(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_packet_t *packet,
-                        uint32_t address);
-void dnet_emu_swu_restart(const dnet_emu_nic_t *nic, unsigned wid);
-void dnet_emu_swu_show(const dnet_emu_nic_t *nic, unsigned wid);
-
-/* aperture.c */
-void dnet_emu_aperture_set(const dnet_emu_nic_t *nic, unsigned wid);
-bool dnet_emu_aperture_find(const dnet_emu_nic_t *nic, unsigned wid, uint32_t address,
-                            uint64_t *base_p, uint64_t *length_p, int32_t *pid_p);
-bool dnet_emu_remote_probe(int32_t pid, uint64_t from, uint64_t *word_p);
-bool dnet_emu_remote_read(int32_t pid, uint64_t from, void *to, uint64_t bytes);
-bool dnet_emu_remote_write(int32_t pid, const dnet_emu_packet_t *packet, uint64_t to,
-                           uint64_t bytes);
-
 /* ---- small helpers used by several units ---- */
 
+/* [X.5] Does an address name an aperture instead of SO-DIMM? */
 static inline bool dnet_emu_is_aperture(const dnet_emu_nic_t *nic, uint32_t address)
 {
     return nic->extended && DNET_GET(address, AP_FLAG);
-}
-
-/* Is the memory behind [offset, offset+len) of an area there?  len > 0, range checked by the
- * caller. */
-static inline bool dnet_emu_sodimm_commit(const dnet_emu_nic_t *nic, unsigned wid, uint64_t offset,
-                                          uint64_t len)
-{
-    uint64_t first = offset >> DNET_EMU_GRANULE_SHIFT;
-    uint64_t last = (offset + len - 1) >> DNET_EMU_GRANULE_SHIFT;
-
-    if (DNET_EMU_LIKELY(first == last &&
-                        (atomic_load_explicit(&nic->area[wid].state->committed[first / 64],
-                                              memory_order_relaxed) >>
-                             (first % 64) &
-                         1)))
-        return true;
-    return dnet_emu_sodimm_commit_slow(nic, wid, offset, len);
-}
-
-/* Take what one process at a time may hold; a holder that has died is succeeded.  Pairs with
- * dnet_emu_release() of the holder before. */
-static inline void dnet_emu_acquire(_Atomic uint32_t *holder, int32_t pid)
-{
-    uint32_t nobody = 0;
-
-    if (DNET_EMU_UNLIKELY(!atomic_compare_exchange_strong_explicit(
-            holder, &nobody, (uint32_t) pid, memory_order_acquire, memory_order_relaxed)))
-        dnet_emu_acquire_slow(holder, pid);
-}
-
-static inline void dnet_emu_release(_Atomic uint32_t *holder)
-{
-    atomic_store_explicit(holder, 0, memory_order_release);
-}
-
-static inline void dnet_emu_rc_acquire(const dnet_emu_nic_t *nic, dnet_emu_wid_t *s)
-{
-    dnet_emu_acquire(&s->rc_holder, nic->pid);
-}
-
-static inline void dnet_emu_rc_release(dnet_emu_wid_t *s)
-{
-    dnet_emu_release(&s->rc_holder);
 }
 
 /* [nic 4.5] Change a field of Module State. */
@@ -532,14 +392,6 @@ static inline void dnet_emu_module_state(const dnet_emu_nic_t *nic, unsigned wid
         continue;
 }
 
-/* The LH entry that will be filled next. */
-static inline dnet_lh_entry_t *dnet_emu_lh_next(const dnet_emu_nic_t *nic, unsigned wid)
-{
-    uint32_t at = nic->area[wid].state->lh_tail & nic->lh_mask;
-
-    return &nic->area[wid].lh[at / DNET_LH_ENTRY_BYTES];
-}
-
 /* Ask for a line that will be written soon, so that its journey overlaps with the work before. */
 static inline void dnet_emu_prefetch_for_write(const void *at)
 {
@@ -548,15 +400,6 @@ static inline void dnet_emu_prefetch_for_write(const void *at)
 #else
     __builtin_prefetch(at, 1);
 #endif
-}
-
-/* Wake the process of a WID if it sleeps.  The sleeper looks at its rings for a while after it has
- * set `sleeping` (device_sleep() in nic.c), so a plain load is enough here. */
-static inline void dnet_emu_wake(dnet_emu_wid_t *state)
-{
-    atomic_signal_fence(memory_order_seq_cst);
-    if (DNET_EMU_UNLIKELY(atomic_load_explicit(&state->sleeping, memory_order_relaxed)))
-        dnet_emu_wake_slow(state);
 }
 
 /* Copy whole and partial lines by 64-bit loads, which forward from 64-bit and wider stores.  `from`

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A NIC from power-on to its end, and the areas of a WID as a device (dimmnet/emulator.h,
+ * dimmnet/device.h).
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "common/log.h"
+#include "emulator/limit_event.h"
+#include "emulator/memory.h"
+#include "emulator/process.h"
+#include "emulator/registers.h"
+#include "emulator/segment.h"
+#include "emulator/swif/swif.h"
+#include "emulator/window_controller.h"
+
+/* ---- making, joining, opening ---- */
+
+dnet_status_t dnet_emu_create(const dnet_emu_config_t *config, dnet_emu_nic_t **nic_p)
+{
+    dnet_emu_nic_t *nic;
+    dnet_status_t status;
+
+    if (config->lid == 0 || config->lid > DNET_LID_UNICAST_LAST ||
+        dnet_clid_to_lid(dnet_lid_to_clid(config->lid)) != config->lid) {
+        dnet_error("LID %#x cannot be assigned to a NIC", config->lid);
+        return DNET_ERR_ARGUMENT;
+    }
+    status = dnet_emu_segment_create(config, &nic);
+    if (status != DNET_OK)
+        return status;
+    dnet_emu_swif_choose(nic);
+    dnet_emu_power_on(nic, config->start_paused);
+    *nic_p = nic;
+    return DNET_OK;
+}
+
+static dnet_status_t attach(const dnet_emu_locator_t *locator, bool watch, dnet_emu_nic_t **nic_p)
+{
+    dnet_emu_nic_t *nic;
+    dnet_status_t status = dnet_emu_segment_attach(locator, watch, &nic);
+
+    if (status != DNET_OK)
+        return status;
+    dnet_emu_swif_choose(nic);
+    *nic_p = nic;
+    return DNET_OK;
+}
+
+dnet_status_t dnet_emu_attach(const dnet_emu_locator_t *locator, dnet_emu_nic_t **nic_p)
+{
+    return attach(locator, false, nic_p);
+}
+
+dnet_status_t dnet_emu_watch(const dnet_emu_locator_t *locator, dnet_emu_nic_t **nic_p)
+{
+    return attach(locator, true, nic_p);
+}
+
+void dnet_emu_locate(const dnet_emu_nic_t *nic, dnet_emu_locator_t *locator_p)
+{
+    *locator_p =
+        (dnet_emu_locator_t){.pid = nic->pid, .fd = nic->fd, .id = nic->id, .lid = nic->lid};
+}
+
+void dnet_emu_detach(dnet_emu_nic_t *nic)
+{
+    dnet_emu_routes_drop(nic);
+    dnet_emu_network_leave(nic);
+    free(nic->faults);
+    dnet_emu_segment_leave(nic);
+}
+
+/* The process that has a WID open, if that is another one that lives; else 0. */
+static int32_t other_owner(const dnet_emu_nic_t *nic, unsigned wid)
+{
+    int32_t owner = atomic_load_explicit(&nic->area[wid].state->owner, memory_order_acquire);
+
+    return owner != 0 && owner != nic->pid && !dnet_emu_process_ended(owner) ? owner : 0;
+}
+
+dnet_status_t dnet_emu_restart(dnet_emu_nic_t *nic, bool start_paused)
+{
+    for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++) {
+        if (!other_owner(nic, w))
+            continue;
+        dnet_error("NIC %#x: process %d has WID %u open", nic->lid, other_owner(nic, w), w);
+        return DNET_ERR_STATE;
+    }
+    dnet_emu_segment_forget(nic);
+    dnet_emu_power_on(nic, start_paused);
+    return DNET_OK;
+}
+
+/* ---- devices ---- */
+
+static bool device_can_copy(dnet_device_t *dev, uint16_t lid, unsigned wid)
+{
+    return dnet_emu_swif_can_copy(((dnet_emu_device_t *) (void *) dev)->nic, lid, wid);
+}
+
+static bool device_peer_lost(dnet_device_t *dev, uint16_t lid, unsigned wid)
+{
+    return dnet_emu_swif_peer_lost(((dnet_emu_device_t *) (void *) dev)->nic, lid, wid);
+}
+
+static void device_close(dnet_device_t *dev)
+{
+    dnet_emu_device_t *d = (dnet_emu_device_t *) (void *) dev;
+
+    if (!d->nic->watched)
+        atomic_store_explicit(&d->area->state->owner, 0, memory_order_release);
+    free(d);
+}
+
+static const dnet_device_ops_t device_ops = {
+    .kick = dnet_emu_kick,
+    .run = dnet_emu_wc_run,
+    .sleep = dnet_emu_sleep,
+    .event_wait = dnet_emu_limit_wait,
+    .event_raise = dnet_emu_limit_raise,
+    .reserve = dnet_emu_reserve,
+    .unreserve = dnet_emu_unreserve,
+    .can_copy = device_can_copy,
+    .peer_lost = device_peer_lost,
+    .close = device_close,
+};
+
+/* Claim a WID for this process; one whose owner has ended is free. */
+static bool claim(const dnet_emu_nic_t *nic, unsigned wid)
+{
+    _Atomic int32_t *owner = &nic->area[wid].state->owner;
+    int32_t seen = 0;
+
+    while (!atomic_compare_exchange_strong_explicit(owner, &seen, nic->pid, memory_order_acq_rel,
+                                                    memory_order_acquire)) {
+        if (seen != 0 && !dnet_emu_process_ended(seen)) {
+            dnet_error("NIC %#x: process %d has WID %u open", nic->lid, seen, wid);
+            return false;
+        }
+    }
+    atomic_store_explicit(&nic->area[wid].state->member, 0, memory_order_relaxed);
+    nic->area[wid].state->probe = (uint64_t) (uintptr_t) nic->header;
+    return true;
+}
+
+dnet_status_t dnet_emu_open(dnet_emu_nic_t *nic, unsigned wid, bool privileged,
+                            dnet_device_t **dev_p)
+{
+    dnet_emu_device_t *d;
+    dnet_emu_areas_t *a;
+    dnet_status_t status;
+
+    if (wid >= DNET_PROCESSES_PER_NIC) {
+        dnet_error("NIC %#x: no WID %u", nic->lid, wid);
+        return DNET_ERR_ARGUMENT;
+    }
+    status = dnet_emu_routes_make(nic);
+    if (status != DNET_OK)
+        return status;
+    d = calloc(1, sizeof *d);
+    if (!d) {
+        dnet_error("no memory for a device: %zu bytes needed", sizeof *d);
+        return DNET_ERR_NO_MEMORY;
+    }
+    if (!nic->watched && !claim(nic, wid)) {
+        free(d);
+        return DNET_ERR_STATE;
+    }
+    a = &nic->area[wid];
+    d->nic = nic;
+    d->area = a;
+    if (nic->extended && !nic->watched)
+        dnet_emu_wc_reset(nic, wid); /* what a process before has left half done */
+    d->dev = (dnet_device_t){
+        .ops = &device_ops,
+        .ww = a->ww,
+        .pw = a->pw,
+        .llcm = a->llcm,
+        .lh = a->lh,
+        .ureg_store = a->ureg_store,
+        .ureg_load = a->ureg_load,
+        .sreg_store = privileged ? nic->sreg_store : NULL,
+        .sreg_load = privileged ? nic->sreg_load : NULL,
+        .flow = nic->flow_entries ? a->flow : NULL,
+        .sodimm = nic->extended ? a->sodimm : NULL,
+        .geometry =
+            {
+                .ww_count = 4,
+                .pw_count = 4,
+                .llcm_bytes = nic->llcm_bytes,
+                .lh_entries = (nic->lh_mask + 1) / DNET_LH_ENTRY_BYTES,
+                .flow_entries = nic->flow_entries,
+                .aperture_slots = nic->aperture_slots,
+                .sodimm_bytes = dnet_emu_sodimm_area(nic),
+            },
+        .wid = wid,
+    };
+    if (privileged)
+        nic->privileged = true;
+    else if (!nic->privileged && !nic->watched)
+        dnet_emu_segment_protect(nic);
+    *dev_p = &d->dev;
+    return DNET_OK;
+}
+
+void dnet_emu_set_member(dnet_device_t *dev, uint32_t member)
+{
+    dnet_emu_device_t *d = (dnet_emu_device_t *) (void *) dev;
+
+    atomic_store_explicit(&d->area->state->member, member + 1, memory_order_release);
+}
+
+uint64_t dnet_emu_events(const dnet_emu_nic_t *nic, dnet_emu_event_t event)
+{
+    return atomic_load_explicit(&nic->state->event[event], memory_order_relaxed);
+}

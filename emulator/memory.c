@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The memory behind the sparse areas of a segment: SO-DIMM and flow rings are committed piece by
+ * piece before their first use, so that a full machine gives an error and never a signal.
+ */
+#include "config.h"
+
+#include "emulator/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/mman.h>
+
+#include "common/log.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+static uint64_t number_in(const char *path, const char *format)
+{
+    char line[256];
+    unsigned long long value = 0;
+    FILE *file = fopen(path, "re");
+    bool found = false;
+
+    if (!file)
+        return UINT64_MAX;
+    while (!found && fgets(line, sizeof line, file))
+        found = sscanf(line, format, &value) == 1;
+    fclose(file);
+    return found ? value : UINT64_MAX;
+}
+
+/* Bytes this process may still use: what the machine has free, and what its control group allows.
+ */
+static uint64_t memory_available(void)
+{
+    uint64_t kilobytes = number_in("/proc/meminfo", "MemAvailable: %llu kB");
+    uint64_t available = kilobytes == UINT64_MAX ? UINT64_MAX : kilobytes * 1024;
+    uint64_t max = number_in("/sys/fs/cgroup/memory.max", "%llu");
+    uint64_t used = number_in("/sys/fs/cgroup/memory.current", "%llu");
+
+    if (max != UINT64_MAX && used != UINT64_MAX && max - used < available && used <= max)
+        available = max - used;
+    return available;
+}
+
+dnet_status_t dnet_emu_memory_reserve(int fd, uint64_t offset, uint64_t bytes, const char *what)
+{
+    uint64_t available = memory_available();
+
+    if (bytes <= available && fallocate(fd, 0, (off_t) offset, (off_t) bytes) == 0)
+        return DNET_OK;
+    if (bytes <= available && errno != ENOSPC && errno != ENOMEM) {
+        dnet_error("cannot reserve %" PRIu64 " bytes for %s: %m", bytes, what);
+        return DNET_ERR_SYSTEM;
+    }
+    dnet_error("no memory for %s: %" PRIu64 " bytes needed, %" PRIu64 " available", what, bytes,
+               available);
+    return DNET_ERR_NO_MEMORY;
+}
+
+static void mark_committed(const dnet_emu_nic_t *nic, unsigned wid, uint64_t offset, uint64_t len)
+{
+    uint64_t last = (offset + len - 1) >> DNET_EMU_GRANULE_SHIFT;
+
+    for (uint64_t g = offset >> DNET_EMU_GRANULE_SHIFT; g <= last; g++)
+        atomic_fetch_or_explicit(&nic->area[wid].state->committed[g / 64], 1ull << (g % 64),
+                                 memory_order_relaxed);
+}
+
+/* Some piece of the range is not committed yet: make all of it so. */
+DNET_EMU_COLD bool dnet_emu_sodimm_commit_slow(const dnet_emu_nic_t *nic, unsigned wid,
+                                               uint64_t offset, uint64_t len)
+{
+    const uint64_t granule = 1ull << DNET_EMU_GRANULE_SHIFT;
+    uint64_t end = offset + len;
+
+    for (uint64_t at = offset & ~(granule - 1); at < end; at += granule) {
+        uint64_t g = at >> DNET_EMU_GRANULE_SHIFT;
+
+        if (atomic_load_explicit(&nic->area[wid].state->committed[g / 64], memory_order_relaxed) >>
+                (g % 64) &
+            1)
+            continue;
+        /* EINVAL: a kernel before 5.14, where the page fault itself must do. */
+        if (madvise(nic->area[wid].sodimm + at, granule, MADV_POPULATE_WRITE) != 0 &&
+            errno != EINVAL) {
+            dnet_error("no memory for SO-DIMM at %#" PRIx64 ": %" PRIu64 " bytes needed, %" PRIu64
+                       " available",
+                       at, granule, memory_available());
+            return false;
+        }
+        mark_committed(nic, wid, at, granule);
+    }
+    return true;
+}
+
+DNET_EMU_COLD bool dnet_emu_flow_commit(const dnet_emu_nic_t *nic, unsigned wid, uint32_t index)
+{
+    uint8_t *page =
+        (uint8_t *) nic->area[wid].flow +
+        ((uint64_t) index * sizeof(dnet_flow_entry_t) & ~(uint64_t) (DNET_EMU_PAGE - 1));
+
+    if (madvise(page, DNET_EMU_PAGE, MADV_POPULATE_WRITE) == 0 || errno == EINVAL)
+        return true;
+    dnet_error("no memory for the flow ring: %u bytes needed, %" PRIu64 " available", DNET_EMU_PAGE,
+               memory_available());
+    return false;
+}
+
+dnet_status_t dnet_emu_reserve(dnet_device_t *dev, uint64_t offset, uint64_t len)
+{
+    dnet_emu_device_t *d = (dnet_emu_device_t *) (void *) dev;
+    const uint64_t granule = 1ull << DNET_EMU_GRANULE_SHIFT;
+    uint64_t from = offset & ~(granule - 1);
+    uint64_t bytes, base;
+    dnet_status_t status;
+
+    if (len == 0)
+        return DNET_OK;
+    if (offset >= dnet_emu_sodimm_area(d->nic) || len > dnet_emu_sodimm_area(d->nic) - offset) {
+        dnet_error("SO-DIMM range %#" PRIx64 "+%#" PRIx64 " is outside the area of %" PRIu64
+                   " bytes",
+                   offset, len, dnet_emu_sodimm_area(d->nic));
+        return DNET_ERR_ARGUMENT;
+    }
+    bytes = ((offset + len + granule - 1) & ~(granule - 1)) - from;
+    base = (uint64_t) (d->area->sodimm - (uint8_t *) d->nic->header);
+    status = dnet_emu_memory_reserve(d->nic->fd, base + from, bytes, "SO-DIMM");
+    if (status == DNET_OK)
+        mark_committed(d->nic, dev->wid, from, bytes);
+    return status;
+}
+
+void dnet_emu_unreserve(dnet_device_t *dev, uint64_t offset, uint64_t len)
+{
+    dnet_emu_device_t *d = (dnet_emu_device_t *) (void *) dev;
+    const uint64_t granule = 1ull << DNET_EMU_GRANULE_SHIFT;
+    uint64_t from = (offset + granule - 1) & ~(granule - 1);
+    uint64_t end = (offset + len) & ~(granule - 1);
+
+    if (from >= end || end > dnet_emu_sodimm_area(d->nic))
+        return;
+    for (uint64_t g = from >> DNET_EMU_GRANULE_SHIFT; g < end >> DNET_EMU_GRANULE_SHIFT; g++)
+        atomic_fetch_and_explicit(&d->area->state->committed[g / 64], ~(1ull << (g % 64)),
+                                  memory_order_relaxed);
+    if (fallocate(d->nic->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                  d->area->sodimm - (uint8_t *) d->nic->header + (off_t) from,
+                  (off_t) (end - from)))
+        dnet_warn("cannot give back %" PRIu64 " bytes of SO-DIMM: %m", end - from);
+}
+
+uint64_t dnet_emu_sodimm_area(const dnet_emu_nic_t *nic)
+{
+    uint64_t code = dnet_emu_peek(nic->sreg_store + DNET_SREG_SODIMM_CAPACITY) & 0x3f;
+    uint64_t limit = nic->extended ? 1ull << 31 : DNET_EMU_AREA_MAX;
+    uint64_t bytes = 256ull << 20;
+
+    if (code != 0 && (code & (code - 1)) == 0)
+        bytes = code * (256ull << 20);
+    return bytes < limit ? bytes : limit;
+}

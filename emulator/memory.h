@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The memory behind the sparse areas of a segment: SO-DIMM and flow rings.
+ */
+#ifndef DNET_EMU_MEMORY_H
+#define DNET_EMU_MEMORY_H
+
+#include "emulator/core_logic.h"
+
+/* [nic 6.0, OP-27] Bytes of SO-DIMM each WID owns: one module's capacity.  Bit 31 names apertures
+ * when there are any, so an area then ends at 2 GB. */
+uint64_t dnet_emu_sodimm_area(const dnet_emu_nic_t *nic);
+
+/* Reserve part of a segment's file, in bytes; `what` names it in what is logged.
+ * DNET_ERR_NO_MEMORY, DNET_ERR_SYSTEM: logged. */
+dnet_status_t dnet_emu_memory_reserve(int fd, uint64_t offset, uint64_t bytes, const char *what);
+
+/* The reserve and unreserve operations of a device (dimmnet/device.h). */
+dnet_status_t dnet_emu_reserve(dnet_device_t *dev, uint64_t offset, uint64_t len);
+void dnet_emu_unreserve(dnet_device_t *dev, uint64_t offset, uint64_t len);
+
+/* Commit the page of the flow ring that entry `index` lies in.  False: no memory, logged. */
+bool dnet_emu_flow_commit(const dnet_emu_nic_t *nic, unsigned wid, uint32_t index);
+
+/* dnet_emu_sodimm_commit() when some piece of the range is not known to be there. */
+bool dnet_emu_sodimm_commit_slow(const dnet_emu_nic_t *nic, unsigned wid, uint64_t offset,
+                                 uint64_t len);
+
+/* Is the memory behind [offset, offset+len) of an area there?  len > 0, range checked by the
+ * caller. */
+static inline bool dnet_emu_sodimm_commit(const dnet_emu_nic_t *nic, unsigned wid, uint64_t offset,
+                                          uint64_t len)
+{
+    uint64_t first = offset >> DNET_EMU_GRANULE_SHIFT;
+    uint64_t last = (offset + len - 1) >> DNET_EMU_GRANULE_SHIFT;
+
+    if (DNET_EMU_LIKELY(first == last &&
+                        (atomic_load_explicit(&nic->area[wid].state->committed[first / 64],
+                                              memory_order_relaxed) >>
+                             (first % 64) &
+                         1)))
+        return true;
+    return dnet_emu_sodimm_commit_slow(nic, wid, offset, len);
+}
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The processes that share a NIC: has one ended, what one of them at a time may hold, waking one
+ * that sleeps.
+ */
+#ifndef DNET_EMU_PROCESS_H
+#define DNET_EMU_PROCESS_H
+
+#include "emulator/core_logic.h"
+
+/* Has that process ended?  True also when only its exit status is left. */
+bool dnet_emu_process_ended(int32_t pid);
+
+/* dnet_emu_acquire() when another process holds it: wait, and succeed a holder that has ended. */
+void dnet_emu_acquire_slow(_Atomic uint32_t *holder, int32_t pid);
+
+/* dnet_emu_wake() when the process sleeps. */
+void dnet_emu_wake_slow(dnet_emu_wid_t *state);
+
+/* Take what one process at a time may hold; a holder that has died is succeeded.  Pairs with
+ * dnet_emu_release() of the holder before. */
+static inline void dnet_emu_acquire(_Atomic uint32_t *holder, int32_t pid)
+{
+    uint32_t free = 0;
+
+    if (DNET_EMU_UNLIKELY(!atomic_compare_exchange_strong_explicit(
+            holder, &free, (uint32_t) pid, memory_order_acquire, memory_order_relaxed)))
+        dnet_emu_acquire_slow(holder, pid);
+}
+
+/* Let go of it; what was written under it is seen by the next holder. */
+static inline void dnet_emu_release(_Atomic uint32_t *holder)
+{
+    atomic_store_explicit(holder, 0, memory_order_release);
+}
+
+/* The receive side of a WID: one process at a time delivers there. */
+static inline void dnet_emu_rc_acquire(const dnet_emu_nic_t *nic, dnet_emu_wid_t *s)
+{
+    dnet_emu_acquire(&s->rc_holder, nic->pid);
+}
+
+/* The opposite. */
+static inline void dnet_emu_rc_release(dnet_emu_wid_t *s)
+{
+    dnet_emu_release(&s->rc_holder);
+}
+
+/* The sleep operation of a device (dimmnet/device.h). */
+void dnet_emu_sleep(dnet_device_t *dev, uint32_t timeout_us, bool (*still_idle)(void *), void *arg);
+
+/* Wake the process of a WID if it sleeps.  The sleeper looks at its rings for a while after it has
+ * set `sleeping` (dnet_emu_sleep()), so a plain load is enough here. */
+static inline void dnet_emu_wake(dnet_emu_wid_t *state)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    if (DNET_EMU_UNLIKELY(atomic_load_explicit(&state->sleeping, memory_order_relaxed)))
+        dnet_emu_wake_slow(state);
+}
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The segment of a NIC: one sealed memfd file and its areas.
+ */
+#ifndef DNET_EMU_SEGMENT_H
+#define DNET_EMU_SEGMENT_H
+
+#include "emulator/core_logic.h"
+
+/* Make a segment, and a NIC object of it.  DNET_ERR_NO_MEMORY, DNET_ERR_SYSTEM: logged. */
+dnet_status_t dnet_emu_segment_create(const dnet_emu_config_t *config, dnet_emu_nic_t **nic_p);
+
+/* Map the segment of a NIC that another process has made; `watch`: to look at it only.
+ * DNET_ERR_PEER_DEAD, DNET_ERR_FORMAT, DNET_ERR_SYSTEM, DNET_ERR_NO_MEMORY: logged. */
+dnet_status_t dnet_emu_segment_attach(const dnet_emu_locator_t *at, bool watch,
+                                      dnet_emu_nic_t **nic_p);
+
+/* Unmap the segment and free the object. */
+void dnet_emu_segment_leave(dnet_emu_nic_t *nic);
+
+/* A process that is not privileged may look at header and System Register page only (section 3). */
+void dnet_emu_segment_protect(const dnet_emu_nic_t *nic);
+
+/* Keep the mapping and not the descriptor. */
+void dnet_emu_segment_close_descriptor(dnet_emu_nic_t *nic);
+
+/* Give back all SO-DIMM memory: it reads as 0 again. */
+void dnet_emu_segment_forget(const dnet_emu_nic_t *nic);
+
+#endif

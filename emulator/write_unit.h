@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Write Unit (data sheet 4.2.2, 6.2, 6.7, 9.2): where received data go.
+ */
+#ifndef DNET_EMU_WRITE_UNIT_H
+#define DNET_EMU_WRITE_UNIT_H
+
+#include "emulator/amt_table.h"
+
+/* Copy `bytes` of a packet's data, from byte `from` on, to memory of this process.  False: a span
+ * lies in another process and cannot be read. */
+bool dnet_emu_payload_copy(const dnet_emu_packet_t *packet, uint32_t from, uint8_t *to,
+                           uint32_t bytes);
+
+/* Is there memory behind the part of a ring that the next `bytes` go to?  False: no, logged. */
+bool dnet_emu_wu_memory(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_ring_t *ring,
+                        uint32_t bytes);
+
+/* [nic 9.2, 9.3] Append `bytes` of a packet's data at the ring's Tail and move the Tail.  The
+ * caller has tested the free space and dnet_emu_wu_memory().  False: as dnet_emu_payload_copy(). */
+bool dnet_emu_wu_append(const dnet_emu_nic_t *nic, unsigned wid, dnet_emu_ring_t *ring,
+                        const dnet_emu_packet_t *packet, uint32_t from, uint32_t bytes);
+
+/* [nic 6.7, OP-55] RVS, RVSS, RVSI: the data of one packet go where its header says.
+ * DNET_EMU_UNREACHABLE: memory, or the process that has it, is not there. */
+dnet_emu_result_t dnet_emu_wu_place(const dnet_emu_nic_t *nic, unsigned wid,
+                                    const dnet_emu_packet_t *packet);
+
+/* [nic 6.2, 6.3, OP-29, OP-30] Place data in SO-DIMM by access mode.  False: some of it passed the
+ * end of the area. `*failed_p`: data could not be read, or memory could not be had. */
+bool dnet_emu_wu_scatter(const dnet_emu_nic_t *nic, unsigned wid, unsigned access, uint32_t offset,
+                         uint32_t stride_or_list, uint32_t element, uint32_t bytes,
+                         const dnet_emu_packet_t *data, bool *failed_p);
+
+#endif
