@@ -3,6 +3,8 @@ noinst_LTLIBRARIES += libdnet_common.la
 libdnet_common_la_SOURCES = \
 	include/dimmnet/status.def \
 	include/dimmnet/status.h \
+	src/common/clock.h \
+	src/common/compiler.h \
 	src/common/log.c \
 	src/common/log.h \
 	src/common/number.c \

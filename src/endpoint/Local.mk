@@ -1,22 +1,55 @@
 # SPDX-License-Identifier: BSD-3-Clause
 noinst_LTLIBRARIES += libdnet_endpoint.la
 libdnet_endpoint_la_SOURCES = \
+	src/endpoint/aperture.c \
+	src/endpoint/aperture.h \
+	src/endpoint/channel.c \
+	src/endpoint/channel.h \
+	src/endpoint/compare/compare.c \
+	src/endpoint/compare/compare.h \
+	src/endpoint/compare/limit.c \
+	src/endpoint/compare/modes.h \
+	src/endpoint/compare/rings.c \
+	src/endpoint/compare/rings.h \
 	src/endpoint/counters.def \
+	src/endpoint/defer_recv.h \
+	src/endpoint/defer_send.h \
+	src/endpoint/dispatch.c \
+	src/endpoint/dispatch.h \
 	src/endpoint/dump.c \
-	src/endpoint/endpoint.c \
+	src/endpoint/dump.h \
 	src/endpoint/endpoint.h \
+	src/endpoint/ep.h \
 	src/endpoint/flow.c \
+	src/endpoint/flow.h \
 	src/endpoint/heads.def \
 	src/endpoint/hold.c \
-	src/endpoint/internal.h \
+	src/endpoint/inbox.c \
+	src/endpoint/inbox.h \
 	src/endpoint/job.c \
+	src/endpoint/job.h \
 	src/endpoint/layout.c \
 	src/endpoint/layout.h \
-	src/endpoint/limit.c \
+	src/endpoint/lifecycle.c \
+	src/endpoint/memory.c \
+	src/endpoint/memory.h \
 	src/endpoint/offer.c \
+	src/endpoint/op.c \
+	src/endpoint/op.h \
 	src/endpoint/progress.c \
-	src/endpoint/receive.c \
-	src/endpoint/rendezvous.c \
-	src/endpoint/rings.c \
+	src/endpoint/recv.c \
+	src/endpoint/retry.c \
+	src/endpoint/retry.h \
+	src/endpoint/rndv.c \
+	src/endpoint/rndv.h \
+	src/endpoint/rndv_fetched.c \
+	src/endpoint/rndv_recv.c \
+	src/endpoint/rndv_recv.h \
+	src/endpoint/rndv_send.c \
+	src/endpoint/rndv_send.h \
+	src/endpoint/rndv_staged.c \
+	src/endpoint/rndv_stored.c \
 	src/endpoint/send.c \
-	src/endpoint/strided.c
+	src/endpoint/strided.c \
+	src/endpoint/strided.h \
+	src/endpoint/wire.h

@@ -1,14 +1,14 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * Who waits for whom: the state of an endpoint as text, on request (SIGUSR2) or by call.
- */
-#include "endpoint/internal.h"
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "endpoint/dump.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <unistd.h>
+
+#include "endpoint/inbox.h"
+#include "endpoint/op.h"
 
 static atomic_bool dump_wanted; /* lock-free: written by a signal handler */
 
@@ -63,7 +63,7 @@ static void print_op(FILE *out, const dnet_op_t *op)
         [DNET_OP_PACKETS] = "waits in the queue",
         [DNET_OP_ACK_WAIT] = "waits for the receive to be posted (synchronous)",
         [DNET_OP_CTS_WAIT] = "waits for the receive to be posted (rendezvous)",
-        [DNET_OP_DIRECT] = "rendezvous, waits for room in the status ring",
+        [DNET_OP_STORED] = "rendezvous, waits for room in the status ring",
         [DNET_OP_STAGED] = "rendezvous, chunks under way",
         [DNET_OP_FETCH_WAIT] = "rendezvous, waits until the receiver has fetched its half",
     };
@@ -79,7 +79,7 @@ void dnet_ep_dump(dnet_ep_t *ep, FILE *out)
             " messages unexpected, %" PRIu32 " sends under way, %" PRIu32
             " peers with a queue, %" PRIu32 " senders stopped here\n",
             ep->rank, ep->inbox.match.posted_count, ep->inbox.match.unexpected_count,
-            ep->ops.active, ep->tx.open_channels, ep->flow.receiver.stopped.count);
+            ep->ops.active, ep->tx.open_channels, ep->receiver.stopped.count);
     for (uint32_t r = 0; ep->tx.open_channels && r < ep->size; r++)
         if (ep->peers[r].channel)
             fprintf(out, "  stopped by rank %" PRIu32 ", wait for its resend request\n", r);

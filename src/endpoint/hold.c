@@ -17,9 +17,12 @@
  * first.  Each sends its oldest messages and says whether it has more; one that has none is held no
  * longer.
  */
-#include "endpoint/internal.h"
+#include "endpoint/defer_recv.h"
 
 #include <stdlib.h>
+
+#include "endpoint/channel.h"
+#include "endpoint/rndv_recv.h"
 
 #define PROBES_MAX 256u
 
@@ -363,12 +366,14 @@ void dnet_hold_offered(dnet_ep_t *ep, const dnet_ep_head_t *head, const dnet_ep_
         answered(ep, h);
     const dnet_ep_layout_t nowhere = {.kind = DNET_LAYOUT_NONE};
     for (uint32_t i = 0; i < head->arg && i < DNET_OFFERS_MAX; i++) {
-        dnet_ep_head_t request = {.rank = head->rank,
-                                  .op = offers[i].op,
-                                  .arg = offers[i].arg,
-                                  .length = offers[i].length};
-        if (taken[i])
-            dnet_rendezvous_request(ep, &request, &nowhere, offers[i].envelope, taken[i]);
+        dnet_ep_head_t rts = {.rank = head->rank,
+                              .op = offers[i].op,
+                              .arg = offers[i].arg,
+                              .length = offers[i].length};
+        if (!taken[i])
+            continue;
+        dnet_request_result(ep, taken[i], offers[i].envelope, offers[i].length);
+        dnet_rndv_recv_message(ep, &rts, &nowhere, taken[i]);
     }
 }
 

@@ -1,10 +1,5 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- *
- * Where the processes of a job are: two on a NIC, on NICs that the job makes itself, or on the
- * nodes of a persistent cluster (DIMMNET_CLUSTER), whose LIDs they take and whose network their
- * packets pass.
- */
-#include "endpoint/internal.h"
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "endpoint/job.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -153,12 +148,12 @@ void dnet_job_close(dnet_ep_t *ep)
 /* ---- NICs ---- */
 
 /* A new NIC, or the node's as after power-on: both WIDs stop their senders until they are ready. */
-static dnet_status_t take_nic(dnet_ep_t *ep)
+static dnet_status_t take_nic(dnet_ep_t *ep, bool in_line)
 {
     uint32_t node = ep->rank / DNET_PROCESSES_PER_NIC;
     dnet_emu_config_t config = {
         .profile = dnet_job_profile(ep),
-        .in_line = ep->options.flow == DNET_EP_FLOW_STALL,
+        .in_line = in_line,
         .lid = dnet_node_to_lid((uint16_t) (node + 1)),
         .start_paused = true,
     };
@@ -170,11 +165,11 @@ static dnet_status_t take_nic(dnet_ep_t *ep)
 }
 
 /* Even ranks bring the NIC up that they share with the next rank. */
-dnet_status_t dnet_job_take(dnet_ep_t *ep)
+dnet_status_t dnet_job_take(dnet_ep_t *ep, bool in_line)
 {
     if (ep->rank % DNET_PROCESSES_PER_NIC)
         return DNET_OK;
-    dnet_status_t status = take_nic(ep);
+    dnet_status_t status = take_nic(ep, in_line);
     if (status != DNET_OK)
         return status;
     return dnet_drv_bring_up(

@@ -11,15 +11,15 @@
  *        head ................. fresh ............. tail
  *          declined, or out       never offered
  */
-#include "endpoint/internal.h"
+#include "endpoint/defer_send.h"
 
 static void send_offer(dnet_ep_t *ep, dnet_channel_t *ch, uint16_t id)
 {
     dnet_ep_offer_t offers[DNET_OFFERS_MAX];
     for (uint32_t i = 0; i < ch->out_count; i++) {
         const dnet_op_t *op = ch->out[i];
-        uint32_t offer = op->offer_slot ? dnet_drv_aperture_address(op->offer_slot) : 0;
-        offers[i] = (dnet_ep_offer_t){op->envelope & ~DNET_EP_HEADED, op->len, op->id, offer};
+        uint32_t fetch_addr = op->fetch_slot ? dnet_drv_aperture_address(op->fetch_slot) : 0;
+        offers[i] = (dnet_ep_offer_t){op->envelope & ~DNET_EP_HEADED, op->len, op->id, fetch_addr};
     }
     ch->out_id = id;
     ep->counters.offered += ch->out_count;
@@ -56,7 +56,7 @@ static void answer_want(dnet_ep_t *ep, dnet_channel_t *ch)
     send_offer(ep, ch, ch->want_id);
 }
 
-/* Say what is next, unless an answer is awaited. */
+/* Say what is next, unless a verdict is awaited. */
 static void offer_next(dnet_ep_t *ep, dnet_channel_t *ch)
 {
     if (ch->granting)
@@ -72,7 +72,8 @@ static void offer_next(dnet_ep_t *ep, dnet_channel_t *ch)
     send_offer(ep, ch, 0);
 }
 
-void dnet_offer_start(dnet_ep_t *ep, dnet_channel_t *ch)
+/* The receiver has refused the first message of the channel: offer all from there. */
+static void offer_start(dnet_ep_t *ep, dnet_channel_t *ch)
 {
     ch->held = true;
     ch->fresh = ch->messages.head;
@@ -80,12 +81,22 @@ void dnet_offer_start(dnet_ep_t *ep, dnet_channel_t *ch)
     offer_next(ep, ch);
 }
 
-void dnet_offer_added(dnet_ep_t *ep, dnet_channel_t *ch, dnet_op_t *op)
+/* A message has joined a channel that is held. */
+static void offer_added(dnet_ep_t *ep, dnet_channel_t *ch, dnet_op_t *op)
 {
     if (!ch->fresh)
         ch->fresh = op;
     if (!ch->opened)
         offer_next(ep, ch);
+}
+
+void dnet_defer_kept(dnet_ep_t *ep, dnet_op_t *op)
+{
+    dnet_channel_t *ch = ep->peers[op->peer].channel;
+    if (ch->held)
+        offer_added(ep, ch, op);
+    else
+        offer_start(ep, ch);
 }
 
 static void let_go(dnet_ep_t *ep, dnet_channel_t *ch)
@@ -94,7 +105,7 @@ static void let_go(dnet_ep_t *ep, dnet_channel_t *ch)
     ch->granted = 0;
     ch->fresh = NULL;
     if (dnet_fc_sender_may_send(&ch->sender))
-        dnet_channel_flush(ep, ch);
+        dnet_defer_flush(ep, ch);
 }
 
 void dnet_offer_opened(dnet_ep_t *ep, uint32_t peer)
@@ -117,16 +128,8 @@ void dnet_offer_opened(dnet_ep_t *ep, uint32_t peer)
 
 /* ---- grants ---- */
 
-void dnet_offer_sent(dnet_channel_t *ch, const dnet_op_t *op)
-{
-    size_t kept = op->headed && op->head.type == DNET_HEAD_RTS ? 0 : op->len;
-    size_t bytes = dnet_message_bytes(kept);
-    ch->granted -= bytes < ch->granted ? bytes : ch->granted;
-    if (ch->fresh == op)
-        ch->fresh = op->next;
-}
-
-void dnet_offer_flushed(dnet_ep_t *ep, dnet_channel_t *ch)
+/* The channel has been flushed as far as it may. */
+static void offer_flushed(dnet_ep_t *ep, dnet_channel_t *ch)
 {
     if (!ch->granting || ch->out_count || (ch->granted && ch->messages.head))
         return;
@@ -138,11 +141,27 @@ void dnet_offer_flushed(dnet_ep_t *ep, dnet_channel_t *ch)
     offer_next(ep, ch);
 }
 
+void dnet_defer_flush(dnet_ep_t *ep, dnet_channel_t *ch)
+{
+    switch (dnet_channel_flush(ep, ch)) {
+        case DNET_FLUSH_HELD:
+            offer_start(ep, ch);
+            return;
+        case DNET_FLUSH_EMPTY:
+            if (ch->held)
+                offer_flushed(ep, ch);
+            dnet_channel_close_if_idle(ep, ch);
+            return;
+        case DNET_FLUSH_STOPPED:
+            return;
+    }
+}
+
 /* Use the grant, unless an OFFER is out: its verdict may take what would be sent. */
 static void use_grant(dnet_ep_t *ep, dnet_channel_t *ch)
 {
     if (ch->granting && !ch->out_count && dnet_fc_sender_may_send(&ch->sender))
-        dnet_channel_flush(ep, ch);
+        dnet_defer_flush(ep, ch);
 }
 
 static void granted(dnet_ep_t *ep, const dnet_ep_head_t *grant)
@@ -224,5 +243,5 @@ void dnet_offer_answered(dnet_ep_t *ep, const dnet_ep_head_t *head)
     /* Everything may have been taken. */
     ch = ep->peers[head->rank].channel;
     if (ch && ch->held && !ch->messages.head && dnet_fc_sender_may_send(&ch->sender))
-        dnet_channel_flush(ep, ch);
+        dnet_defer_flush(ep, ch);
 }

@@ -2,12 +2,14 @@
  *
  * One round over everything that can go on, and what to do when nothing can.
  */
-#include "endpoint/internal.h"
-
 #include <sched.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <time.h>
+
+#include "endpoint/dispatch.h"
+#include "endpoint/dump.h"
+#include "endpoint/flow.h"
+#include "endpoint/retry.h"
+#include "endpoint/rndv_recv.h"
+#include "endpoint/rndv_send.h"
 
 /* A bound, so that sends and grants get their turn while messages pour in. */
 #define ROUND_ENTRIES 64u
@@ -22,24 +24,24 @@
 #define SLEEP_US 1000u
 #define CHECK_EVERY_NS 50000000u /* a look at the peers' lives */
 
-uint64_t dnet_clock_ns(void)
+/* Large messages. */
+static bool rndv_round(dnet_ep_t *ep)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
+    bool did = dnet_rndv_send_round(ep);
+    return dnet_rndv_recv_round(ep) || did;
 }
 
 static bool round_once(dnet_ep_t *ep)
 {
-    /* Somebody has been stopped since the last round, so the rings are full: his RESEND is on its
-     * way, and the packet he kept, while the rest is drained. */
+    /* A sender has been stopped since the last round, so the rings are full: its RESEND, and then
+     * the packet it kept, are on their way while the rest is drained. */
     bool did = DNET_UNLIKELY(dnet_drv_flow_waiting(&ep->drv)) && dnet_flow_first(ep);
     did |= dnet_receive_round(ep, ROUND_ENTRIES);
     if (dnet_drv_flow_waiting(&ep->drv) ||
-        dnet_fc_receiver_pending(&ep->flow.receiver) | ep->holding | ep->flow_turns)
+        dnet_fc_receiver_pending(&ep->receiver) | ep->holding | ep->flow_turns)
         did |= dnet_flow_round(ep);
     if (ep->rndv.sending || ep->rndv.recvs_staged || dnet_drv_status_waiting(&ep->drv))
-        did |= dnet_rendezvous_round(ep);
+        did |= rndv_round(ep);
     return did;
 }
 
@@ -47,10 +49,11 @@ static bool still_idle(void *arg)
 {
     dnet_ep_t *ep = arg;
     return !dnet_drv_lh_next(&ep->drv) && !dnet_drv_flow_waiting(&ep->drv) &&
-           !dnet_rendezvous_waiting(ep);
+           !dnet_rndv_recv_waiting(ep) && !dnet_rndv_send_waiting(ep);
 }
 
-/* Has a peer that we have dealt with ended without leaving?  A few peers are looked at each time.
+/* Has a peer that this process has dealt with ended without leaving?  A few peers are looked at
+ * each time.
  */
 static dnet_status_t check_peers(dnet_ep_t *ep)
 {
@@ -82,7 +85,7 @@ static dnet_status_t sleep_once(dnet_ep_t *ep)
 {
     ep->counters.sleeps++;
     DNET_TRACE(sleep, 0, 0, 0);
-    ep->dev->ops->sleep(ep->dev, dnet_flow_sleep_us(ep, SLEEP_US), still_idle, ep);
+    ep->dev->ops->sleep(ep->dev, dnet_retry_sleep_us(ep, SLEEP_US), still_idle, ep);
     DNET_TRACE(wake, 0, 0, 0);
     ep->looked_ns = dnet_clock_ns();
     return check_peers_at_times(ep);
@@ -94,7 +97,7 @@ static void retry_at_times(dnet_ep_t *ep, uint64_t now_ns)
     if (DNET_LIKELY(!ep->tx.open_channels || now_ns < ep->tx.retry_ns))
         return;
     ep->in_progress = true;
-    dnet_channel_retry(ep, now_ns);
+    dnet_retry_due(ep, now_ns);
     ep->in_progress = false;
 }
 

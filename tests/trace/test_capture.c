@@ -19,7 +19,7 @@
 
 #include "capture.h"
 #include "tests/endpoint/job.h"
-#include "endpoint/internal.h"
+#include "endpoint/ep.h"
 
 enum { LARGE = 300001, PLACES = 4 };
 

@@ -6,9 +6,18 @@
  * A message that finds its receive is copied from the entry (and the IPUSH ring) straight into the
  * receive buffer; one that does not is copied into the store for unexpected messages.
  */
-#include "endpoint/internal.h"
+#include "endpoint/dispatch.h"
 
-#include <stdlib.h>
+#include <string.h>
+
+#include "endpoint/channel.h"
+#include "endpoint/compare/rings.h"
+#include "endpoint/defer_recv.h"
+#include "endpoint/defer_send.h"
+#include "endpoint/inbox.h"
+#include "endpoint/rndv_recv.h"
+#include "endpoint/rndv_send.h"
+#include "endpoint/strided.h"
 
 /* Copy message bytes [from, from + len) of an entry; `from` counts behind the envelope. */
 static inline void copy_out(dnet_ep_t *ep, const dnet_lh_entry_t *entry, uint32_t from, void *dst,
@@ -28,65 +37,14 @@ static inline void copy_out(dnet_ep_t *ep, const dnet_lh_entry_t *entry, uint32_
         dnet_drv_ring_read(&ep->drv, entry, from - DNET_LH_DATA_BYTES, to, (uint32_t) len);
 }
 
-/* ---- unexpected messages ---- */
-
-/* A message of `len` bytes, of which `room` are kept here.  Small blocks, which hold most of them,
- * are kept for reuse.  Without memory the process ends: it has taken the message from its sender
- * and must not lose it. */
-static dnet_ep_message_t *message_new(dnet_ep_t *ep, uint64_t envelope, size_t len, size_t room)
-{
-    size_t bytes = dnet_message_bytes(room);
-    dnet_ep_message_t *m = ep->inbox.messages_free;
-    if (bytes == DNET_MESSAGE_SMALL && m) {
-        ep->inbox.messages_free = m->next_free;
-    } else if (!(m = malloc(bytes))) {
-        dnet_error("no memory for an unexpected message of %zu bytes; %llu bytes are kept already",
-                   room, (unsigned long long) ep->inbox.unexpected_bytes);
-        abort();
-    }
-    DNET_TRACE(unexpected, 0, 0, room);
-    *m = (dnet_ep_message_t){.match.envelope = envelope, .len = len, .room = room};
-    ep->counters.unexpected++;
-    ep->inbox.unexpected_bytes += bytes;
-    if (ep->inbox.unexpected_bytes > ep->counters.unexpected_bytes_max)
-        ep->counters.unexpected_bytes_max = ep->inbox.unexpected_bytes;
-    if (DNET_UNLIKELY(ep->inbox.unexpected_bytes > ep->inbox.budget))
-        dnet_hold_over_budget(ep, envelope);
-    return m;
-}
-
-static void message_free(dnet_ep_t *ep, dnet_ep_message_t *m)
-{
-    size_t bytes = dnet_message_bytes(m->room);
-    ep->inbox.unexpected_bytes -= bytes;
-    if (bytes == DNET_MESSAGE_SMALL) {
-        m->next_free = ep->inbox.messages_free;
-        ep->inbox.messages_free = m;
-    } else {
-        free(m);
-    }
-}
-
-void dnet_send_ack(dnet_ep_t *ep, uint32_t rank, uint32_t op)
-{
-    dnet_ep_head_t ack = {.type = DNET_HEAD_ACK, .rank = ep->rank, .op = op};
-    dnet_send_control(ep, rank, &ack, NULL, 0);
-}
-
-void dnet_count_received(dnet_ep_t *ep, size_t len)
-{
-    DNET_TRACE(received, 0, 0, len);
-    ep->counters.received_messages++;
-    ep->counters.received_bytes += len;
-}
-
 /* ---- whole messages ---- */
 
 static DNET_COLD void keep_whole(dnet_ep_t *ep, const dnet_lh_entry_t *entry, uint32_t from,
                                  size_t len, const dnet_ep_head_t *head)
 {
     uint64_t envelope = entry->envelope & DNET_MATCH_BITS & ~DNET_EP_HEADED;
-    dnet_ep_message_t *m = message_new(ep, envelope, len, len);
+    dnet_ep_message_t *m = dnet_message_new(ep, envelope, len, len);
+    dnet_hold_if_full(ep, envelope);
     m->kind = DNET_MESSAGE_WHOLE;
     m->got = len;
     if (head) {
@@ -139,11 +97,10 @@ static void assembly_done(dnet_ep_t *ep, dnet_assembly_t *a)
         if (req) {
             dnet_request_result(ep, req, a->message->match.envelope, a->message->len);
             memcpy(req->buf, a->message->data, req->len_bytes);
-            message_free(ep, a->message);
+            dnet_message_free(ep, a->message);
         }
     }
-    a->next = ep->inbox.assemblies_free;
-    ep->inbox.assemblies_free = a;
+    dnet_assembly_free(ep, a);
     if (req) {
         dnet_count_received(ep, req->sent_bytes);
         req->complete(req, dnet_request_status(req));
@@ -170,11 +127,7 @@ static void receive_piece(dnet_ep_t *ep, const dnet_lh_entry_t *entry, dnet_asse
 static void receive_first(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dnet_ep_head_t *head)
 {
     uint64_t envelope = entry->envelope & DNET_MATCH_BITS & ~DNET_EP_HEADED;
-    dnet_assembly_t *a = ep->inbox.assemblies_free;
-    if (a)
-        ep->inbox.assemblies_free = a->next;
-    else if (!(a = malloc(sizeof(*a))))
-        abort();
+    dnet_assembly_t *a = dnet_assembly_new(ep);
     *a = (dnet_assembly_t){.rank = head->rank, .len = head->length, .envelope = envelope};
     dnet_match_item_t *item = dnet_match_arrive(&ep->inbox.match, envelope);
     if (item) {
@@ -183,7 +136,8 @@ static void receive_first(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dne
         a->buf = a->req->buf;
         a->cap = a->req->cap_bytes;
     } else {
-        dnet_ep_message_t *m = message_new(ep, envelope, a->len, a->len);
+        dnet_ep_message_t *m = dnet_message_new(ep, envelope, a->len, a->len);
+        dnet_hold_if_full(ep, envelope);
         m->kind = DNET_MESSAGE_PARTIAL;
         m->rank = head->rank;
         dnet_match_keep(&ep->inbox.match, &m->match);
@@ -198,26 +152,19 @@ static void receive_first(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dne
 
 /* ---- packets with a head ---- */
 
-static dnet_ep_message_t *request_keep(dnet_ep_t *ep, const dnet_ep_head_t *head, uint64_t envelope)
-{
-    dnet_ep_message_t *m = message_new(ep, envelope, head->length, 0);
-    m->kind = DNET_MESSAGE_RTS;
-    m->rank = head->rank;
-    m->op = head->op;
-    m->offer = head->arg;
-    return m;
-}
-
-static void receive_request(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dnet_ep_head_t *head)
+static void receive_rts(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dnet_ep_head_t *head)
 {
     uint64_t envelope = entry->envelope & DNET_MATCH_BITS & ~DNET_EP_HEADED;
     dnet_ep_layout_t layout = dnet_strided_read(head, entry);
     dnet_match_item_t *item = dnet_match_arrive(&ep->inbox.match, envelope);
     if (item) {
-        dnet_rendezvous_request(ep, head, &layout, envelope, (dnet_ep_request_t *) item);
+        dnet_ep_request_t *req = (dnet_ep_request_t *) item;
+        dnet_request_result(ep, req, envelope, head->length);
+        dnet_rndv_recv_message(ep, head, &layout, req);
         return;
     }
-    dnet_ep_message_t *m = request_keep(ep, head, envelope);
+    dnet_ep_message_t *m = dnet_message_new_rts(ep, head, envelope);
+    dnet_hold_if_full(ep, envelope);
     m->layout = layout;
     dnet_match_keep(&ep->inbox.match, &m->match);
 }
@@ -226,12 +173,12 @@ static void receive_am(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dnet_e
 {
     const uint32_t from = sizeof(*head);
     size_t len = DNET_GET(entry->where, LH_SIZE) - from;
-    copy_out(ep, entry, from, ep->scratch, len);
+    copy_out(ep, entry, from, ep->inbox.scratch, len);
     if (head->type == DNET_HEAD_AM)
-        ep->am_fn(ep->am_arg, head->rank, head->id, ep->scratch, head->arg, ep->scratch + head->arg,
-                  len - head->arg);
+        ep->am_fn(ep->am_arg, head->rank, head->id, ep->inbox.scratch, head->arg,
+                  ep->inbox.scratch + head->arg, len - head->arg);
     else
-        dnet_rendezvous_am(ep, head, ep->scratch);
+        dnet_rndv_recv_am(ep, head, ep->inbox.scratch);
 }
 
 static DNET_COLD void receive_offer(dnet_ep_t *ep, const dnet_lh_entry_t *entry,
@@ -286,12 +233,12 @@ static void receive_headed(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
             return;
         }
         case DNET_HEAD_RTS:
-            receive_request(ep, entry, &head);
+            receive_rts(ep, entry, &head);
             return;
         case DNET_HEAD_CTS: {
             dnet_ep_staging_t staging;
             memcpy(&staging, entry->data + sizeof(head), sizeof(staging));
-            dnet_rendezvous_answered(ep, &head, &staging);
+            dnet_rndv_cleared(ep, &head, &staging);
             return;
         }
         case DNET_HEAD_ACK: {
@@ -354,111 +301,4 @@ bool dnet_receive_round(dnet_ep_t *ep, unsigned most)
         budget--;
     }
     return budget != most;
-}
-
-/* ---- entry points ---- */
-
-/* Give a message to a receive.  The message is used up. */
-static dnet_status_t deliver(dnet_ep_t *ep, dnet_ep_message_t *m, dnet_ep_request_t *req)
-{
-    switch (m->kind) {
-        case DNET_MESSAGE_WHOLE:
-            dnet_request_result(ep, req, m->match.envelope, m->len);
-            memcpy(req->buf, m->data, req->len_bytes);
-            dnet_count_received(ep, m->len);
-            if (m->sync)
-                dnet_send_ack(ep, m->rank, m->op);
-            message_free(ep, m);
-            return dnet_request_status(req);
-        case DNET_MESSAGE_PARTIAL:
-            m->req = req;
-            return DNET_IN_PROGRESS;
-        case DNET_MESSAGE_RTS: {
-            dnet_ep_head_t head = {.rank = m->rank, .op = m->op, .arg = m->offer, .length = m->len};
-            dnet_ep_layout_t layout = m->layout;
-            uint64_t envelope = m->match.envelope;
-            message_free(ep, m);
-            dnet_rendezvous_request(ep, &head, &layout, envelope, req);
-            return DNET_IN_PROGRESS;
-        }
-    }
-    return DNET_ERR_STATE;
-}
-
-dnet_status_t dnet_ep_recv(dnet_ep_t *ep, uint64_t envelope, uint64_t mask, void *buf, size_t len,
-                           dnet_ep_request_t *req)
-{
-    DNET_TRACE(recv, 0, envelope, len);
-    req->buf = buf;
-    req->cap_bytes = len;
-    dnet_match_item_t *item = dnet_match_take(&ep->inbox.match, envelope, mask);
-    if (item)
-        return deliver(ep, (dnet_ep_message_t *) item, req);
-    req->match.envelope = envelope;
-    req->match.mask = mask;
-    req->waits_in = DNET_WAITS_IN_POSTED;
-    dnet_match_post(&ep->inbox.match, &req->match);
-    if (DNET_UNLIKELY(ep->holding))
-        dnet_hold_want(ep, req);
-    return DNET_IN_PROGRESS;
-}
-
-bool dnet_ep_cancel_recv(dnet_ep_t *ep, dnet_ep_request_t *req)
-{
-    if (req->waits_in == DNET_WAITS_IN_NONE)
-        return false;
-    if (req->waits_in == DNET_WAITS_IN_PULLS)
-        dnet_hold_unwant(ep, req);
-    req->waits_in = DNET_WAITS_IN_NONE;
-    dnet_match_withdraw(&ep->inbox.match, &req->match);
-    return true;
-}
-
-dnet_status_t dnet_ep_probe(dnet_ep_t *ep, uint64_t envelope, uint64_t mask,
-                            dnet_ep_probe_t *probe_p)
-{
-    const dnet_probe_t *held;
-    dnet_match_item_t *item = dnet_match_peek(&ep->inbox.match, envelope, mask);
-    if (item) {
-        *probe_p = (dnet_ep_probe_t){item->envelope, ((dnet_ep_message_t *) item)->len};
-        return DNET_OK;
-    }
-    if (DNET_LIKELY(!ep->holding) || !(held = dnet_hold_probe(ep, envelope, mask)))
-        return DNET_NOT_FOUND;
-    *probe_p = (dnet_ep_probe_t){held->message.envelope, held->message.length};
-    return DNET_OK;
-}
-
-static dnet_ep_message_t *take_held(dnet_ep_t *ep, uint64_t envelope, uint64_t mask)
-{
-    const dnet_probe_t *held = dnet_hold_probe(ep, envelope, mask);
-    if (!held)
-        return NULL;
-    dnet_ep_head_t head = {.rank = held->rank,
-                           .op = held->message.op,
-                           .arg = held->message.arg,
-                           .length = held->message.length};
-    uint64_t found = held->message.envelope;
-    return dnet_hold_take(ep, held) ? request_keep(ep, &head, found) : NULL;
-}
-
-dnet_status_t dnet_ep_mprobe(dnet_ep_t *ep, uint64_t envelope, uint64_t mask,
-                             dnet_ep_probe_t *probe_p, dnet_ep_message_t **message_p)
-{
-    dnet_ep_message_t *m = (dnet_ep_message_t *) dnet_match_take(&ep->inbox.match, envelope, mask);
-    if (!m && DNET_UNLIKELY(ep->holding))
-        m = take_held(ep, envelope, mask);
-    if (!m)
-        return DNET_NOT_FOUND;
-    *message_p = m;
-    *probe_p = (dnet_ep_probe_t){m->match.envelope, m->len};
-    return DNET_OK;
-}
-
-dnet_status_t dnet_ep_mrecv(dnet_ep_t *ep, dnet_ep_message_t *message, void *buf, size_t len,
-                            dnet_ep_request_t *req)
-{
-    req->buf = buf;
-    req->cap_bytes = len;
-    return deliver(ep, message, req);
 }

@@ -6,9 +6,10 @@
  * Threads: the thread touches nothing of the endpoint but its own counters and the entries to
  * offer.
  */
-#include "endpoint/internal.h"
-
 #include <string.h>
+
+#include "endpoint/compare/compare.h"
+#include "endpoint/compare/modes.h"
 
 /* As many as the measurement of the flow control specification (4.1) adds at a time. */
 #define REFILL 64u

@@ -3,12 +3,18 @@
  * Rings for frequent partners (docs/flow-control.md section 6): the IPUSH area is cut into
  * DIMMNET_RINGS rings of one size, of which ring 0 is shared.
  *
+ * They are slower than one ring at every size, because a part of the memory holds a part of a
+ * burst.  What keeps them: one partner's flood does not stop the others' long messages
+ * (test_rings_frequent_partner_does_not_fill_the_shared_one).
+ *
  * A ring may change hands at any time.  The NIC looks a packet's ring up once, while it holds the
  * receive side; the packet's LH entry says where its bytes lie; and LH entries are read and given
- * back in one order, whoever sent them.  So neither the order of a sender's messages nor that of a
- * ring's bytes depends on who owns it.
+ * back in one order, whichever sender they came from.  So neither the order of a sender's messages
+ * nor that of a ring's bytes depends on who owns it.
  */
-#include "endpoint/internal.h"
+#include "endpoint/compare/rings.h"
+
+#include <string.h>
 
 void dnet_rings_start(dnet_ep_t *ep)
 {

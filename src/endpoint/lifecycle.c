@@ -2,13 +2,21 @@
  *
  * Making and closing an endpoint; counters; statistics.
  */
-#include "endpoint/internal.h"
-
-#include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+#include "endpoint/channel.h"
+#include "endpoint/compare/compare.h"
+#include "endpoint/defer_recv.h"
+#include "endpoint/dump.h"
+#include "endpoint/flow.h"
+#include "endpoint/inbox.h"
+#include "endpoint/job.h"
+#include "endpoint/memory.h"
+#include "endpoint/op.h"
 
 #define CACHE_LINE 64u
 
@@ -38,29 +46,11 @@ static void apply_limits(dnet_ep_t *ep)
     ep->rndv.chunk_bytes = (uint32_t) ep->options.chunk_bytes;
     ep->rndv.chunks = (uint32_t) ep->options.chunks;
     ep->rndv.staging_base = ep->options.ring_bytes;
+    ep->rndv.staging_end = ep->rndv.staging_base +
+                           (uint64_t) ep->rndv.chunk_bytes * ep->rndv.chunks * DNET_STAGING_AREAS;
     ep->inbox.budget = ep->options.unexpected_bytes;
-    if (ep->options.flow != DNET_EP_FLOW_STOP)
-        ep->inbox.budget = UINT64_MAX / 4; /* holding senders back is a part of stop/resend */
-    if (ep->options.flow == DNET_EP_FLOW_STALL)
-        ep->options.strided = 1; /* never: as in dnet_rendezvous_offer() */
+    dnet_compare_apply(ep);
     ep->oversubscribed = ep->size > processors();
-}
-
-static dnet_status_t check_flow(const dnet_ep_t *ep)
-{
-    if (ep->options.flow != DNET_EP_FLOW_STALL)
-        return DNET_OK;
-    if (ep->job.cluster) {
-        dnet_error("DIMMNET_FLOW=stall is for NICs of the job's own; leave DIMMNET_CLUSTER out");
-        return DNET_ERR_STATE;
-    }
-    if (dnet_job_profile(ep) == DNET_PROFILE_EXTENDED)
-        return DNET_OK;
-    /* There a process reads its messages by requests of its own, which would wait behind the
-     * stalled one. */
-    dnet_error(
-        "DIMMNET_FLOW=stall with DIMMNET_PROFILE=prototype can deadlock; use the extended profile");
-    return DNET_ERR_STATE;
 }
 
 /* DIMMNET_PCAP: a job that cannot write what it was asked for does not start. */
@@ -123,7 +113,7 @@ dnet_status_t dnet_ep_open(const dnet_ep_config_t *config, dnet_ep_t **ep_p)
     if (status == DNET_OK)
         status = dnet_job_open(ep);
     if (status == DNET_OK)
-        status = check_flow(ep);
+        status = dnet_compare_check(ep);
     if (status == DNET_OK)
         status = open_capture(ep);
     if (status == DNET_OK)
@@ -132,8 +122,10 @@ dnet_status_t dnet_ep_open(const dnet_ep_config_t *config, dnet_ep_t **ep_p)
         apply_limits(ep);
         ep->peers = calloc(ep->size, sizeof(*ep->peers));
         ep->job.pids = calloc(ep->size, sizeof(*ep->job.pids));
-        ep->scratch = malloc(DNET_PACKET_MAX_BYTES);
-        status = ep->peers && ep->job.pids && ep->scratch ? dnet_job_take(ep) : DNET_ERR_NO_MEMORY;
+        ep->inbox.scratch = malloc(DNET_PACKET_MAX_BYTES);
+        status = ep->peers && ep->job.pids && ep->inbox.scratch
+                     ? dnet_job_take(ep, dnet_compare_in_line(ep))
+                     : DNET_ERR_NO_MEMORY;
     }
     if (status != DNET_OK) {
         dnet_ep_close(ep);
@@ -151,9 +143,9 @@ dnet_status_t dnet_ep_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses)
     if (status == DNET_OK && ep->options.faults)
         status = dnet_emu_faults_set(ep->job.emu, (uint32_t) ep->options.faults, ep->rank + 1);
     if (status == DNET_OK)
-        status =
-            dnet_drv_start(&ep->drv, ep->dev, (uint32_t) ep->options.ring_bytes,
-                           (uint32_t) ep->options.rings, dnet_flow_mode(ep), dnet_limit_refill(ep));
+        status = dnet_drv_start(&ep->drv, ep->dev, (uint32_t) ep->options.ring_bytes,
+                                (uint32_t) ep->options.rings, dnet_compare_flow_mode(ep),
+                                dnet_limit_refill(ep));
     if (status == DNET_OK)
         status = dnet_flow_start(ep);
     if (status == DNET_OK)
@@ -165,7 +157,7 @@ dnet_status_t dnet_ep_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses)
 
 bool dnet_ep_busy(const dnet_ep_t *ep)
 {
-    return ep->ops.active > 0 || ep->tx.open_channels > 0 || ep->flow.receiver.stopped.count > 0;
+    return ep->ops.active > 0 || ep->tx.open_channels > 0 || ep->receiver.stopped.count > 0;
 }
 
 void dnet_ep_am_register(dnet_ep_t *ep, dnet_ep_am_fn fn, void *arg)
@@ -216,25 +208,6 @@ static void print_stats(const dnet_ep_t *ep)
     fprintf(stderr, "%s\n", line);
 }
 
-static void free_messages(dnet_ep_t *ep)
-{
-    while (ep->inbox.messages_free) {
-        dnet_ep_message_t *m = ep->inbox.messages_free;
-        ep->inbox.messages_free = m->next_free;
-        free(m);
-    }
-    while (ep->inbox.assemblies_free) {
-        dnet_assembly_t *a = ep->inbox.assemblies_free;
-        ep->inbox.assemblies_free = a->next;
-        free(a);
-    }
-    while (ep->tx.free) {
-        dnet_channel_t *ch = ep->tx.free;
-        ep->tx.free = ch->next;
-        free(ch);
-    }
-}
-
 void dnet_ep_close(dnet_ep_t *ep)
 {
     dnet_limit_end(ep);
@@ -251,13 +224,11 @@ void dnet_ep_close(dnet_ep_t *ep)
     if (ep->tracing)
         dnet_trace_close();
     dnet_hold_fini(ep);
-    free_messages(ep);
-    for (uint32_t base = 0; base < ep->ops.cap; base = base ? base * 2 : 256)
-        free(ep->ops.by_id[base]); /* each growth is one block, and starts at the old size */
-    free(ep->ops.by_id);
-    dnet_fc_receiver_fini(&ep->flow.receiver);
+    dnet_channels_free(ep);
+    dnet_inbox_free(ep);
+    dnet_ops_free(ep);
+    dnet_fc_receiver_fini(&ep->receiver);
     free(ep->peers);
     free(ep->job.pids);
-    free(ep->scratch);
     free(ep);
 }

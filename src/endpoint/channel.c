@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Packets and control messages (docs/protocol.md 3) on their way to one peer, and what waits.
+ *
+ * Messages for one peer go out in one order: while one waits in the channel, later ones wait behind
+ * it.  What is not a message (CTS, ACK, active messages) has an order of its own, and does not wait
+ * for messages that the receiver holds back.
+ */
+#include "endpoint/channel.h"
+
+#include <stdlib.h>
+
+#include "endpoint/inbox.h"
+
+/* T_stop of the flow control specification (8.7): doubled each time, up to a second. */
+#define RETRY_NS UINT64_C(10000000)
+#define RETRY_MOST_NS UINT64_C(1000000000)
+#define RETRIES_COUNTED 7u
+
+/* ---- packets ---- */
+
+/* Others wait for the peer's room too, and the grant has been used: join the end of its line.  One
+ * more packet would take room that was granted to another sender, for a grant reserves nothing in
+ * the NIC. */
+static DNET_COLD dnet_status_t ask_for_more(dnet_ep_t *ep, const dnet_channel_t *ch, uint32_t len)
+{
+    uint32_t in_ring = len > DNET_LH_DATA_BYTES ? len - DNET_LH_DATA_BYTES : 0;
+    dnet_status_t status = dnet_drv_ask(&ep->drv, ep->peers[ch->peer].target, in_ring);
+    return status == DNET_OK ? DNET_STOPPED : status;
+}
+
+static dnet_status_t emit(dnet_ep_t *ep, dnet_op_t *op, uint64_t envelope,
+                          const dnet_ep_head_t *head, const uint8_t *data, uint32_t len)
+{
+    dnet_drv_piece_t pieces[3];
+    unsigned count = 0;
+    uint32_t head_len = 0;
+    if (head) {
+        pieces[count++] = (dnet_drv_piece_t){head, sizeof(*head)};
+        head_len += sizeof(*head);
+        if (op->header_len) {
+            pieces[count++] = (dnet_drv_piece_t){op->owned, op->header_len};
+            head_len += op->header_len;
+        }
+    }
+    dnet_drv_target_t target = ep->peers[op->peer].target;
+    dnet_channel_t *ch = ep->peers[op->peer].channel;
+    if (ch && ch->limited && ch->credits-- == 0)
+        return ask_for_more(ep, ch, head_len + len);
+    dnet_status_t status;
+    if (head_len + len <= DNET_DRV_BOTF_DATA_MAX) {
+        pieces[count++] = (dnet_drv_piece_t){data, len};
+        status = dnet_drv_send_pieces(&ep->drv, target, envelope, pieces, count);
+    } else {
+        status = dnet_drv_send_long(&ep->drv, target, envelope, pieces, count, data, len);
+    }
+    if (DNET_UNLIKELY(status == DNET_STALLED))
+        op->issued = true;
+    return status;
+}
+
+/* Was the op's packet issued before, so that it is out now? */
+static bool was_issued(dnet_op_t *op)
+{
+    bool issued = op->issued;
+    op->issued = false;
+    return issued;
+}
+
+/* Pieces of a message that needs several packets.  The first one carries the envelope; the others
+ * belong to what the receiver has begun. */
+static dnet_status_t emit_pieces(dnet_ep_t *ep, dnet_op_t *op, uint64_t envelope)
+{
+    const uint32_t piece = (ep->packet_data - (uint32_t) sizeof(dnet_ep_head_t)) & ~7u;
+    while (op->off < op->len) {
+        size_t left = op->len - op->off;
+        uint32_t n = left < piece ? (uint32_t) left : piece;
+        bool first = op->off == 0;
+        op->head.type = first ? DNET_HEAD_FIRST : DNET_HEAD_MORE;
+        dnet_status_t status = was_issued(op) ? DNET_OK
+                                              : emit(ep, op, first ? envelope : DNET_EP_CONTROL,
+                                                     &op->head, op->buf + op->off, n);
+        if (status != DNET_OK)
+            return status;
+        op->off += n;
+    }
+    return DNET_OK;
+}
+
+/* All packets the op still has to send.  DNET_OK: all are out.  `pass`: let in although it is held
+ * back. */
+static dnet_status_t emit_op(dnet_ep_t *ep, dnet_op_t *op, bool pass)
+{
+    uint64_t envelope = pass ? op->envelope | DNET_ENVELOPE_PASS : op->envelope;
+    bool pieces =
+        op->headed && (op->head.type == DNET_HEAD_FIRST || op->head.type == DNET_HEAD_MORE);
+    if (!pieces && was_issued(op))
+        return DNET_OK;
+    if (!op->headed)
+        return emit(ep, op, envelope, NULL, op->buf, (uint32_t) op->len);
+    switch ((dnet_head_type_t) op->head.type) {
+        case DNET_HEAD_FIRST:
+        case DNET_HEAD_MORE:
+            return emit_pieces(ep, op, envelope);
+        case DNET_HEAD_SYNC:
+        case DNET_HEAD_AM:
+            return emit(ep, op, envelope, &op->head, op->buf, (uint32_t) op->len);
+        case DNET_HEAD_AM_RTS:
+        case DNET_HEAD_RTS:
+        case DNET_HEAD_CTS:
+        case DNET_HEAD_ACK:
+        case DNET_HEAD_OFFER:
+        case DNET_HEAD_VERDICT:
+        case DNET_HEAD_PULL:
+        case DNET_HEAD_PULL_NONE:
+        case DNET_HEAD_TAKE:
+        case DNET_HEAD_RELEASE_ACK:
+        case DNET_HEAD_GRANT:
+        case DNET_HEAD_DONE:
+        case DNET_HEAD_RELEASE:
+            return emit(ep, op, envelope, &op->head, NULL, 0);
+    }
+    return DNET_ERR_STATE;
+}
+
+/* The op's packets are out: finished, or waiting for the receiver. */
+static void packets_out(dnet_ep_t *ep, dnet_op_t *op)
+{
+    uint8_t type = op->headed ? op->head.type : 0;
+    if (type == DNET_HEAD_SYNC)
+        op->state = DNET_OP_ACK_WAIT;
+    else if (type == DNET_HEAD_RTS || type == DNET_HEAD_AM_RTS)
+        op->state = DNET_OP_CTS_WAIT;
+    else
+        dnet_op_finish(ep, op, DNET_OK);
+}
+
+/* ---- what waits ---- */
+
+static DNET_COLD dnet_channel_t *channel_open(dnet_ep_t *ep, uint32_t peer)
+{
+    dnet_channel_t *ch = ep->tx.free;
+    if (ch)
+        ep->tx.free = ch->next;
+    else if (!(ch = malloc(sizeof(*ch))))
+        return NULL;
+    *ch = (dnet_channel_t){.peer = peer};
+    ep->peers[peer].channel = ch;
+    ep->tx.open_channels++;
+    return ch;
+}
+
+static void channel_close(dnet_ep_t *ep, dnet_channel_t *ch)
+{
+    ep->peers[ch->peer].channel = NULL;
+    ep->tx.open_channels--;
+    ch->next = ep->tx.free;
+    ep->tx.free = ch;
+}
+
+static dnet_op_list_t *list_of(dnet_channel_t *ch, const dnet_op_t *op)
+{
+    return op->control ? &ch->control : &ch->messages;
+}
+
+static void append(dnet_channel_t *ch, dnet_op_t *op)
+{
+    dnet_op_list_t *list = list_of(ch, op);
+    op->next = NULL;
+    op->prev = list->tail;
+    if (list->tail)
+        list->tail->next = op;
+    else
+        list->head = op;
+    list->tail = op;
+}
+
+void dnet_channel_remove(dnet_channel_t *ch, dnet_op_t *op)
+{
+    dnet_op_list_t *list = list_of(ch, op);
+    if (op->prev)
+        op->prev->next = op->next;
+    else
+        list->head = op->next;
+    if (op->next)
+        op->next->prev = op->prev;
+    else
+        list->tail = op->prev;
+}
+
+/* Where many are stopped each waits long for its turn: a stop that lasts a few times as long as the
+ * last one did is no sign of a loss. */
+static uint64_t retry_after_ns(const dnet_ep_t *ep)
+{
+    return 4 * ep->tx.waited_ns > RETRY_NS ? 4 * ep->tx.waited_ns : RETRY_NS;
+}
+
+static void stopped(dnet_ep_t *ep, dnet_channel_t *ch)
+{
+    DNET_TRACE(stopped, ch->peer, 0, 0);
+    dnet_fc_sender_stop(&ch->sender);
+    ep->counters.stop++;
+    uint64_t timer_ns = ep->tx.timer_ns;
+    uint64_t wait_ns = timer_ns ? timer_ns : retry_after_ns(ep) << ch->retries;
+    ch->stopped_ns = dnet_clock_ns();
+    ch->retry_ns = ch->stopped_ns + (wait_ns < RETRY_MOST_NS ? wait_ns : RETRY_MOST_NS);
+    if (ch->retry_ns < ep->tx.retry_ns)
+        ep->tx.retry_ns = ch->retry_ns;
+    ep->flow_turns |= timer_ns != 0;
+}
+
+void dnet_channel_stall(dnet_ep_t *ep)
+{
+    ep->counters.stalled++;
+    ep->stalled = ep->flow_turns = true;
+    for (uint32_t peer = 0; peer < ep->size; peer++) {
+        dnet_channel_t *ch = ep->peers[peer].channel;
+        if (!ch)
+            ch = channel_open(ep, peer);
+        if (!ch) {
+            dnet_error("no memory to wait for a stalled NIC");
+            abort(); /* what is sent next would get lost */
+        }
+        dnet_fc_sender_stop(&ch->sender);
+    }
+}
+
+/* Must the op wait for others, or for the peer? */
+static bool must_wait(const dnet_channel_t *ch, const dnet_op_t *op)
+{
+    return !op->control || !dnet_fc_sender_may_send(&ch->sender) || ch->control.head;
+}
+
+static dnet_flush_t not_taken(dnet_ep_t *ep, dnet_channel_t *ch, dnet_status_t status)
+{
+    if (status == DNET_HELD)
+        return DNET_FLUSH_HELD;
+    if (status == DNET_STOPPED)
+        stopped(ep, ch);
+    else
+        dnet_channel_stall(ep);
+    return DNET_FLUSH_STOPPED;
+}
+
+dnet_status_t dnet_channel_refused(dnet_ep_t *ep, dnet_op_t *op, dnet_status_t why)
+{
+    dnet_channel_t *ch = ep->peers[op->peer].channel;
+    if (!ch)
+        ch = channel_open(ep, op->peer);
+    if (!ch) {
+        dnet_op_finish(ep, op, DNET_ERR_NO_MEMORY);
+        return DNET_ERR_NO_MEMORY;
+    }
+    append(ch, op);
+    return not_taken(ep, ch, why) == DNET_FLUSH_HELD ? DNET_HELD : DNET_IN_PROGRESS;
+}
+
+dnet_status_t dnet_channel_submit(dnet_ep_t *ep, dnet_op_t *op)
+{
+    dnet_channel_t *ch = ep->peers[op->peer].channel;
+    if (ch && must_wait(ch, op)) {
+        append(ch, op);
+        return ch->held && !op->control ? DNET_HELD : DNET_IN_PROGRESS;
+    }
+    uint32_t id = op->id;
+    dnet_status_t status = emit_op(ep, op, false);
+    if (status == DNET_OK) {
+        packets_out(ep, op);
+        return op->id == id ? DNET_IN_PROGRESS : DNET_OK;
+    }
+    if (dnet_is_refusal(status))
+        return dnet_channel_refused(ep, op, status);
+    dnet_op_finish(ep, op, status);
+    return status;
+}
+
+static dnet_op_t *first(const dnet_channel_t *ch)
+{
+    if (ch->control.head || (ch->held && !ch->granted))
+        return ch->control.head;
+    return ch->messages.head;
+}
+
+/* A granted message has been sent. */
+static void use_grant(dnet_channel_t *ch, const dnet_op_t *op)
+{
+    size_t kept = op->headed && op->head.type == DNET_HEAD_RTS ? 0 : op->len;
+    size_t bytes = dnet_message_bytes(kept);
+    ch->granted -= bytes < ch->granted ? bytes : ch->granted;
+    if (ch->fresh == op)
+        ch->fresh = op->next;
+}
+
+dnet_flush_t dnet_channel_flush(dnet_ep_t *ep, dnet_channel_t *ch)
+{
+    dnet_op_t *op;
+    while ((op = first(ch)) != NULL) {
+        bool granted = ch->held && !op->control;
+        dnet_status_t status = emit_op(ep, op, granted);
+        if (dnet_is_refusal(status))
+            return not_taken(ep, ch, status);
+        if (granted)
+            use_grant(ch, op);
+        ch->retries = 0;
+        dnet_channel_remove(ch, op);
+        if (status == DNET_OK)
+            packets_out(ep, op);
+        else
+            dnet_op_finish(ep, op, status);
+    }
+    return DNET_FLUSH_EMPTY;
+}
+
+void dnet_channel_close_if_idle(dnet_ep_t *ep, dnet_channel_t *ch)
+{
+    if (dnet_fc_sender_may_send(&ch->sender) && !ch->control.head && !ch->messages.head &&
+        !ch->out_count)
+        channel_close(ep, ch);
+}
+
+dnet_channel_t *dnet_channel_resume(dnet_ep_t *ep, uint32_t peer, uint32_t credits)
+{
+    dnet_channel_t *ch = ep->peers[peer].channel;
+    if (!ch || !dnet_fc_sender_resend(&ch->sender))
+        return NULL;
+    DNET_TRACE(resumed, peer, 0, 0);
+    ep->counters.resend++;
+    ep->tx.waited_ns = dnet_clock_ns() - ch->stopped_ns;
+    ch->limited = credits != 0;
+    ch->credits = credits;
+    return ch;
+}
+
+dnet_channel_t *dnet_channel_go_on(dnet_ep_t *ep, uint32_t peer)
+{
+    dnet_channel_t *ch = ep->peers[peer].channel;
+    return ch && dnet_fc_sender_resend(&ch->sender) ? ch : NULL;
+}
+
+/* A grant is asked for; the packet itself would take the room that was granted to others.  Where
+ * there is only a timer no receiver can be asked, and all is sent that is taken. */
+void dnet_channel_retry(dnet_ep_t *ep, dnet_channel_t *ch)
+{
+    if (ch->retries < RETRIES_COUNTED)
+        ch->retries++;
+    ch->limited = ep->tx.timer_ns == 0;
+    ch->credits = 0;
+    ep->counters.retries++;
+    dnet_fc_sender_resend(&ch->sender);
+}
+
+/* ---- control ---- */
+
+void dnet_send_control(dnet_ep_t *ep, uint32_t peer, const dnet_ep_head_t *head, const void *behind,
+                       uint32_t len)
+{
+    dnet_op_t *op;
+    dnet_status_t status = dnet_op_new(ep, peer, &op);
+    if (status == DNET_OK) {
+        op->headed = true;
+        op->control = true;
+        op->envelope = DNET_EP_CONTROL;
+        op->head = *head;
+        status = dnet_op_attach(op, behind, len);
+        if (status == DNET_OK)
+            status = dnet_channel_submit(ep, op);
+        else
+            dnet_op_finish(ep, op, status);
+    }
+    if (status != DNET_OK && status != DNET_IN_PROGRESS)
+        dnet_error("a packet of type %u cannot be sent to rank %u: %s", head->type, peer,
+                   dnet_status_text(status));
+}
+
+void dnet_send_ack(dnet_ep_t *ep, uint32_t rank, uint32_t op)
+{
+    dnet_ep_head_t ack = {.type = DNET_HEAD_ACK, .rank = ep->rank, .op = op};
+    dnet_send_control(ep, rank, &ack, NULL, 0);
+}
+
+void dnet_channels_free(dnet_ep_t *ep)
+{
+    while (ep->tx.free) {
+        dnet_channel_t *ch = ep->tx.free;
+        ep->tx.free = ch->next;
+        free(ch);
+    }
+}

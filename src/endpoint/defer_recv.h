@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A budget for messages that come before their receive (docs/protocol.md 6.1), at the receiver.
+ */
+#ifndef DNET_ENDPOINT_DEFER_RECV_H
+#define DNET_ENDPOINT_DEFER_RECV_H
+
+#include "endpoint/ep.h"
+#include "endpoint/inbox.h"
+
+/* A sender whose messages are held back here. */
+struct dnet_hold {
+    dnet_hold_t *next; /* first held first */
+    uint32_t rank;
+    /* it has been told so often that it is held no longer, and has not answered */
+    uint32_t openings;
+    bool declined;    /* it keeps messages that were offered and not taken */
+    bool waiting;     /* for the answer to PULL number want_id */
+    uint64_t granted; /* bytes it was granted and has not said DONE to */
+    uint16_t want_id;
+    dnet_ep_request_t *asked; /* what the PULL is for; NULL: no longer wanted */
+    dnet_ep_request_t *at;    /* what to ask for next; NULL: nothing */
+};
+
+/* What held senders answer to a probe that found nothing here. */
+struct dnet_probe {
+    dnet_ep_request_t req; /* first member */
+    dnet_probe_t *next;    /* newest first */
+    bool found;
+    uint32_t rank; /* the sender that has it, and the message */
+    dnet_ep_offer_t message;
+};
+
+void dnet_hold_init(dnet_ep_t *ep);
+void dnet_hold_fini(dnet_ep_t *ep);
+
+/** A message with this envelope has come, and the store is over its budget: hold its sender back.
+ */
+DNET_COLD void dnet_hold_over_budget(dnet_ep_t *ep, uint64_t envelope);
+
+/** The NIC has held a message of this rank back. */
+void dnet_hold_noted(dnet_ep_t *ep, uint32_t rank);
+
+/** Ask the senders held back for a message for this receive, which has been posted. */
+DNET_COLD void dnet_hold_want(dnet_ep_t *ep, dnet_ep_request_t *req);
+
+/** That receive is no longer open. */
+DNET_COLD void dnet_hold_unwant(dnet_ep_t *ep, dnet_ep_request_t *req);
+
+/** As dnet_ep_probe(), among the messages of held senders.  @return NULL: none is known yet */
+const dnet_probe_t *dnet_hold_probe(dnet_ep_t *ep, uint64_t envelope, uint64_t mask);
+
+/** Claim what dnet_hold_probe() has found; it will not be offered again.  @return false: not now,
+ * probe again */
+bool dnet_hold_take(dnet_ep_t *ep, const dnet_probe_t *probe);
+
+/** OFFER has come, with head->arg messages. */
+DNET_COLD void dnet_hold_offered(dnet_ep_t *ep, const dnet_ep_head_t *head,
+                                 const dnet_ep_offer_t *offers);
+
+/** PULL_NONE, RELEASE_ACK or DONE has come. */
+DNET_COLD void dnet_hold_answered(dnet_ep_t *ep, const dnet_ep_head_t *head);
+
+/** Let held senders send if there is room.  @return whether any has been granted */
+DNET_COLD bool dnet_hold_round(dnet_ep_t *ep);
+
+/** A message is in the store: hold its sender back if that is over its budget. */
+static inline void dnet_hold_if_full(dnet_ep_t *ep, uint64_t envelope)
+{
+    if (dnet_inbox_over_budget(ep))
+        dnet_hold_over_budget(ep, envelope);
+}
+
+/** Fill in the results of a receive that has been matched by a message of `sent` bytes. */
+static inline void dnet_request_result(dnet_ep_t *ep, dnet_ep_request_t *req, uint64_t envelope,
+                                       size_t sent)
+{
+    if (DNET_UNLIKELY(req->waits_in == DNET_WAITS_IN_PULLS))
+        dnet_hold_unwant(ep, req);
+    req->waits_in = DNET_WAITS_IN_NONE;
+    req->in_layout = false;
+    req->envelope = envelope & ~DNET_EP_HEADED;
+    req->sent_bytes = sent;
+    req->len_bytes = sent < req->cap_bytes ? sent : req->cap_bytes;
+}
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * An endpoint: what all of its parts know, and a struct for each part.  A part's struct is touched
+ * by the file of that name and by those that are said with it; its objects and functions are
+ * declared by that file's header.
+ *
+ * Calls go down only (floors from the bottom, docs/architecture.md):
+ *
+ *   op         sends under way                     channel     one peer's way out
+ *   aperture   own memory that peers may reach     rndv_*      large messages, a file for each way
+ *   inbox      messages before their receive       strided     messages whose bytes lie in blocks
+ *   job        where the job's processes are       offer,hold  messages that are held back
+ *   memory     dnet_ep_alloc()                     retry       stops that have lasted long
+ *   compare/   flow control for comparison         send, recv  entry points
+ *   dispatch   what arrives                        flow        who is stopped here is granted
+ *   progress   the round over all of them          lifecycle   open and close; dump
+ */
+#ifndef DNET_ENDPOINT_EP_H
+#define DNET_ENDPOINT_EP_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "cluster/cluster.h"
+#include "common/clock.h"
+#include "common/compiler.h"
+#include "common/log.h"
+#include "common/options.h"
+#include "common/trace.h"
+#include "driver/driver.h"
+#include "driver/heap.h"
+#include "endpoint/endpoint.h"
+#include "endpoint/wire.h"
+#include "srq_flowctl/partners.h"
+#include "srq_flowctl/srq_flowctl.h"
+
+typedef struct dnet_op dnet_op_t;               /* op.h */
+typedef struct dnet_channel dnet_channel_t;     /* channel.h */
+typedef struct dnet_assembly dnet_assembly_t;   /* inbox.h */
+typedef struct dnet_rndv_recv dnet_rndv_recv_t; /* rndv.h */
+typedef struct dnet_hold dnet_hold_t;           /* defer_recv.h */
+typedef struct dnet_probe dnet_probe_t;         /* defer_recv.h */
+
+#define DNET_STAGING_AREAS 4u
+#define DNET_APERTURES_MAX 128u
+
+typedef struct {
+    dnet_drv_target_t target;
+    dnet_channel_t *channel; /* NULL: nothing waits, send at once */
+} dnet_peer_t;
+
+/* op.c: sends under way. */
+typedef struct {
+    dnet_op_t **by_id; /* by the index of their id */
+    uint32_t cap;
+    uint32_t active;
+    dnet_op_t *free;
+} dnet_ops_t;
+
+/* channel.c: ways out that wait for something. */
+typedef struct {
+    dnet_channel_t *free;
+    uint32_t open_channels; /* peers that have one */
+    uint64_t retry_ns;      /* the next time of a channel, or earlier; UINT64_MAX: none */
+    uint64_t waited_ns;     /* how long the last stop has taken that ended with a RESEND */
+    /* a refused packet is sent again after so long, and no receiver resumes its senders (compare/);
+     * 0: stop and resend */
+    uint64_t timer_ns;
+} dnet_tx_t;
+
+/* inbox.c: what has been posted, and what has arrived. */
+typedef struct {
+    dnet_match_t match;
+    dnet_assembly_t *assemblies;
+    dnet_assembly_t *assemblies_free;
+    dnet_ep_message_t *messages_free; /* blocks of DNET_MESSAGE_SMALL bytes */
+    uint64_t unexpected_bytes;
+    uint64_t budget;  /* most unexpected_bytes */
+    uint8_t *scratch; /* one packet, made contiguous */
+} dnet_inbox_t;
+
+/* aperture.c: by slot, the receive whose data are stored there, or the send that shows its
+ * message. */
+typedef struct {
+    dnet_rndv_recv_t *recv[DNET_APERTURES_MAX];
+    dnet_op_t *send[DNET_APERTURES_MAX];
+} dnet_aperture_t;
+
+/* rndv_*.c: large messages. */
+typedef struct {
+    dnet_op_t *sending;                  /* sends whose data are under way, oldest first */
+    uint32_t recvs_staged, recvs_stored; /* answered, and data are on their way */
+    dnet_rndv_recv_t *wait, **wait_tail; /* receives for which there was no room */
+    bool no_fetch; /* the own NIC may take no request for a time: nothing may have to be fetched */
+    enum { DNET_DIRECT_UNTRIED, DNET_DIRECT_WORKS, DNET_DIRECT_FAILS } direct;
+    /* staged */
+    uint32_t chunk_bytes, chunks;
+    bool staging_reserved;
+    uint64_t staging_base, staging_end; /* SO-DIMM offsets */
+    uint64_t words_used[DNET_DRV_WORDS / 64];
+    dnet_rndv_recv_t *area[DNET_STAGING_AREAS];
+} dnet_rndv_t;
+
+/* hold.c: senders whose messages are held back here. */
+typedef struct {
+    bool hold_all;
+    dnet_hold_t *holds, **holds_tail;
+    uint32_t holds_count;
+    uint64_t granted_bytes;  /* to all of them */
+    dnet_hold_t **hold_of;   /* by rank; NULL before the first */
+    dnet_match_link_t pulls; /* receives and probes since senders are held, oldest first */
+    dnet_probe_t *probes;
+    uint32_t probes_count;
+    uint16_t pull_id; /* last used */
+} dnet_defer_t;
+
+/* compare/: flow control for comparison. */
+typedef struct {
+    uint32_t resume_from; /* which peer is resumed next when the NIC no longer stalls */
+    dnet_fc_partners_t partners;
+    struct {
+        pthread_t thread;
+        bool running;
+        atomic_bool stop;
+        _Atomic uint64_t events, ns; /* as the counters */
+    } limit;
+} dnet_compare_t;
+
+/* memory.c: memory of dnet_ep_alloc(); the lock is a leaf. */
+typedef struct {
+    dnet_heap_t heap;
+    pthread_mutex_t lock;
+} dnet_memory_t;
+
+/* progress.c */
+typedef struct {
+    uint32_t yields;
+    uint32_t check_next; /* peer that is looked at next */
+    uint64_t idle_since_ns;
+    uint64_t checked_ns; /* last look at the peers */
+    bool dead_reported;
+} dnet_progress_t;
+
+/* job.c: where the job's processes are. */
+typedef struct {
+    uint64_t id;
+    dnet_cluster_t *cluster; /* DIMMNET_CLUSTER; else NULL */
+    /* DIMMNET_CLUSTER_NODES: index of each of the job's nodes; NULL: in order */
+    uint32_t *cluster_node;
+    /* [clids] 1 + number of the NIC in the job; 0: none of the job's */
+    uint16_t *node_of;
+    uint32_t clids;
+    dnet_emu_nic_t *emu;
+    int32_t *pids;
+} dnet_job_t;
+
+struct dnet_ep {
+    dnet_drv_t drv;
+    /* What every round and every message looks at. */
+    bool in_progress;
+    /* the hold table is in force, or was and some sender has not answered yet */
+    bool holding;
+    /* the NIC stalls, or senders try again by a timer: a turn in every round */
+    bool flow_turns;
+    bool stalled; /* the NIC keeps a packet, and takes no other request */
+    bool oversubscribed;
+    bool impatient; /* the caller does its own waiting */
+    bool tracing;   /* dnet_trace_close() is due */
+    uint32_t idle;
+    uint64_t looked_ns; /* last look at the clock while idle; 0: not idle */
+    dnet_peer_t *peers;
+    uint32_t rank, size;
+    /* Limits that follow from profile and options. */
+    uint32_t one_packet;  /* longest message that is one packet without a head */
+    uint32_t packet_data; /* data bytes of one packet */
+    uint32_t eager_limit;
+    dnet_rndv_t rndv;
+    dnet_fc_receiver_t receiver; /* senders this process has stopped */
+    dnet_ep_counters_t counters;
+    dnet_inbox_t inbox;
+    dnet_ops_t ops;
+    dnet_tx_t tx;
+    dnet_aperture_t aperture;
+    dnet_defer_t defer;
+    dnet_progress_t progress;
+    dnet_memory_t memory;
+    dnet_compare_t compare;
+    dnet_job_t job;
+    dnet_device_t *dev;
+    dnet_emu_capture_t *capture; /* DIMMNET_PCAP; else NULL */
+    dnet_ep_am_fn am_fn;
+    void *am_arg;
+    dnet_ep_source_fn source_fn;
+    void *source_arg;
+    dnet_options_t options;
+};
+
+#endif

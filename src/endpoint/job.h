@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Where the processes of a job are: two on a NIC, on NICs that the job makes itself, or on the
+ * nodes of a persistent cluster (DIMMNET_CLUSTER), whose LIDs they take and whose network their
+ * packets pass.
+ */
+#ifndef DNET_ENDPOINT_JOB_H
+#define DNET_ENDPOINT_JOB_H
+
+#include "endpoint/ep.h"
+
+/**
+ * Find the cluster the job is to live on, if any; its profile then replaces DIMMNET_PROFILE.
+ *
+ * @return DNET_OK; DNET_NOT_FOUND, DNET_ERR_STATE, DNET_ERR_LIMIT, DNET_ERR_FORMAT (logged);
+ *         DNET_ERR_NO_MEMORY
+ */
+dnet_status_t dnet_job_open(dnet_ep_t *ep);
+
+/** Free what is known of the job; the last call, also after a failure. */
+void dnet_job_close(dnet_ep_t *ep);
+
+/** Profile of the NICs. */
+dnet_profile_t dnet_job_profile(const dnet_ep_t *ep);
+
+/** Even ranks: have a NIC up before the others learn of it.  @param in_line  reception of both WIDs
+ * is in line  @return DNET_OK, or why there is none (logged) */
+dnet_status_t dnet_job_take(dnet_ep_t *ep, bool in_line);
+
+/** Join it, learn where the others are, enter the network.  @return as dnet_ep_connect() */
+dnet_status_t dnet_job_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses);
+
+/** Rank of the process with that address; DNET_EP_NO_RANK: none of the job's. */
+uint32_t dnet_job_rank(const dnet_ep_t *ep, uint16_t lid, unsigned wid);
+
+#endif

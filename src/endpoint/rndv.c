@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "endpoint/rndv.h"
+
+#include "endpoint/channel.h"
+
+/* One RVS moves at most what its 32-bit Size can say. */
+#define DIRECT_MAX 0xffff0000u
+
+enum { RENDEZVOUS_AUTO, RENDEZVOUS_DIRECT, RENDEZVOUS_STAGED }; /* DIMMNET_RENDEZVOUS */
+
+bool dnet_rndv_direct(dnet_ep_t *ep, uint32_t peer, size_t len)
+{
+    if (len > DIRECT_MAX || ep->options.rendezvous == RENDEZVOUS_STAGED)
+        return false;
+    if (peer == ep->rank)
+        return ep->dev->geometry.aperture_slots > 1;
+    if (ep->rndv.direct == DNET_DIRECT_UNTRIED) {
+        dnet_drv_target_t target = ep->peers[peer].target;
+        bool works = ep->dev->geometry.aperture_slots > 1 &&
+                     ep->dev->ops->can_copy(ep->dev, dnet_drv_target_lid(target),
+                                            dnet_drv_target_wid(target));
+        ep->rndv.direct = works ? DNET_DIRECT_WORKS : DNET_DIRECT_FAILS;
+    }
+    return ep->rndv.direct == DNET_DIRECT_WORKS;
+}
+
+void dnet_rndv_cts(dnet_ep_t *ep, const dnet_rndv_recv_t *r, dnet_ep_head_t cts,
+                   const dnet_ep_staging_t *staging)
+{
+    cts.type = DNET_HEAD_CTS;
+    cts.rank = ep->rank;
+    cts.op = r->op;
+    DNET_TRACE(cts, r->rank, r->op, cts.length);
+    dnet_send_control(ep, r->rank, &cts, staging, staging ? sizeof(*staging) : 0);
+}
+
+void dnet_rndv_fetch(dnet_ep_t *ep, dnet_rndv_recv_t *r, size_t len)
+{
+    r->status = dnet_drv_rvl(&ep->drv, ep->peers[r->rank].target, (dnet_drv_place_t){r->fetch_addr},
+                             r->buf, (uint32_t) len);
+    if (r->status != DNET_OK)
+        dnet_error("cannot fetch %zu bytes from rank %u: %s", len, r->rank,
+                   dnet_status_text(r->status));
+    dnet_send_ack(ep, r->rank, r->op);
+}
+
+bool dnet_rndv_is_stalled(dnet_ep_t *ep, dnet_status_t status)
+{
+    if (DNET_LIKELY(status != DNET_STALLED))
+        return false;
+    dnet_channel_stall(ep);
+    return true;
+}

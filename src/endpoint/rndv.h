@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Large messages (docs/protocol.md 4): what the ways have in common.
+ *
+ *   fetched  the receiver reads the message from an aperture of the sender (RVL)
+ *   stored   the sender writes it into an aperture of the receiver (RVS)
+ *   split    each does so with one half, so that both processors copy
+ *   staged   RVS in chunks into an area of the receiver's SO-DIMM, which it empties meanwhile
+ *
+ * The receiver chooses (rndv_recv.c).
+ */
+#ifndef DNET_ENDPOINT_RNDV_H
+#define DNET_ENDPOINT_RNDV_H
+
+#include "endpoint/ep.h"
+#include "endpoint/op.h"
+
+/* The receiving side of a rendezvous. */
+struct dnet_rndv_recv {
+    dnet_rndv_recv_t *next; /* waiting for room */
+    uint32_t rank, op;      /* sender's */
+    uint32_t fetch_addr;    /* sender's aperture with the message; 0: nothing is to be fetched */
+    uint8_t *buf;
+    size_t len; /* bytes that will come */
+    size_t got;
+    size_t sent_bytes;       /* as the sender has them */
+    dnet_ep_layout_t layout; /* as the message's */
+    dnet_ep_request_t *req;  /* NULL: an active message */
+    dnet_status_t status;    /* of fetching */
+    /* Active message: header, then data, in one block. */
+    uint8_t *am_block;
+    uint32_t am_header_len;
+    uint16_t am_id;
+    /* Staged. */
+    uint32_t area;        /* index of the staging area */
+    uint64_t taken;       /* chunks copied out */
+    uint32_t credit_word; /* sender's LLCM word for taken chunks; known from the first count */
+};
+
+/** What has become of a receive that was begun. */
+typedef enum {
+    DNET_RNDV_NO_ROOM,   /* nothing has happened: try again later */
+    DNET_RNDV_UNDER_WAY, /* a receive status will end it */
+    DNET_RNDV_DONE,
+} dnet_rndv_begun_t;
+
+/** A way to move a message. */
+typedef struct {
+    const char *name;
+    /** Receiver: take what the way needs, and tell the sender. */
+    dnet_rndv_begun_t (*begin)(dnet_ep_t *ep, dnet_rndv_recv_t *r);
+    /**
+     * Sender: send what can be sent now.  NULL: the sender sends nothing.
+     *
+     * @param did_p  set to true when anything was sent
+     * @return DNET_OK: all is out; DNET_IN_PROGRESS: a further turn is needed; else an error
+     */
+    dnet_status_t (*turn)(dnet_ep_t *ep, dnet_op_t *op, bool *did_p);
+    /** Sender: would a turn get anywhere? */
+    bool (*ready)(const dnet_ep_t *ep, const dnet_op_t *op);
+} dnet_rndv_way_t;
+
+extern const dnet_rndv_way_t dnet_rndv_fetched, dnet_rndv_split, dnet_rndv_stored, dnet_rndv_staged;
+
+/** Can data for this peer go straight from buffer to buffer?  Tried out at the first large message,
+ * on the peer it is for: by then that peer has its NIC open. */
+bool dnet_rndv_direct(dnet_ep_t *ep, uint32_t peer, size_t len);
+
+/** Tell the sender to send.  @param cts  its arg, length, flags and id are the way's  @param
+ * staging  stands behind the head; NULL: nothing does */
+void dnet_rndv_cts(dnet_ep_t *ep, const dnet_rndv_recv_t *r, dnet_ep_head_t cts,
+                   const dnet_ep_staging_t *staging);
+
+/** Fetch the first `len` bytes of what the sender shows, and tell it so. */
+void dnet_rndv_fetch(dnet_ep_t *ep, dnet_rndv_recv_t *r, size_t len);
+
+/** Does a request wait in the own NIC?  It will be delivered, before any other. */
+bool dnet_rndv_is_stalled(dnet_ep_t *ep, dnet_status_t status);
+
+/** rndv_stored.c: the sender has stored into this slot.  @return the receive; NULL: nothing was
+ * expected there */
+dnet_rndv_recv_t *dnet_rndv_stored_end(dnet_ep_t *ep, uint32_t slot);
+
+/** rndv_staged.c: the last chunk has come to this SO-DIMM address.  @return as above */
+dnet_rndv_recv_t *dnet_rndv_staged_end(dnet_ep_t *ep, uint32_t address);
+
+/** Copy out chunks that senders have counted.  @return whether there were any */
+bool dnet_rndv_staged_round(dnet_ep_t *ep);
+
+/** Have senders counted chunks that were not copied out? */
+bool dnet_rndv_staged_waiting(const dnet_ep_t *ep);
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The receiving side of a rendezvous (docs/protocol.md 4): a message that was announced by RTS has
+ * found its receive; which way shall its data come?
+ */
+#include "endpoint/rndv_recv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "endpoint/channel.h"
+#include "endpoint/inbox.h"
+#include "endpoint/strided.h"
+
+static void finish(dnet_ep_t *ep, dnet_rndv_recv_t *r)
+{
+    if (r->req) {
+        dnet_ep_request_t *req = r->req;
+        dnet_status_t status = r->status == DNET_OK ? dnet_request_status(req) : r->status;
+        free(r);
+        dnet_count_received(ep, req->sent_bytes);
+        req->complete(req, status);
+        return;
+    }
+    ep->am_fn(ep->am_arg, r->rank, r->am_id, r->am_block, r->am_header_len,
+              r->am_block + r->am_header_len, r->len);
+    free(r->am_block);
+    free(r);
+}
+
+/* Shall the message be fetched whole?  Always where its sender would have to wait for a processor
+ * before it could store anything.  Else, where several are on their way, some are fetched and some
+ * stored by their senders, in turns, so that the processors of both sides copy. */
+static bool wants_fetch(const dnet_ep_t *ep, const dnet_rndv_recv_t *r)
+{
+    /* a shorter receive does not end where the message does */
+    if (r->len < r->sent_bytes || ep->oversubscribed)
+        return true;
+    return r->len < ep->options.split_limit &&
+           (ep->rndv.recvs_stored || !dnet_drv_lh_more(&ep->drv));
+}
+
+static const dnet_rndv_way_t *choose_way(dnet_ep_t *ep, dnet_rndv_recv_t *r)
+{
+    if (!dnet_rndv_direct(ep, r->rank, r->len))
+        return &dnet_rndv_staged;
+    if (r->fetch_addr && wants_fetch(ep, r))
+        return &dnet_rndv_fetched;
+    if (r->fetch_addr && r->len >= ep->options.split_limit)
+        return &dnet_rndv_split;
+    r->fetch_addr = 0; /* it stays so, should there be no room now */
+    return &dnet_rndv_stored;
+}
+
+/* Have the data come.  @return false: no room now */
+static bool begin(dnet_ep_t *ep, dnet_rndv_recv_t *r)
+{
+    dnet_rndv_begun_t begun = DNET_RNDV_DONE;
+    if (r->len == 0) {
+        dnet_rndv_cts(ep, r, (dnet_ep_head_t){.length = 0}, NULL);
+    } else if (r->layout.kind && dnet_strided_fetch(ep, r)) {
+        dnet_send_ack(ep, r->rank, r->op);
+    } else {
+        begun = choose_way(ep, r)->begin(ep, r);
+    }
+    if (begun == DNET_RNDV_DONE)
+        finish(ep, r);
+    return begun != DNET_RNDV_NO_ROOM;
+}
+
+static void begin_in_turn(dnet_ep_t *ep, dnet_rndv_recv_t *r)
+{
+    if (!ep->rndv.wait && begin(ep, r))
+        return;
+    r->next = NULL;
+    *ep->rndv.wait_tail = r;
+    ep->rndv.wait_tail = &r->next;
+}
+
+static void begin_waiting(dnet_ep_t *ep)
+{
+    while (ep->rndv.wait) {
+        dnet_rndv_recv_t *r = ep->rndv.wait, *next = r->next;
+        if (!begin(ep, r))
+            return;
+        ep->rndv.wait = next;
+        if (!next)
+            ep->rndv.wait_tail = &ep->rndv.wait;
+    }
+}
+
+static dnet_rndv_recv_t *recv_new(const dnet_ep_head_t *rts)
+{
+    dnet_rndv_recv_t *r = calloc(1, sizeof(*r));
+    if (!r) {
+        dnet_error("no memory to receive a message of %llu bytes from rank %u",
+                   (unsigned long long) rts->length, rts->rank);
+        abort();
+    }
+    r->rank = rts->rank;
+    r->op = rts->op;
+    r->sent_bytes = rts->length;
+    return r;
+}
+
+void dnet_rndv_recv_message(dnet_ep_t *ep, const dnet_ep_head_t *rts,
+                            const dnet_ep_layout_t *layout, dnet_ep_request_t *req)
+{
+    dnet_rndv_recv_t *r = recv_new(rts);
+    r->fetch_addr = rts->arg;
+    r->layout = *layout;
+    r->req = req;
+    r->buf = req->buf;
+    r->len = req->len_bytes;
+    begin_in_turn(ep, r);
+}
+
+void dnet_rndv_recv_am(dnet_ep_t *ep, const dnet_ep_head_t *rts, const uint8_t *header)
+{
+    dnet_rndv_recv_t *r = recv_new(rts);
+    r->am_id = rts->id;
+    r->am_header_len = rts->arg;
+    r->am_block = malloc(rts->arg + rts->length + 1);
+    if (!r->am_block) {
+        dnet_error("no memory for an active message of %llu bytes from rank %u",
+                   (unsigned long long) rts->length, rts->rank);
+        abort();
+    }
+    memcpy(r->am_block, header, rts->arg);
+    r->buf = r->am_block + rts->arg;
+    r->len = rts->length;
+    begin_in_turn(ep, r);
+}
+
+/* The last packet has arrived. */
+static void landed(dnet_ep_t *ep, const dnet_drv_receipt_t *receipt)
+{
+    DNET_TRACE(landed, receipt->lid, receipt->address, receipt->bytes);
+    dnet_rndv_recv_t *r =
+        DNET_GET(receipt->address, AP_FLAG)
+            ? dnet_rndv_stored_end(ep, (uint32_t) DNET_GET(receipt->address, AP_SLOT))
+            : dnet_rndv_staged_end(ep, receipt->address);
+    if (r)
+        finish(ep, r);
+    else
+        dnet_error("receive status for 0x%x, where nothing is expected, from LID %u",
+                   receipt->address, receipt->lid);
+    begin_waiting(ep);
+}
+
+bool dnet_rndv_recv_round(dnet_ep_t *ep)
+{
+    bool did = ep->rndv.recvs_staged && dnet_rndv_staged_round(ep);
+    dnet_drv_receipt_t receipt;
+    while (dnet_drv_status_next(&ep->drv, &receipt)) {
+        landed(ep, &receipt);
+        did = true;
+    }
+    return did;
+}
+
+bool dnet_rndv_recv_waiting(const dnet_ep_t *ep)
+{
+    return dnet_drv_status_waiting(&ep->drv) || dnet_rndv_staged_waiting(ep);
+}

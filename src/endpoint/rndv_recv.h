@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The receiving side of a rendezvous (docs/protocol.md 4).
+ */
+#ifndef DNET_ENDPOINT_RNDV_RECV_H
+#define DNET_ENDPOINT_RNDV_RECV_H
+
+#include "endpoint/rndv.h"
+
+/**
+ * A message that was announced has found its receive: have its data come.  Waits in order where
+ * there is no room, and completes the receive, perhaps before it returns.
+ *
+ * @param layout  where the data lie in the sender's SO-DIMM; kind 0: not there
+ * @param req     its results are filled in (dnet_request_result())
+ */
+void dnet_rndv_recv_message(dnet_ep_t *ep, const dnet_ep_head_t *rts,
+                            const dnet_ep_layout_t *layout, dnet_ep_request_t *req);
+
+/** An active message with its data to come.  @param header  rts->arg bytes; copied */
+void dnet_rndv_recv_am(dnet_ep_t *ep, const dnet_ep_head_t *rts, const uint8_t *header);
+
+/** Take data that have come, and end receives.  @return whether there were any */
+bool dnet_rndv_recv_round(dnet_ep_t *ep);
+
+/** Is there something for dnet_rndv_recv_round()? */
+bool dnet_rndv_recv_waiting(const dnet_ep_t *ep);
+
+#endif

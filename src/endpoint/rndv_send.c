@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The sending side of a rendezvous (docs/protocol.md 4): RTS has been sent (send.c), and CTS comes.
+ */
+#include "endpoint/rndv_send.h"
+
+#include "endpoint/aperture.h"
+#include "endpoint/strided.h"
+
+uint32_t dnet_rndv_show(dnet_ep_t *ep, dnet_op_t *op)
+{
+    if (op->len == 0 || ep->rndv.no_fetch || !dnet_rndv_direct(ep, op->peer, op->len))
+        return 0;
+    op->fetch_slot = dnet_aperture_show(ep, op, op->buf, op->len);
+    return op->fetch_slot ? dnet_drv_aperture_address(op->fetch_slot) : 0;
+}
+
+static const dnet_rndv_way_t *way_of(const dnet_op_t *op)
+{
+    return op->state == DNET_OP_STAGED ? &dnet_rndv_staged : &dnet_rndv_stored;
+}
+
+/* @return true: the send has no more turns */
+static bool turn(dnet_ep_t *ep, dnet_op_t *op, bool *did_p)
+{
+    if (ep->stalled)
+        return false;
+    dnet_status_t status = way_of(op)->turn(ep, op, did_p);
+    if (status == DNET_IN_PROGRESS)
+        return false;
+    *did_p = true;
+    if (status == DNET_OK && op->fetch_due)
+        op->state = DNET_OP_FETCH_WAIT;
+    else
+        dnet_op_finish(ep, op, status);
+    return true;
+}
+
+/* Does the CTS belong to a send that waits for one, and can it be followed? */
+static bool is_sound(const dnet_op_t *op, const dnet_ep_head_t *cts,
+                     const dnet_ep_staging_t *staging)
+{
+    if (!op || op->state != DNET_OP_CTS_WAIT || op->peer != cts->rank || cts->length > op->len)
+        return false;
+    if ((cts->flags & DNET_CTS_SPLIT) && !op->fetch_slot)
+        return false;
+    return !(cts->flags & DNET_CTS_STAGED) ||
+           (staging->chunks != 0 && staging->chunk_bytes != 0 && cts->id < DNET_DRV_WORDS);
+}
+
+void dnet_rndv_cleared(dnet_ep_t *ep, const dnet_ep_head_t *cts, const dnet_ep_staging_t *staging)
+{
+    dnet_op_t *op = dnet_op_find(ep, cts->op);
+    DNET_TRACE(cleared, cts->rank, cts->op, cts->length);
+    if (!is_sound(op, cts, staging)) {
+        dnet_error("CTS of rank %u for a rendezvous that does not exist (operation 0x%x)",
+                   cts->rank, cts->op);
+        return;
+    }
+    op->fetch_due = cts->flags & DNET_CTS_SPLIT;
+    if (op->fetch_due)
+        op->buf += op->len - cts->length;
+    /* a shorter receive takes less, of a split message only the rear half is left */
+    op->len = cts->length;
+    if (op->len == 0) {
+        dnet_op_finish(ep, op, DNET_OK);
+        return;
+    }
+    dnet_status_t packed = op->buf ? DNET_OK : dnet_strided_pack(ep, op);
+    if (packed != DNET_OK) {
+        dnet_op_finish(ep, op, packed);
+        return;
+    }
+    op->remote_addr = cts->arg;
+    op->head.id = cts->id;
+    op->staging = *staging;
+    op->word = UINT32_MAX;
+    op->state = cts->flags & DNET_CTS_STAGED ? DNET_OP_STAGED : DNET_OP_STORED;
+    bool did = false;
+    if (turn(ep, op, &did))
+        return;
+    dnet_op_t **link = &ep->rndv.sending;
+    while (*link)
+        link = &(*link)->next;
+    op->next = NULL;
+    *link = op;
+}
+
+bool dnet_rndv_send_round(dnet_ep_t *ep)
+{
+    bool did = false;
+    dnet_op_t **link = &ep->rndv.sending;
+    while (*link) {
+        dnet_op_t *op = *link, *next = op->next;
+        if (turn(ep, op, &did))
+            *link = next;
+        else
+            link = &op->next;
+    }
+    return did;
+}
+
+bool dnet_rndv_send_waiting(const dnet_ep_t *ep)
+{
+    for (const dnet_op_t *op = ep->rndv.sending; op; op = op->next)
+        if (way_of(op)->ready(ep, op))
+            return true;
+    return false;
+}

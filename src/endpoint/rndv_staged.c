@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Rendezvous, staged: the sender writes chunks into an area of the receiver's SO-DIMM, and the
+ * receiver copies them out meanwhile.  Each side counts its chunks in an LLCM word of the other
+ * side.
+ */
+#include "endpoint/rndv.h"
+
+static uint64_t area_bytes(const dnet_ep_t *ep)
+{
+    return (uint64_t) ep->rndv.chunk_bytes * ep->rndv.chunks;
+}
+
+static uint32_t area_offset(const dnet_ep_t *ep, uint32_t area)
+{
+    return (uint32_t) (ep->rndv.staging_base + area * area_bytes(ep));
+}
+
+/* ---- receiver ---- */
+
+static bool find_area(dnet_ep_t *ep, dnet_rndv_recv_t *r)
+{
+    for (uint32_t area = 0; area < DNET_STAGING_AREAS; area++) {
+        if (!ep->rndv.area[area]) {
+            ep->rndv.area[area] = r;
+            ep->rndv.recvs_staged++;
+            r->area = area;
+            dnet_drv_word_clear(&ep->drv, area);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool reserve_areas(dnet_ep_t *ep)
+{
+    if (!ep->rndv.staging_reserved)
+        ep->rndv.staging_reserved =
+            ep->dev->ops->reserve(ep->dev, ep->rndv.staging_base,
+                                  area_bytes(ep) * DNET_STAGING_AREAS) == DNET_OK;
+    return ep->rndv.staging_reserved;
+}
+
+static dnet_rndv_begun_t begin(dnet_ep_t *ep, dnet_rndv_recv_t *r)
+{
+    if (!reserve_areas(ep) || !find_area(ep, r))
+        return DNET_RNDV_NO_ROOM;
+    dnet_ep_head_t cts = {
+        .flags = DNET_CTS_STAGED,
+        .id = (uint16_t) r->area,
+        .arg = area_offset(ep, r->area),
+        .length = r->len,
+    };
+    dnet_ep_staging_t staging = {ep->rndv.chunk_bytes, ep->rndv.chunks};
+    dnet_rndv_cts(ep, r, cts, &staging);
+    return DNET_RNDV_UNDER_WAY;
+}
+
+/* Tell the sender how many chunks were taken, as long as it needs to know: its last chunk may go
+ * out when all but one area's worth are taken, and after that its word may serve another message.
+ */
+static void give_credit(dnet_ep_t *ep, dnet_rndv_recv_t *r)
+{
+    uint64_t total = (r->len + ep->rndv.chunk_bytes - 1) / ep->rndv.chunk_bytes;
+    if (total <= ep->rndv.chunks || r->taken > total - ep->rndv.chunks)
+        return;
+    (void) dnet_drv_put_word(&ep->drv, ep->peers[r->rank].target,
+                             dnet_drv_word_offset(r->credit_word), r->taken);
+}
+
+static void take_chunks(dnet_ep_t *ep, dnet_rndv_recv_t *r, uint64_t sent)
+{
+    while (r->taken < sent && r->got < r->len) {
+        size_t n = r->len - r->got;
+        if (n > ep->rndv.chunk_bytes)
+            n = ep->rndv.chunk_bytes;
+        uint32_t at = area_offset(ep, r->area) +
+                      (uint32_t) (r->taken % ep->rndv.chunks) * ep->rndv.chunk_bytes;
+        dnet_drv_sodimm_read(&ep->drv, at, r->buf + r->got, (uint32_t) n);
+        r->got += n;
+        r->taken++;
+        give_credit(ep, r);
+    }
+}
+
+bool dnet_rndv_staged_round(dnet_ep_t *ep)
+{
+    bool did = false;
+    for (uint32_t area = 0; area < DNET_STAGING_AREAS; area++) {
+        dnet_rndv_recv_t *r = ep->rndv.area[area];
+        if (!r)
+            continue;
+        uint64_t word = dnet_drv_word(&ep->drv, area);
+        uint64_t sent = word & DNET_COUNT_MASK;
+        if (sent > r->taken) {
+            r->credit_word = (uint32_t) (word >> DNET_COUNT_WORD_SHIFT) % DNET_DRV_WORDS;
+            take_chunks(ep, r, sent);
+            did = true;
+        }
+    }
+    return did;
+}
+
+bool dnet_rndv_staged_waiting(const dnet_ep_t *ep)
+{
+    for (uint32_t area = 0; ep->rndv.recvs_staged && area < DNET_STAGING_AREAS; area++) {
+        const dnet_rndv_recv_t *r = ep->rndv.area[area];
+        if (r && (dnet_drv_word(&ep->drv, area) & DNET_COUNT_MASK) > r->taken)
+            return true;
+    }
+    return false;
+}
+
+dnet_rndv_recv_t *dnet_rndv_staged_end(dnet_ep_t *ep, uint32_t address)
+{
+    if (address < ep->rndv.staging_base || address >= ep->rndv.staging_end)
+        return NULL;
+    uint32_t area = (uint32_t) ((address - ep->rndv.staging_base) / area_bytes(ep));
+    dnet_rndv_recv_t *r = ep->rndv.area[area];
+    if (r) {
+        take_chunks(ep, r, UINT64_MAX);
+        ep->rndv.area[area] = NULL;
+        ep->rndv.recvs_staged--;
+    }
+    return r;
+}
+
+/* ---- sender ---- */
+
+static bool word_take(dnet_ep_t *ep, uint32_t *index_p)
+{
+    for (uint32_t i = 0; i < DNET_DRV_WORDS / 64; i++) {
+        uint64_t free_words = ~ep->rndv.words_used[i];
+        if (i == 0)
+            /* these count for the receiver side */
+            free_words &= ~((1ull << DNET_STAGING_AREAS) - 1);
+        if (free_words) {
+            unsigned bit = (unsigned) __builtin_ctzll(free_words);
+            ep->rndv.words_used[i] |= 1ull << bit;
+            *index_p = i * 64 + bit;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void word_give_back(dnet_ep_t *ep, uint32_t index)
+{
+    ep->rndv.words_used[index / 64] &= ~(1ull << (index % 64));
+}
+
+static dnet_status_t put_chunk(dnet_ep_t *ep, dnet_op_t *op, uint32_t n, bool last)
+{
+    dnet_drv_target_t target = ep->peers[op->peer].target;
+    uint32_t to =
+        op->remote_addr + (uint32_t) (op->put % op->staging.chunks) * op->staging.chunk_bytes;
+    if (ep->dev->sodimm)
+        return dnet_drv_rvs(&ep->drv, target, op->buf + op->off, (dnet_drv_place_t){to}, n, last);
+    /* Prototype: through the own SO-DIMM, behind everything of the receiving side. */
+    uint32_t own = (uint32_t) ep->rndv.staging_end;
+    dnet_drv_sodimm_write(&ep->drv, own, op->buf + op->off, n);
+    return dnet_drv_rvs_sodimm(&ep->drv, target, own, to, n, last);
+}
+
+static dnet_status_t put_count(dnet_ep_t *ep, dnet_op_t *op)
+{
+    return dnet_drv_put_word(&ep->drv, ep->peers[op->peer].target,
+                             dnet_drv_word_offset(op->head.id),
+                             op->put | (uint64_t) op->word << DNET_COUNT_WORD_SHIFT);
+}
+
+/* A chunk is out: count it, unless it was the last. */
+static dnet_status_t chunk_out(dnet_ep_t *ep, dnet_op_t *op)
+{
+    op->issued = false;
+    dnet_status_t status = op->off < op->len ? put_count(ep, op) : DNET_OK;
+    return dnet_rndv_is_stalled(ep, status) ? DNET_IN_PROGRESS : status;
+}
+
+/* Send as many chunks as there is room for.  @return DNET_OK: all are out */
+static dnet_status_t put_chunks(dnet_ep_t *ep, dnet_op_t *op, bool *did_p)
+{
+    dnet_status_t status = op->issued ? chunk_out(ep, op) : DNET_OK;
+    while (status == DNET_OK && op->off < op->len) {
+        if (op->put - dnet_drv_word(&ep->drv, op->word) >= op->staging.chunks)
+            return DNET_IN_PROGRESS;
+        size_t left = op->len - op->off;
+        uint32_t n = left < op->staging.chunk_bytes ? (uint32_t) left : op->staging.chunk_bytes;
+        status = put_chunk(ep, op, n, n == left);
+        op->issued = dnet_rndv_is_stalled(ep, status);
+        if (status != DNET_OK && !op->issued)
+            break; /* STOPPED: the status ring is full; the next round tries again */
+        *did_p = true;
+        op->off += n;
+        op->put++;
+        if (op->issued)
+            return DNET_IN_PROGRESS;
+        status = chunk_out(ep, op);
+    }
+    return status == DNET_STOPPED ? DNET_IN_PROGRESS : status;
+}
+
+static dnet_status_t turn(dnet_ep_t *ep, dnet_op_t *op, bool *did_p)
+{
+    if (op->word == UINT32_MAX) {
+        if (!word_take(ep, &op->word))
+            return DNET_IN_PROGRESS;
+        dnet_drv_word_clear(&ep->drv, op->word);
+    }
+    dnet_status_t status = put_chunks(ep, op, did_p);
+    if (status != DNET_IN_PROGRESS)
+        word_give_back(ep, op->word);
+    return status;
+}
+
+static bool ready(const dnet_ep_t *ep, const dnet_op_t *op)
+{
+    return op->word == UINT32_MAX ||
+           op->put - dnet_drv_word(&ep->drv, op->word) < op->staging.chunks;
+}
+
+const dnet_rndv_way_t dnet_rndv_staged = {
+    .name = "staged", .begin = begin, .turn = turn, .ready = ready};

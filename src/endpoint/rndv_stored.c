@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Rendezvous, stored: the receiver opens an aperture, and the sender writes the message into it by
+ * one RVS.  Split: so it does with the rear half, while the receiver reads the front half by RVL.
+ */
+#include "endpoint/aperture.h"
+#include "endpoint/rndv.h"
+
+/* The sender is to store what lies behind `at`. */
+static bool begin_at(dnet_ep_t *ep, dnet_rndv_recv_t *r, size_t at, uint8_t flags)
+{
+    uint32_t slot = dnet_aperture_open(ep, r, r->buf + at, r->len - at);
+    if (!slot)
+        return false;
+    ep->rndv.recvs_stored++;
+    dnet_ep_head_t cts = {
+        .flags = flags, .arg = dnet_drv_aperture_address(slot), .length = r->len - at};
+    dnet_rndv_cts(ep, r, cts, NULL);
+    return true;
+}
+
+static dnet_rndv_begun_t begin_stored(dnet_ep_t *ep, dnet_rndv_recv_t *r)
+{
+    return begin_at(ep, r, 0, 0) ? DNET_RNDV_UNDER_WAY : DNET_RNDV_NO_ROOM;
+}
+
+static dnet_rndv_begun_t begin_split(dnet_ep_t *ep, dnet_rndv_recv_t *r)
+{
+    size_t at = dnet_split_at(r->len);
+    if (!begin_at(ep, r, at, DNET_CTS_SPLIT))
+        return DNET_RNDV_NO_ROOM;
+    dnet_rndv_fetch(ep, r, at);
+    return DNET_RNDV_UNDER_WAY;
+}
+
+dnet_rndv_recv_t *dnet_rndv_stored_end(dnet_ep_t *ep, uint32_t slot)
+{
+    dnet_rndv_recv_t *r = dnet_aperture_close(ep, slot);
+    if (r)
+        ep->rndv.recvs_stored--;
+    return r;
+}
+
+static dnet_status_t turn(dnet_ep_t *ep, dnet_op_t *op, bool *did_p)
+{
+    if (!op->issued) {
+        dnet_status_t status =
+            dnet_drv_rvs(&ep->drv, ep->peers[op->peer].target, op->buf,
+                         (dnet_drv_place_t){op->remote_addr}, (uint32_t) op->len, true);
+        op->issued = dnet_rndv_is_stalled(ep, status);
+        if (op->issued || status == DNET_STOPPED)
+            return DNET_IN_PROGRESS; /* STOPPED: the peer's status ring is full */
+        if (status != DNET_OK)
+            return status;
+    }
+    *did_p = true;
+    return DNET_OK;
+}
+
+static bool ready(const dnet_ep_t *ep, const dnet_op_t *op)
+{
+    (void) ep;
+    (void) op;
+    return true;
+}
+
+const dnet_rndv_way_t dnet_rndv_stored = {
+    .name = "stored", .begin = begin_stored, .turn = turn, .ready = ready};
+/* The sender's half is stored as a whole message is. */
+const dnet_rndv_way_t dnet_rndv_split = {
+    .name = "split", .begin = begin_split, .turn = turn, .ready = ready};

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Heads of packets, and what follows them (docs/protocol.md 3.1).  The list of heads is heads.def.
+ */
+#ifndef DNET_ENDPOINT_WIRE_H
+#define DNET_ENDPOINT_WIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "driver/driver.h"
+#include "endpoint/endpoint.h"
+
+/* Bit 31 of the Tag: a dnet_ep_head_t stands before the data. */
+#define DNET_EP_HEADED (1ull << 31)
+/* Envelope of what is not a message: it needs no receive, and no room that a receive must free. */
+#define DNET_EP_CONTROL (DNET_EP_HEADED | DNET_ENVELOPE_PASS)
+
+typedef enum {
+#define DNET_HEAD_TYPE(name, value, title) DNET_HEAD_##name = (value),
+#include "endpoint/heads.def"
+} dnet_head_type_t;
+
+typedef struct {
+#define DNET_HEAD_FIELD(type, name, offset, title) type name;
+#include "endpoint/heads.def"
+} dnet_ep_head_t;
+#define DNET_HEAD_FIELD(type, name, at, title) \
+    _Static_assert(offsetof(dnet_ep_head_t, name) == (at), "head layout");
+#include "endpoint/heads.def"
+_Static_assert(sizeof(dnet_ep_head_t) == 24, "head layout");
+_Static_assert(sizeof(dnet_ep_head_t) + DNET_EP_AM_HEADER_MAX <= DNET_DRV_BOTF_DATA_MAX,
+               "a head and an active message's header fit one window");
+
+/* Flag of a CTS: the data go through SO-DIMM in chunks; else straight to an aperture. */
+#define DNET_CTS_STAGED 1u
+/* Flag of a CTS: the receiver fetches the front half itself, and acknowledges it. */
+#define DNET_CTS_SPLIT 2u
+
+/* Flag of an RTS: a dnet_ep_layout_t follows, where the data lie in the sender's SO-DIMM. */
+#define DNET_RTS_LAYOUT 1u
+_Static_assert(sizeof(dnet_ep_head_t) + sizeof(dnet_ep_layout_t) <= DNET_LH_DATA_BYTES,
+               "head and layout lie in the LH entry");
+
+/* Follows the head of a staged CTS. */
+typedef struct {
+    uint32_t chunk_bytes;
+    uint32_t chunks;
+} dnet_ep_staging_t;
+
+/* The count of sent chunks in an LLCM word: above it stands the word, at the sender, in which the
+ * receiver counts the chunks it has taken. */
+#define DNET_COUNT_WORD_SHIFT 48
+#define DNET_COUNT_MASK ((1ull << DNET_COUNT_WORD_SHIFT) - 1)
+
+/* Of a split message the sender stores what begins here, and the receiver fetches what is before
+ * it. */
+static inline size_t dnet_split_at(size_t len)
+{
+    return len / 2 & ~(size_t) 4095;
+}
+
+/* A held message, in an OFFER. */
+typedef struct {
+    uint64_t envelope;
+    uint64_t length;
+    uint32_t op;  /* sender's operation */
+    uint32_t arg; /* as in an RTS */
+} dnet_ep_offer_t;
+_Static_assert(sizeof(dnet_ep_offer_t) == 24, "offer layout");
+
+#define DNET_OFFERS_MAX 19u
+_Static_assert(DNET_OFFERS_MAX * sizeof(dnet_ep_offer_t) <= DNET_EP_AM_HEADER_MAX,
+               "head and offers fit one window");
+
+#endif
