@@ -16,3 +16,8 @@ libdnet_common_la_SOURCES = \
 	src/common/trace.c \
 	src/common/trace.def \
 	src/common/trace.h
+
+check_PROGRAMS += tests/unit/test_number
+DNET_UNIT_TESTS += tests/unit/test_number
+tests_unit_test_number_SOURCES = tests/unit/test_number.c
+tests_unit_test_number_LDADD = libdnet_common.la -lcmocka

@@ -8,14 +8,15 @@
 
 bool dnet_number(const char *text, uint64_t least, uint64_t most, uint64_t *value_p)
 {
-    bool hexadecimal = text[0] == '0' && (text[1] | 0x20) == 'x';
+    bool hexadecimal = text[0] == '0' && text[1] == 'x';
     const char *digits = text + (hexadecimal ? 2 : 0);
-    char *end;
-    if (!isxdigit((unsigned char) *digits)) /* strtoull() takes blanks and signs */
+    /* strtoull() takes blanks, signs and another prefix */
+    size_t len = strspn(digits, hexadecimal ? "0123456789abcdefABCDEF" : "0123456789");
+    if (len == 0 || digits[len])
         return false;
     errno = 0;
-    unsigned long long value = strtoull(digits, &end, hexadecimal ? 16 : 10);
-    if (end == digits || *end || errno != 0 || value < least || value > most)
+    unsigned long long value = strtoull(digits, NULL, hexadecimal ? 16 : 10);
+    if (errno != 0 || value < least || value > most)
         return false;
     *value_p = value;
     return true;

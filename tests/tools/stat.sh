@@ -38,7 +38,7 @@ END
 expect 0 dnet-stat --help
 shows '^usage: dnet-stat'
 expect 0 dnet-stat --version
-shows '^dnet-stat [0-9]'
+shows '^dnet-stat (dimmnet) [0-9]'
 expect 2 dnet-stat --rings
 says '--rings'
 expect 2 dnet-stat here

@@ -190,7 +190,7 @@ static void test_trace_keeps_the_newest_events(void **state)
     output_t o = tool("show many.0");
     assert_int_equal(o.lines, 1024 + 2);
     assert_string_equal(o.first,
-                        "dnet-trace: rank 0: the oldest 476 events have been overwritten\n");
+                        "dnet-trace show: rank 0: the oldest 476 events have been overwritten\n");
     assert_non_null(strstr(o.last, "tag=1499"));
     no_trace();
 }
@@ -241,7 +241,7 @@ static void test_trace_tool_refuses_with_one_line(void **state)
     assert_refused(tool("show none"), 1, "none: No such file");
     assert_refused(tool("show /etc/passwd"), 1, "/etc/passwd: not a trace");
     assert_refused(tool("show -p 1"), 1, "process 1 cannot be traced");
-    assert_refused(tool("show -n 0 ten.0"), 2, "--last 0 is not");
+    assert_refused(tool("show -n 0 ten.0"), 2, "--last 0: expected a number from 1");
     assert_refused(tool("list >/dev/null; cp ten.0 old; printf '\\100' | dd of=old bs=1 seek=8 "
                         "conv=notrunc 2>/dev/null; %s/tools/dnet-trace show old",
                         getenv("DNET_BUILD")),

@@ -8,13 +8,13 @@
 #include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "common/options.h"
 #include "dimmnet/emulator.h"
 #include "endpoint/endpoint.h"
 #include "driver/driver.h"
 #include "srq_flowctl/srq_flowctl.h"
+#include "tools/common/command.h"
 
 typedef struct {
     bool json;
@@ -137,46 +137,54 @@ static void show_running(printer_t *p)
     number(p, "nic_processes_now", "by processes", u.processes, "");
 }
 
-static int usage(FILE *out)
-{
-    fprintf(out,
-            "usage: dnet-info [--json]\n"
-            "Prints version, NIC, limits, thresholds and options of this dimmnet installation.\n");
-    return out == stderr;
-}
+typedef struct {
+    bool json;
+} options_t;
 
-int main(int argc, char **argv)
+static const tool_option_t table[] = {
+    TOOL_OPTION(options_t, json, "json", TOOL_FLAG, NULL, "as JSON"),
+    {NULL},
+};
+
+static int run(int argc, char **argv);
+
+static const tool_command_t info = {
+    .summary = "Prints version, NIC, limits, thresholds and options of this dimmnet installation.",
+    .options = table,
+    .run = run,
+};
+
+static int run(int argc, char **argv)
 {
     printer_t p = {.first = true};
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0)
-            p.json = true;
-        else if (strcmp(argv[i], "--help") == 0)
-            return usage(stdout);
-        else if (strcmp(argv[i], "--version") == 0)
-            return printf("dnet-info (dimmnet) %s\n", PACKAGE_VERSION) < 0;
-        else {
-            fprintf(stderr, "dnet-info: unknown argument %s\n", argv[i]);
-            return usage(stderr);
-        }
-    }
+    options_t o = {0};
+    if (!tool_parse(&info, &argc, &argv, &o))
+        return TOOL_USAGE;
+    p.json = o.json;
     dnet_options_t options;
     if (dnet_options_load(&options) != DNET_OK)
-        return 1;
+        return TOOL_BAD;
     heading(&p, "dimmnet");
     fact(&p, "version", "version", PACKAGE_VERSION, "");
     fact(&p, "compiler", "built with", __VERSION__, "");
     number(&p, "processors", "processors this process may use", processors(), "");
     if (show_nic(&p, &options) != DNET_OK)
-        return 1;
+        return TOOL_BAD;
     show_paths(&p, &options);
     show_flow_control(&p, &options);
     show_running(&p);
     if (p.json) {
         printf("\n}\n");
-        return 0;
+        return TOOL_GOOD;
     }
     printf("Options\n");
     dnet_options_print(&options, stdout);
-    return 0;
+    return TOOL_GOOD;
+}
+
+int main(int argc, char **argv)
+{
+    static const tool_command_t *const commands[] = {&info, NULL};
+    static const tool_t tool = {"dnet-info", commands, NULL};
+    return tool_main(&tool, argc, argv);
 }

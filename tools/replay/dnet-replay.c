@@ -8,7 +8,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,13 +15,13 @@
 
 #include "common/log.h"
 #include "replay/replay.h"
+#include "tools/common/command.h"
 
 #define ENOUGH_BUFFERS 1000000u
 #define BUFFERS_MAX 4096u
 #define BUFFER_BYTES 32768u
 #define LIMIT_PERCENT 0.1
 
-enum { USAGE = 2, FAILED = 1 };
 enum { FOR_PEOPLE, CSV, JSON };
 enum { STOP_RESEND, LIMIT_EVENT, METHODS };
 enum { STATIC, REPLAY, MODES };
@@ -36,11 +35,10 @@ static const struct {
 } published[] = {{"bt", 83}, {"sp", 86}}; /* at 196 ranks */
 
 typedef struct {
-    uint32_t iterations, noise_percent, tick_ns, mark, ring_bytes;
+    int iterations, noise_percent, tick_ns, mark, ring_bytes, release, trigger;
     uint64_t seed, wire_ns, call_ns;
     const char *write;
-    bool at_waits, low_mark, rings, print;
-    int form;
+    bool rings, print, csv, json;
 } options_t;
 
 typedef struct {
@@ -49,50 +47,53 @@ typedef struct {
     dnet_replay_result_t base; /* with buffers enough */
 } subject_t;
 
-static const char usage_text[] =
-    "usage: dnet-replay [OPTION...] TRACE...\n"
-    "       dnet-replay [OPTION...] bt|sp RANKS\n"
-    "Slowdown of a program against the number of its shared receive buffers.\n"
-    "  TRACE               files of libdimmnet-trace, of all ranks; gzip is understood\n"
-    "  bt|sp RANKS         the communication of NAS bt or sp, class A, RANKS a square number\n"
-    "  -i, --iterations N  of bt or sp (200, 400)\n"
-    "  -n, --noise PERCENT by which its computing times vary (5)\n"
-    "  -s, --seed N        of the noise (1)\n"
-    "      --write FILE    write the program as a trace instead, - is standard output\n"
-    "      --tick NS       unit of its gaps (1)\n"
-    "      --release WHEN  buffers come back at any-call (default) or at waits only\n"
-    "      --trigger WHAT  the limit event comes on overflow (default) or at a low-mark\n"
-    "      --mark N        buffers left when it comes (19)\n"
-    "      --wire-ns N     from a send call to the arrival (1000)\n"
-    "      --call-ns N     cost of an MPI call (300)\n"
-    "      --rings         memory of IPUSH receive rings instead, with and without sharing\n"
-    "      --ring-bytes N  of one ring (262144)\n"
-    "      --print         the calls of a trace in words instead\n"
-    "      --csv, --json   for scripts\n"
-    "  -h, --help, --version\n";
+static const char *const release_words[] = {"any-call", "waits", NULL};
+static const char *const trigger_words[] = {"overflow", "low-mark", NULL};
 
-/* A number of an option or argument; leaves the program when it is none or out of range. */
-static uint64_t number(const char *what, const char *text, uint64_t least, uint64_t most)
+static const tool_option_t options[] = {
+    TOOL_OPTION(options_t, iterations, "iterations", TOOL_INT, "N", "of bt or sp (200, 400)",
+                .letter = 'i', .least = 1, .most = 100000),
+    TOOL_OPTION(options_t, noise_percent, "noise", TOOL_INT, "PERCENT",
+                "by which its computing times vary (5)", .letter = 'n', .most = 100),
+    TOOL_OPTION(options_t, seed, "seed", TOOL_U64, "N", "of the noise (1)", .letter = 's',
+                .most = UINT64_MAX),
+    TOOL_OPTION(options_t, write, "write", TOOL_TEXT, "FILE",
+                "write the program as a trace instead, - is standard output"),
+    TOOL_OPTION(options_t, tick_ns, "tick", TOOL_INT, "NS", "unit of its gaps (1)", .least = 1,
+                .most = 1000000000),
+    TOOL_OPTION(options_t, release, "release", TOOL_WORD, "WHEN",
+                "buffers come back at any-call (default) or at waits only", .words = release_words),
+    TOOL_OPTION(options_t, trigger, "trigger", TOOL_WORD, "WHAT",
+                "the limit event comes on overflow (default) or at a low-mark",
+                .words = trigger_words),
+    TOOL_OPTION(options_t, mark, "mark", TOOL_INT, "N", "buffers left when it comes (19)",
+                .least = 1, .most = BUFFERS_MAX),
+    TOOL_OPTION(options_t, wire_ns, "wire-ns", TOOL_U64, "N",
+                "from a send call to the arrival (1000)", .most = 1000000000),
+    TOOL_OPTION(options_t, call_ns, "call-ns", TOOL_U64, "N", "cost of an MPI call (300)",
+                .most = 1000000000),
+    TOOL_OPTION(options_t, rings, "rings", TOOL_FLAG, NULL,
+                "memory of IPUSH receive rings instead, with and without sharing"),
+    TOOL_OPTION(options_t, ring_bytes, "ring-bytes", TOOL_INT, "N", "of one ring (262144)",
+                .least = 1, .most = 1u << 30),
+    TOOL_OPTION(options_t, print, "print", TOOL_FLAG, NULL,
+                "the calls of a trace in words instead"),
+    TOOL_OPTION(options_t, csv, "csv", TOOL_FLAG, NULL, "for scripts"),
+    TOOL_OPTION(options_t, json, "json", TOOL_FLAG, NULL, "for scripts"),
+    {NULL},
+};
+
+static void more(FILE *out)
 {
-    char *end;
-    errno = 0;
-    uint64_t value = strtoull(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end != '\0' || errno != 0 || value < least || value > most) {
-        dnet_error("%s '%s': a number from %" PRIu64 " to %" PRIu64 " is wanted", what, text, least,
-                   most);
-        exit(USAGE);
-    }
-    return value;
+    fprintf(out, "\n"
+                 "  TRACE       files of libdimmnet-trace, of all ranks; gzip is understood\n"
+                 "  bt|sp RANKS the communication of NAS bt or sp, class A, RANKS a square number\n"
+                 "Exit status: 0 good, 1 the trace is wrong, 2 wrong command line, 3 system.\n");
 }
 
-/* Is it the second of two words?  Leaves the program when it is neither. */
-static bool second(const char *what, const char *text, const char *one, const char *two)
+static int form(const options_t *o)
 {
-    if (strcmp(text, one) != 0 && strcmp(text, two) != 0) {
-        dnet_error("%s '%s': %s or %s is wanted", what, text, one, two);
-        exit(USAGE);
-    }
-    return strcmp(text, two) == 0;
+    return o->json ? JSON : o->csv ? CSV : FOR_PEOPLE;
 }
 
 static void must(dnet_status_t status)
@@ -104,7 +105,7 @@ static void must(dnet_status_t status)
                    "all ranks traced to their end?");
     else if (status != DNET_ERR_FORMAT && status != DNET_ERR_SYSTEM) /* they have been told */
         dnet_error("%s", dnet_status_text(status));
-    exit(FAILED);
+    exit(TOOL_BAD);
 }
 
 /* Points of the study on their way out. */
@@ -118,15 +119,15 @@ typedef struct {
 static void begin_table(const table_t *t)
 {
     const subject_t *s = t->subject;
-    if (t->o->form == CSV)
+    if (form(t->o) == CSV)
         printf("program,procs,method,mode,release,B,bytes,events_total,events_max,"
                "increase_percent\n");
-    if (t->o->form == JSON)
+    if (form(t->o) == JSON)
         printf("{\n  \"program\": \"%s\", \"ranks\": %u, \"messages\": %" PRIu64
                ", \"time_ns\": %" PRIu64 ", \"collectives\": %" PRIu64 ",\n  \"points\": [",
                s->name, s->program.ranks, s->base.messages, s->base.time_ns,
                s->program.collectives);
-    if (t->o->form != FOR_PEOPLE)
+    if (form(t->o) != FOR_PEOPLE)
         return;
     printf("%s: %u ranks, %" PRIu64 " messages, %.3f ms\n", s->name, s->program.ranks,
            s->base.messages, (double) s->base.time_ns / 1e6);
@@ -145,32 +146,32 @@ static void point(table_t *t, uint32_t b, unsigned mode, unsigned method,
     double increase = 100.0 * (double) more / (double) t->subject->base.time_ns;
     if (increase >= LIMIT_PERCENT)
         t->enough[mode][method] = b + 1;
-    const char *release = t->o->at_waits ? "WAITS" : "ANY_CALL";
-    if (t->o->form == CSV)
+    const char *release = t->o->release ? "WAITS" : "ANY_CALL";
+    if (form(t->o) == CSV)
         printf("%s,%u,%s,%s,%s,%u,%u,%" PRIu64 ",%" PRIu64 ",%.4f\n", t->subject->name,
                t->subject->program.ranks, method_name[method], mode_name[mode], release, b,
                b * BUFFER_BYTES, result->events, result->events_max, increase);
-    if (t->o->form == JSON)
+    if (form(t->o) == JSON)
         printf("%s\n    {\"method\": \"%s\", \"mode\": \"%s\", \"release\": \"%s\", \"B\": %u, "
                "\"bytes\": %u, \"events_total\": %" PRIu64 ", \"events_max\": %" PRIu64
                ", \"increase_percent\": %.4f}",
                t->some ? "," : "", method_name[method], mode_name[mode], release, b,
                b * BUFFER_BYTES, result->events, result->events_max, increase);
     t->some = true;
-    if (t->o->form == FOR_PEOPLE && method == 0 && mode == 0)
+    if (form(t->o) == FOR_PEOPLE && method == 0 && mode == 0)
         printf("%7u %5u", b, b * (BUFFER_BYTES / 1024));
-    if (t->o->form == FOR_PEOPLE)
+    if (form(t->o) == FOR_PEOPLE)
         printf("%10.4f%s", increase, method == LIMIT_EVENT && mode == REPLAY ? "\n" : "  ");
 }
 
 static void end_table(const table_t *t)
 {
-    if (t->o->form == JSON)
+    if (form(t->o) == JSON)
         printf("\n  ],\n  \"found\": [");
     for (unsigned mode = 0; mode < MODES; mode++) {
         const uint32_t *b = t->enough[mode];
         double left = (double) b[STOP_RESEND] / b[LIMIT_EVENT];
-        if (t->o->form == JSON)
+        if (form(t->o) == JSON)
             printf("%s\n    {\"mode\": \"%s\", \"limit_percent\": %.1f, \"prop\": %u, "
                    "\"conv\": %u, \"reduction_percent\": %.1f, "
                    "\"published\": {\"%s\": %d, \"%s\": %d}}",
@@ -180,11 +181,11 @@ static void end_table(const table_t *t)
         else
             printf("%s%s: below %.1f %% with %u buffers and stop/resend, %u and a limit event: "
                    "reduction %.0f %% (published for 196 ranks: %s %d %%, %s %d %%)\n",
-                   t->o->form == CSV ? "# " : "", mode_name[mode], LIMIT_PERCENT, b[STOP_RESEND],
+                   form(t->o) == CSV ? "# " : "", mode_name[mode], LIMIT_PERCENT, b[STOP_RESEND],
                    b[LIMIT_EVENT], 100 * (1 - left), published[0].program, published[0].percent,
                    published[1].program, published[1].percent);
     }
-    if (t->o->form == JSON)
+    if (form(t->o) == JSON)
         printf("\n  ]\n}\n");
 }
 
@@ -205,8 +206,8 @@ static void study(const subject_t *subject, const options_t *o)
                     .wire_ns = o->wire_ns,
                     .call_ns = o->call_ns,
                     .replay = mode == REPLAY,
-                    .at_waits = o->at_waits,
-                    .mark = method == LIMIT_EVENT && o->low_mark ? o->mark : 0};
+                    .at_waits = o->release,
+                    .mark = method == LIMIT_EVENT && o->trigger ? (uint32_t) o->mark : 0};
                 must(dnet_replay_run(&subject->program, &config, &result));
                 point(&t, b, mode, method, &result);
                 events |= result.events != 0;
@@ -220,23 +221,23 @@ static void rings(const subject_t *s, const options_t *o)
 {
     dnet_replay_partners_t p;
     must(dnet_replay_partners(&s->program, &p));
-    uint64_t alone = (uint64_t) s->program.ranks * o->ring_bytes;
-    uint64_t shared = (p.most + 1ull) * o->ring_bytes;
+    unsigned ring = (unsigned) o->ring_bytes;
+    uint64_t alone = (uint64_t) s->program.ranks * ring;
+    uint64_t shared = (p.most + 1ull) * ring;
     double percent = 100.0 * (double) shared / (double) alone;
-    if (o->form == CSV)
+    if (form(o) == CSV)
         printf("program,procs,partners_least,partners_mean,partners_most,ring_bytes,"
                "bytes_per_sender,bytes_shared,percent\n"
                "%s,%u,%u,%.2f,%u,%u,%" PRIu64 ",%" PRIu64 ",%.1f\n",
-               s->name, s->program.ranks, p.least, p.mean, p.most, o->ring_bytes, alone, shared,
-               percent);
-    else if (o->form == JSON)
+               s->name, s->program.ranks, p.least, p.mean, p.most, ring, alone, shared, percent);
+    else if (form(o) == JSON)
         printf("{\n  \"program\": \"%s\", \"ranks\": %u,\n  \"partners_least\": %u, "
                "\"partners_mean\": %.2f, \"partners_most\": %u, \"partners_most_rank\": %u,\n"
                "  \"messages\": %" PRIu64 ", \"bytes\": %" PRIu64
                ",\n  \"ring_bytes\": %u, \"bytes_per_sender\": %" PRIu64
                ", \"bytes_shared\": %" PRIu64 ", \"percent\": %.1f\n}\n",
                s->name, s->program.ranks, p.least, p.mean, p.most, p.most_rank, p.messages, p.bytes,
-               o->ring_bytes, alone, shared, percent);
+               ring, alone, shared, percent);
     else
         printf("%s: %u ranks, %" PRIu64 " messages of %.0f bytes on average\n"
                "partners of a rank            %u to %u, mean %.2f (most: rank %u)\n"
@@ -245,15 +246,15 @@ static void rings(const subject_t *s, const options_t *o)
                "published for 64 ranks: bt and sp 6 partners, 10.9 %%\n",
                s->name, s->program.ranks, p.messages,
                p.messages != 0 ? (double) p.bytes / (double) p.messages : 0.0, p.least, p.most,
-               p.mean, p.most_rank, s->program.ranks, o->ring_bytes, alone, p.most, o->ring_bytes,
-               shared, percent);
+               p.mean, p.most_rank, s->program.ranks, ring, alone, p.most, ring, shared, percent);
 }
 
 static void write_trace(const dnet_replay_program_t *program, const char *name, const options_t *o)
 {
     FILE *out = strcmp(o->write, "-") == 0 ? stdout : fopen(o->write, "wb");
-    dnet_status_t status =
-        out == NULL ? DNET_ERR_SYSTEM : dnet_replay_to_trace(program, o->tick_ns, name, out);
+    dnet_status_t status = out == NULL
+                               ? DNET_ERR_SYSTEM
+                               : dnet_replay_to_trace(program, (uint32_t) o->tick_ns, name, out);
     if (out != NULL && out != stdout && fclose(out) != 0 && status == DNET_OK)
         status = DNET_ERR_SYSTEM;
     if (status == DNET_ERR_SYSTEM)
@@ -261,111 +262,20 @@ static void write_trace(const dnet_replay_program_t *program, const char *name, 
     must(status);
 }
 
-static void parse(int argc, char **argv, options_t *o)
-{
-    enum {
-        WRITE = 256,
-        TICK,
-        RELEASE,
-        TRIGGER,
-        MARK,
-        WIRE,
-        CALL,
-        RINGS,
-        RING,
-        PRINT,
-        AS_CSV,
-        AS_JSON,
-        SHOW_VERSION
-    };
-    static const struct option known[] = {{"iterations", 1, NULL, 'i'},
-                                          {"noise", 1, NULL, 'n'},
-                                          {"seed", 1, NULL, 's'},
-                                          {"write", 1, NULL, WRITE},
-                                          {"tick", 1, NULL, TICK},
-                                          {"release", 1, NULL, RELEASE},
-                                          {"trigger", 1, NULL, TRIGGER},
-                                          {"mark", 1, NULL, MARK},
-                                          {"wire-ns", 1, NULL, WIRE},
-                                          {"call-ns", 1, NULL, CALL},
-                                          {"rings", 0, NULL, RINGS},
-                                          {"ring-bytes", 1, NULL, RING},
-                                          {"print", 0, NULL, PRINT},
-                                          {"csv", 0, NULL, AS_CSV},
-                                          {"json", 0, NULL, AS_JSON},
-                                          {"help", 0, NULL, 'h'},
-                                          {"version", 0, NULL, SHOW_VERSION},
-                                          {NULL, 0, NULL, 0}};
-    int c;
-    while ((c = getopt_long(argc, argv, "i:n:s:h", known, NULL)) != -1) {
-        switch (c) {
-            case 'i':
-                o->iterations = (uint32_t) number("--iterations", optarg, 1, 100000);
-                break;
-            case 'n':
-                o->noise_percent = (uint32_t) number("--noise", optarg, 0, 100);
-                break;
-            case 's':
-                o->seed = number("--seed", optarg, 0, UINT64_MAX);
-                break;
-            case WRITE:
-                o->write = optarg;
-                break;
-            case TICK:
-                o->tick_ns = (uint32_t) number("--tick", optarg, 1, 1000000000);
-                break;
-            case RELEASE:
-                o->at_waits = second("--release", optarg, "any-call", "waits");
-                break;
-            case TRIGGER:
-                o->low_mark = second("--trigger", optarg, "overflow", "low-mark");
-                break;
-            case MARK:
-                o->mark = (uint32_t) number("--mark", optarg, 1, BUFFERS_MAX);
-                break;
-            case WIRE:
-                o->wire_ns = number("--wire-ns", optarg, 0, 1000000000);
-                break;
-            case CALL:
-                o->call_ns = number("--call-ns", optarg, 0, 1000000000);
-                break;
-            case RINGS:
-                o->rings = true;
-                break;
-            case RING:
-                o->ring_bytes = (uint32_t) number("--ring-bytes", optarg, 1, 1u << 30);
-                break;
-            case PRINT:
-                o->print = true;
-                break;
-            case AS_CSV:
-                o->form = CSV;
-                break;
-            case AS_JSON:
-                o->form = JSON;
-                break;
-            case 'h':
-                fputs(usage_text, stdout);
-                exit(0);
-            case SHOW_VERSION:
-                printf("dnet-replay (dimmnet) %s\n", PACKAGE_VERSION);
-                exit(0);
-            default:
-                exit(USAGE); /* getopt has said what is wrong */
-        }
-    }
-}
-
 static void generate(char **argument, const options_t *o, subject_t *s)
 {
     dnet_replay_shape_t shape = argument[0][0] == 'b' ? DNET_REPLAY_BT : DNET_REPLAY_SP;
-    uint32_t ranks = (uint32_t) number("RANKS", argument[1], 4, 4096);
-    uint32_t iterations = o->iterations != 0 ? o->iterations : shape == DNET_REPLAY_BT ? 200 : 400;
-    dnet_status_t status =
-        dnet_replay_generate(shape, ranks, iterations, o->noise_percent, o->seed, &s->program);
+    uint64_t ranks;
+    if (!tool_number("RANKS", argument[1], 4, 4096, &ranks))
+        exit(TOOL_USAGE);
+    uint32_t iterations = o->iterations != 0        ? (uint32_t) o->iterations
+                          : shape == DNET_REPLAY_BT ? 200
+                                                    : 400;
+    dnet_status_t status = dnet_replay_generate(shape, (uint32_t) ranks, iterations,
+                                                (uint32_t) o->noise_percent, o->seed, &s->program);
     if (status == DNET_ERR_ARGUMENT) {
         dnet_error("RANKS '%s': a square number is wanted", argument[1]);
-        exit(USAGE);
+        exit(TOOL_USAGE);
     }
     must(status);
     snprintf(s->name, sizeof(s->name), "%s", argument[0]);
@@ -390,7 +300,18 @@ static void load(char **path, int paths, const options_t *o, subject_t *s)
     dnet_calls_free(&trace);
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv);
+
+static const tool_command_t replay = {
+    .args = "TRACE... | bt|sp RANKS",
+    .args_least = 1,
+    .args_most = INT32_MAX,
+    .summary = "Slowdown of a program against the number of its shared receive buffers.",
+    .options = options,
+    .run = run,
+};
+
+static int run(int argc, char **argv)
 {
     options_t o = {.noise_percent = 5,
                    .tick_ns = 1,
@@ -400,20 +321,18 @@ int main(int argc, char **argv)
                    .wire_ns = 1000,
                    .call_ns = 300};
     subject_t s = {0};
-    dnet_log_identity("dnet-replay");
-    parse(argc, argv, &o);
-    char **argument = argv + optind;
-    int arguments = argc - optind;
-    bool shape =
-        arguments > 0 && (strcmp(argument[0], "bt") == 0 || strcmp(argument[0], "sp") == 0);
-    if (arguments == 0 || (shape && arguments != 2) || (!shape && o.write != NULL)) {
-        fputs(usage_text, stderr);
-        return USAGE;
+    if (!tool_parse(&replay, &argc, &argv, &o))
+        return TOOL_USAGE;
+    bool shape = strcmp(argv[0], "bt") == 0 || strcmp(argv[0], "sp") == 0;
+    if ((shape && argc != 2) || (!shape && o.write != NULL)) {
+        tool_error("%s", shape ? "bt and sp want the number of RANKS and nothing else"
+                               : "--write goes with bt and sp");
+        return TOOL_USAGE;
     }
     if (shape)
-        generate(argument, &o, &s);
+        generate(argv, &o, &s);
     else
-        load(argument, arguments, &o, &s);
+        load(argv, argc, &o, &s);
     dnet_replay_config_t enough = {
         .buffers = ENOUGH_BUFFERS, .wire_ns = o.wire_ns, .call_ns = o.call_ns};
     if (o.write != NULL) {
@@ -425,9 +344,13 @@ int main(int argc, char **argv)
         study(&s, &o);
     }
     dnet_replay_free(&s.program);
-    if (fflush(stdout) != 0) {
-        dnet_error("cannot write the output: %s", strerror(errno));
-        return FAILED;
-    }
-    return 0;
+    return TOOL_GOOD;
+}
+
+int main(int argc, char **argv)
+{
+    static const tool_command_t *const commands[] = {&replay, NULL};
+    static const tool_t tool = {"dnet-replay", commands, more};
+    dnet_log_identity("dnet-replay");
+    return tool_main(&tool, argc, argv);
 }

@@ -2,9 +2,12 @@
 bin_PROGRAMS += tools/dsh
 dist_man_MANS += tools/shell/dsh.1
 tools_dsh_SOURCES = \
+	tools/common/command.c \
+	tools/common/command.h \
 	tools/common/nics.c \
 	tools/common/nics.h \
 	tools/shell/attach.c \
+	tools/shell/commands.c \
 	tools/shell/commands.def \
 	tools/shell/dsh.c \
 	tools/shell/dsh.h \

@@ -2,7 +2,8 @@
  *
  * dsh, the DIMMnet Shell (data sheet section 12): what its parts share.
  *
- *   dsh.c         options, the command table, running commands
+ *   dsh.c         options, main
+ *   commands.c    the command table, running a line
  *   input.c       where lines come from: a terminal, a file, standard input, arguments
  *   words.c       numbers, name=value arguments, error lines
  *   attach.c      finding NICs: of a persistent cluster, or of a running job
@@ -18,14 +19,6 @@
 #include "cluster/cluster.h"
 #include "dimmnet/emulator.h"
 #include "tools/common/nics.h"
-
-/** Exit codes, also in the man page. */
-enum {
-    DSH_EXIT_GOOD = 0,
-    DSH_EXIT_COMMAND = 1, /* at least one command failed */
-    DSH_EXIT_USAGE = 2,
-    DSH_EXIT_NIC = 3, /* no NIC to work on, or it went away */
-};
 
 #define DSH_LINE_BYTES 4096u /* longest line that is a command */
 #define DSH_WORDS 16u        /* most words of one */
@@ -48,7 +41,7 @@ typedef struct {
     bool quit, gone;
 } dsh_t;
 
-/* ---- dsh.c ---- */
+/* ---- commands.c ---- */
 
 /** Run one line, which is changed; comments do nothing.  @return false: it failed */
 bool dsh_run(dsh_t *d, char *line);

@@ -2,6 +2,8 @@
 bin_PROGRAMS += tools/dnet-stat
 dist_man_MANS += tools/stat/dnet-stat.1
 tools_dnet_stat_SOURCES = \
+	tools/common/command.c \
+	tools/common/command.h \
 	tools/common/nics.c \
 	tools/common/nics.h \
 	tools/stat/dnet-stat.c

@@ -6,13 +6,14 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/number.h"
 #include "driver/driver.h"
+#include "tools/common/command.h"
 #include "tools/common/nics.h"
 
 #define SENDERS (1u << 13) /* {CLID, WID} */
@@ -230,26 +231,12 @@ static unsigned show_nic(const nics_nic_t *n, bool json, unsigned shown)
 
 /* ---- command line ---- */
 
-static int usage(FILE *out)
-{
-    fprintf(out,
-            "usage: dnet-stat [--json] [PID | 0xLID]\n"
-            "Rings, stops and resends of running processes, as their NICs show them.\n"
-            "  PID      of the job this process belongs to or has started; else all of this user\n"
-            "  0xLID    of the NICs with this LID, in hexadecimal\n"
-            "Exit status: 0; 1 no such NIC; 2 usage.\n");
-    return out == stderr ? 2 : 0;
-}
-
 /* Keep the NICs that a PID or a LID means.  @return false: it is neither */
 static bool choose(nics_t *nics, const char *text)
 {
     bool is_lid = strncmp(text, "0x", 2) == 0;
-    char *end;
-    errno = 0;
-    long value = strtol(text, &end, is_lid ? 16 : 10);
-    if (*end || end == text || errno || value <= 0 ||
-        value > (is_lid ? DNET_LID_UNICAST_LAST : INT32_MAX))
+    uint64_t value;
+    if (!dnet_number(text, 1, is_lid ? DNET_LID_UNICAST_LAST : INT32_MAX, &value))
         return false;
     if (!is_lid) {
         uint32_t at;
@@ -265,43 +252,63 @@ static bool choose(nics_t *nics, const char *text)
     return true;
 }
 
-int main(int argc, char **argv)
+typedef struct {
+    bool json;
+} options_t;
+
+static const tool_option_t options[] = {
+    TOOL_OPTION(options_t, json, "json", TOOL_FLAG, NULL, "as JSON"),
+    {NULL},
+};
+
+static void more(FILE *out)
 {
-    const char *which = NULL;
-    bool json = false;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0)
-            return usage(stdout);
-        if (strcmp(argv[i], "--version") == 0)
-            return printf("dnet-stat %s\n", PACKAGE_VERSION) < 0;
-        if (strcmp(argv[i], "--json") == 0)
-            json = true;
-        else if (!which && argv[i][0] != '-')
-            which = argv[i];
-        else {
-            fprintf(stderr, "dnet-stat: unknown argument %s; --help shows the arguments\n",
-                    argv[i]);
-            return 2;
-        }
-    }
+    fprintf(out,
+            "\n"
+            "  PID      of the job this process belongs to or has started; else all of this user\n"
+            "  0xLID    of the NICs with this LID, in hexadecimal\n"
+            "Exit status: 0 good, 1 no such NIC, 2 wrong command line.\n");
+}
+
+static int run(int argc, char **argv);
+
+static const tool_command_t stat = {
+    .args = "[PID | 0xLID]",
+    .args_most = 1,
+    .summary = "Rings, stops and resends of running processes, as their NICs show them.",
+    .options = options,
+    .run = run,
+};
+
+static int run(int argc, char **argv)
+{
+    options_t o = {0};
+    if (!tool_parse(&stat, &argc, &argv, &o))
+        return TOOL_USAGE;
+    const char *which = argc ? argv[0] : NULL;
     nics_t nics = nics_all();
     if (which && !choose(&nics, which)) {
-        fprintf(stderr, "dnet-stat: '%s' is neither a process number nor a LID such as 0x0001\n",
-                which);
+        tool_error("'%s' is neither a process number nor a LID such as 0x0001", which);
         free(nics.nic);
-        return 2;
+        return TOOL_USAGE;
     }
     unsigned shown = 0;
-    printf("%s", json ? "[\n" : "");
+    printf("%s", o.json ? "[\n" : "");
     for (uint32_t i = 0; i < nics.count; i++)
-        shown = show_nic(&nics.nic[i], json, shown);
-    printf("%s", json ? "\n]\n" : "");
+        shown = show_nic(&nics.nic[i], o.json, shown);
+    printf("%s", o.json ? "\n]\n" : "");
     free(nics.nic);
-    if (shown || json)
-        return shown == 0 && which;
-    fprintf(
-        stderr,
-        "dnet-stat: no process of this user%s%s has a NIC that can stop senders; dsh --list shows the NICs\n",
-        which ? " behind " : "", which ? which : "");
-    return 1;
+    if (shown || o.json)
+        return shown == 0 && which ? TOOL_BAD : TOOL_GOOD;
+    tool_error("no process of this user%s%s has a NIC that can stop senders; dsh --list shows the "
+               "NICs",
+               which ? " behind " : "", which ? which : "");
+    return TOOL_BAD;
+}
+
+int main(int argc, char **argv)
+{
+    static const tool_command_t *const commands[] = {&stat, NULL};
+    static const tool_t tool = {"dnet-stat", commands, more};
+    return tool_main(&tool, argc, argv);
 }

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tools/trace/trace.h"
+
+trace_ring_t *trace_rings;
+unsigned trace_ring_count;
+
+/* Maps an open file as a ring.  @return what is wrong with it, or NULL */
+static const char *ring_map(trace_ring_t *r, bool write)
+{
+    struct stat st;
+    if (r->fd < 0 || fstat(r->fd, &st) != 0)
+        return strerror(errno);
+    if (st.st_size < DNET_TRACE_HEADER_BYTES || !S_ISREG(st.st_mode))
+        return "not a trace";
+    void *at = mmap(NULL, (size_t) st.st_size, write ? PROT_READ | PROT_WRITE : PROT_READ,
+                    MAP_SHARED, r->fd, 0);
+    if (at == MAP_FAILED)
+        return strerror(errno);
+    r->header = at;
+    r->device = st.st_dev;
+    r->inode = st.st_ino;
+    r->capacity = r->header->capacity;
+    if (r->header->magic != DNET_TRACE_MAGIC)
+        return "not a trace";
+    if (r->header->version != DNET_TRACE_VERSION || r->header->list != dnet_trace_list_id())
+        return "made by another version of dimmnet; use its dnet-trace";
+    uint64_t bytes = DNET_TRACE_HEADER_BYTES + r->capacity * sizeof(dnet_trace_event_t);
+    return (uint64_t) st.st_size < bytes || r->capacity == 0 ? "cut off" : NULL;
+}
+
+/* Is the ring among those we have?  Who looks at a process's ring, as this one does, has it open,
+ * too. */
+static bool ring_known(const trace_ring_t *r)
+{
+    for (unsigned i = 0; i < trace_ring_count; i++)
+        if (trace_rings[i].device == r->device && trace_rings[i].inode == r->inode)
+            return true;
+    return false;
+}
+
+/* Opens and keeps a ring; one that is none gets a line. */
+static bool ring_add(const char *path, bool write)
+{
+    trace_ring_t r = {.fd = open(path, write ? O_RDWR | O_CLOEXEC : O_RDONLY | O_CLOEXEC)};
+    const char *wrong = ring_map(&r, write);
+    if (wrong) {
+        tool_error("%s: %s", path, wrong);
+        if (r.fd >= 0)
+            close(r.fd);
+        return false;
+    }
+    if (ring_known(&r)) {
+        munmap(r.header, DNET_TRACE_HEADER_BYTES + r.capacity * sizeof(dnet_trace_event_t));
+        close(r.fd);
+        return true;
+    }
+    memcpy(r.who, r.header->who, sizeof(r.header->who));
+    trace_rings = realloc(trace_rings, (trace_ring_count + 1) * sizeof(*trace_rings));
+    if (!trace_rings)
+        abort();
+    trace_rings[trace_ring_count++] = r;
+    return true;
+}
+
+/* The ring of a process; false: it has none, or is not ours to see. */
+static bool ring_of_process(const char *pid, bool write)
+{
+    char folder[64], path[400], target[64];
+    bool found = false;
+    snprintf(folder, sizeof(folder), "/proc/%.20s/fd", pid);
+    DIR *d = opendir(folder);
+    for (struct dirent *e; d && !found && (e = readdir(d));) {
+        snprintf(path, sizeof(path), "%s/%s", folder, e->d_name);
+        ssize_t n = readlink(path, target, sizeof(target) - 1);
+        target[n > 0 ? n : 0] = '\0';
+        if (strncmp(target, "/memfd:" DNET_TRACE_MEMFD " ", sizeof(DNET_TRACE_MEMFD) + 7) == 0)
+            found = ring_add(path, write);
+    }
+    if (d)
+        closedir(d);
+    return found;
+}
+
+static void rings_of_all_processes(bool write)
+{
+    DIR *d = opendir("/proc");
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (isdigit((unsigned char) e->d_name[0]))
+            ring_of_process(e->d_name, write);
+    if (d)
+        closedir(d);
+}
+
+bool trace_find_rings(char **files, const tool_texts_t *pid, bool write)
+{
+    bool good = true;
+    for (int i = 0; i < pid->count; i++)
+        if (!ring_of_process(pid->text[i], write)) {
+            tool_error("process %s cannot be traced: it has no dimmnet endpoint, "
+                       "writes its trace to a file, or is another user's",
+                       pid->text[i]);
+            good = false;
+        }
+    for (char **f = files; *f; f++)
+        good &= ring_add(*f, write);
+    if (!*files && !pid->count) {
+        rings_of_all_processes(write);
+        good = trace_ring_count > 0;
+        if (!good)
+            tool_error("no process of this user has a dimmnet endpoint now");
+    }
+    return good;
+}
