@@ -19,9 +19,10 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
+#include "common/compiler.h"
 #include "dimmnet/emulator.h"
 
 #define REPEATS_MAX 64
@@ -38,10 +39,7 @@ static shared_t *shared;
 
 static double now_ns(void)
 {
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double) t.tv_sec * 1e9 + (double) t.tv_nsec;
+    return (double) dnet_clock_ns();
 }
 
 static void pin(int side)
@@ -115,7 +113,7 @@ static double flag_pingpong(int side, unsigned rounds, uint64_t base)
         if (side == 0)
             atomic_store_explicit(&shared->flag[1][0], i, memory_order_release);
         while (atomic_load_explicit(&shared->flag[side][0], memory_order_acquire) != i)
-            __builtin_ia32_pause();
+            dnet_cpu_relax();
         if (side == 1)
             atomic_store_explicit(&shared->flag[0][0], i, memory_order_release);
         batch_round((unsigned) (i - base - 1));
@@ -153,7 +151,7 @@ static inline void receive_one(end_t *e, uint64_t value)
     while (DNET_GET(atomic_load_explicit((const _Atomic uint64_t *) &entry->envelope,
                                          memory_order_acquire),
                     LH_VALID) != e->expected)
-        __builtin_ia32_pause();
+        dnet_cpu_relax();
     memcpy(&data, entry->data, sizeof data);
     if (data != value) {
         fprintf(stderr, "received %llu, expected %llu\n", (unsigned long long) data,
@@ -203,7 +201,7 @@ static double issue_time(int side, end_t *e, unsigned rounds)
                                 memory_order_acquire),
                             LH_VALID) !=
                    (e->expected ^ (e->position + BATCH - 1 >= e->dev->geometry.lh_entries)))
-                __builtin_ia32_pause();
+                dnet_cpu_relax();
             for (unsigned j = 0; j < BATCH; j++)
                 receive_one(e, j);
             send_one(e, i);

@@ -9,8 +9,8 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "common/clock.h"
 #include "tests/endpoint/job.h"
 
 enum { REPEATS = 5, ROUNDS = 5000, UNDER_WAY = 64, BURSTS = 200, LONGEST = 8192, TIMEOUT_S = 50 };
@@ -19,9 +19,7 @@ static char out[LONGEST], in[LONGEST];
 
 static double now_us(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double) t.tv_sec * 1e6 + (double) t.tv_nsec / 1e3;
+    return (double) dnet_clock_ns() / 1e3;
 }
 
 static int send(dnet_job_rank_t *job, size_t len)

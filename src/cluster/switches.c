@@ -10,9 +10,9 @@
 #include <strings.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 #include "dimmnet/format.h"
 
@@ -119,13 +119,6 @@ uint32_t dnet_switches_speed(const char *name)
     return 0;
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
-}
-
 static double errors_at(const dnet_switches_errors_t *e, uint64_t now)
 {
     return e->counted + e->per_second * (double) (now - e->since_ns) * 1e-9;
@@ -140,7 +133,7 @@ static void set_rate(dnet_switches_errors_t *e, double per_second, uint64_t now)
 void dnet_switches_degrade(const dnet_switches_t *n, int channel,
                            const dnet_switches_fault_t *fault)
 {
-    uint64_t now = now_ns();
+    uint64_t now = dnet_clock_ns();
     set_rate(&n->port[channel].symbol, fault->symbol_rate, now);
     set_rate(&n->port[channel].receive, fault->receive_rate, now);
     for (int end = 0; end < 2; end++) {
@@ -159,7 +152,7 @@ dnet_switches_reading_t dnet_switches_read(const dnet_switches_t *n, int channel
 {
     const dnet_switches_port_t *p = &n->port[channel];
     const dnet_switches_count_t *c = &n->count[channel];
-    uint64_t now = now_ns();
+    uint64_t now = dnet_clock_ns();
     return (dnet_switches_reading_t){
         .symbol = as_counter(errors_at(&p->symbol, now), UINT16_MAX),
         .receive = as_counter(errors_at(&p->receive, now), UINT16_MAX),

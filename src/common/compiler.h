@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the compiler is told beside the language.
+ * What the compiler and the processor are told beside the language (gcc and clang).
  */
 #ifndef DNET_COMMON_COMPILER_H
 #define DNET_COMMON_COMPILER_H
@@ -10,5 +10,27 @@
 #define DNET_UNLIKELY(x) __builtin_expect(!!(x), 0)
 /** Not on the way of an ordinary message: kept out of its cache lines. */
 #define DNET_COLD __attribute__((cold, noinline))
+
+/** In a loop that waits for another processor's store: lets the other hardware thread of this core
+ * go first, and keeps the loop from loading far ahead. */
+static inline void dnet_cpu_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    /* yield does nothing on most cores; isb waits about as long as x86's pause. */
+    __asm__ volatile("isb" ::: "memory");
+#elif defined(__riscv)
+    __asm__ volatile(".4byte 0x0100000f" ::: "memory"); /* pause; a fence where there is none */
+#else
+    __asm__ volatile("" ::: "memory");
+#endif
+}
+
+/** Fetch the cache line at this address, which is stored to soon. */
+static inline void dnet_prefetch_for_store(const void *at)
+{
+    __builtin_prefetch(at, 1);
+}
 
 #endif

@@ -9,6 +9,8 @@
 #ifndef DNET_COMMON_LOG_H
 #define DNET_COMMON_LOG_H
 
+#include "common/compiler.h"
+
 typedef enum {
     DNET_LOG_ERROR,
     DNET_LOG_WARN,
@@ -31,7 +33,7 @@ __attribute__((format(printf, 2, 3))) void dnet_log_line(dnet_log_level_t level,
 
 #define DNET_LOG_AT(level, ...) \
     do { \
-        if (__builtin_expect((level) <= dnet_log_threshold, 0)) \
+        if (DNET_UNLIKELY((level) <= dnet_log_threshold)) \
             dnet_log_line((level), __VA_ARGS__); \
     } while (0)
 

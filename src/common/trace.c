@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 
 static dnet_trace_header_t off;
@@ -23,13 +23,6 @@ static int ring_fd = -1;
 static size_t ring_bytes(uint32_t events)
 {
     return DNET_TRACE_HEADER_BYTES + (size_t) events * sizeof(dnet_trace_event_t);
-}
-
-static uint64_t now_ns(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
 }
 
 void dnet_trace_write(dnet_trace_point_t point, uint32_t who, uint64_t first, uint64_t second)
@@ -45,7 +38,7 @@ void dnet_trace_write(dnet_trace_point_t point, uint32_t who, uint64_t first, ui
     e->who = who;
     e->first = first;
     e->second = second;
-    atomic_store_explicit(&e->time_ns, now_ns(CLOCK_MONOTONIC), memory_order_release);
+    atomic_store_explicit(&e->time_ns, dnet_clock_read_ns(CLOCK_MONOTONIC), memory_order_release);
 }
 
 /* ---- lists of points ---- */
@@ -159,7 +152,8 @@ static dnet_status_t start(const char *path, uint32_t events, const char *who, u
         .list = dnet_trace_list_id(),
         .capacity = events,
         .pid = getpid(),
-        .epoch_ns = (int64_t) (now_ns(CLOCK_REALTIME) - now_ns(CLOCK_MONOTONIC)),
+        .epoch_ns =
+            (int64_t) (dnet_clock_read_ns(CLOCK_REALTIME) - dnet_clock_read_ns(CLOCK_MONOTONIC)),
     };
     strncpy(ring->who, who, sizeof(ring->who) - 1);
     capacity = events;

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/compiler.h"
 #include "dimmnet/status.h"
 
 typedef enum {
@@ -57,8 +58,8 @@ _Static_assert(sizeof(dnet_trace_event_t) == 32, "trace event layout");
 /* The ring of this process; one whose points are all off before dnet_trace_open(). */
 extern dnet_trace_header_t *dnet_trace_ring __attribute__((visibility("hidden")));
 
-void dnet_trace_write(dnet_trace_point_t point, uint32_t who, uint64_t first, uint64_t second)
-    __attribute__((cold, noinline, visibility("hidden")));
+void dnet_trace_write(dnet_trace_point_t point, uint32_t who, uint64_t first,
+                      uint64_t second) DNET_COLD __attribute__((visibility("hidden")));
 
 static inline bool dnet_trace_on(dnet_trace_point_t point)
 {
@@ -68,7 +69,7 @@ static inline bool dnet_trace_on(dnet_trace_point_t point)
 /* The arguments are not evaluated while the point is off. */
 #define DNET_TRACE(point, who, first, second) \
     do { \
-        if (__builtin_expect(dnet_trace_on(DNET_TRACE_##point), 0)) \
+        if (DNET_UNLIKELY(dnet_trace_on(DNET_TRACE_##point))) \
             dnet_trace_write(DNET_TRACE_##point, (uint32_t) (who), (uint64_t) (first), \
                              (uint64_t) (second)); \
     } while (0)

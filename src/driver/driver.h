@@ -23,6 +23,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "common/compiler.h"
 #include "dimmnet/device.h"
 #include "dimmnet/status.h"
 
@@ -187,7 +188,7 @@ dnet_status_t dnet_drv_bring_up(dnet_device_t *dev, uint8_t pgid);
 static inline dnet_status_t dnet_drv_outcome(const dnet_drv_t *nic)
 {
     uint32_t report = (uint32_t) dnet_reg_load(nic->dev, DNET_UREG_STOP_REPORT);
-    if (__builtin_expect(report == DNET_REPORT_DELIVERED, 1))
+    if (DNET_LIKELY(report == DNET_REPORT_DELIVERED))
         return DNET_OK;
     return report == DNET_REPORT_STOPPED   ? DNET_STOPPED
            : report == DNET_REPORT_HELD    ? DNET_HELD
@@ -381,7 +382,7 @@ static inline bool dnet_drv_lh_release(dnet_drv_t *nic, const dnet_lh_entry_t *e
         nic->ring_due |= (nic->ring[r].read - nic->ring[r].freed >= nic->ring_bytes / 8) |
                          (nic->ring_used >= nic->ring_bytes / 8);
     }
-    return __builtin_expect(nic->ring_due | (nic->lh_read - nic->lh_freed >= nic->lh_batch), 0);
+    return DNET_UNLIKELY(nic->ring_due | (nic->lh_read - nic->lh_freed >= nic->lh_batch));
 }
 
 /** LH entries, and bytes of an IPUSH ring, that senders may still fill; what is not published

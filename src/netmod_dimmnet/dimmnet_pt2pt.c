@@ -6,6 +6,7 @@
 /* Our inline functions are wanted here, not the wrappers that choose among several netmods. */
 #define NETMOD_DISABLE_INLINES
 #include "dimmnet_impl.h"
+#include "common/compiler.h"
 #include "dimmnet_send.h"
 
 /* ---- sends ---- */
@@ -83,7 +84,7 @@ int MPIDI_DIMMNET_send_packed(const void *buf, MPI_Aint count, MPI_Datatype data
 
 /* ---- receives ---- */
 
-static void __attribute__((cold, noinline)) recv_error(MPIR_Request *rreq, dnet_status_t status)
+static DNET_COLD void recv_error(MPIR_Request *rreq, dnet_status_t status)
 {
     const dnet_ep_request_t *ep_req = &MPIDI_DIMMNET_REQ(rreq).ep;
     if (status == DNET_ERR_TRUNCATED)

@@ -6,8 +6,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "common/clock.h"
 #include "replay/tracer.h"
 
 #define TICK_NS 16u /* keeps most gaps in two bytes */
@@ -51,13 +51,6 @@ static __thread struct {
     unsigned depth;
 } thread;
 
-static uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
-}
-
 static void give_up(const char *why)
 {
     fprintf(stderr, "dimmnet-trace: %s: %s; this rank is not traced\n", tracer.path, why);
@@ -82,8 +75,8 @@ void tracer_begin(void)
     else if (dnet_calls_begin(tracer.file, (uint32_t) rank, (uint32_t) size, TICK_NS,
                               program_invocation_short_name, &tracer.writer) != DNET_OK)
         give_up("not enough memory");
-    tracer.began_ns = clock_ns(CLOCK_MONOTONIC);
-    thread.left_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    tracer.began_ns = dnet_clock_read_ns(CLOCK_MONOTONIC);
+    thread.left_ns = dnet_clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static void free_tables(void)
@@ -102,9 +95,9 @@ static void free_tables(void)
 void tracer_end(void)
 {
     if (tracer.writer != NULL) {
-        uint64_t gap_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - thread.left_ns;
-        dnet_status_t status =
-            dnet_calls_end(tracer.writer, gap_ns, clock_ns(CLOCK_MONOTONIC) - tracer.began_ns);
+        uint64_t gap_ns = dnet_clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - thread.left_ns;
+        dnet_status_t status = dnet_calls_end(
+            tracer.writer, gap_ns, dnet_clock_read_ns(CLOCK_MONOTONIC) - tracer.began_ns);
         tracer.writer = NULL;
         if (status != DNET_OK)
             give_up(status == DNET_ERR_SYSTEM ? strerror(errno) : "not enough memory");
@@ -120,13 +113,13 @@ void tracer_enter(void)
 {
     if (thread.depth++ != 0)
         return;
-    thread.gap_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - thread.left_ns;
+    thread.gap_ns = dnet_clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - thread.left_ns;
 }
 
 void tracer_leave(void)
 {
     if (--thread.depth == 0)
-        thread.left_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        thread.left_ns = dnet_clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 /* Calls that an MPI library makes to itself are part of the call it is in. */

@@ -29,6 +29,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/compiler.h"
 #include "dimmnet/status.h"
 
 typedef enum {
@@ -183,7 +184,7 @@ void dnet_fc_receiver_count_arrival(dnet_fc_receiver_t *r, dnet_fc_peer_t peer, 
 static inline void dnet_fc_receiver_arrived(dnet_fc_receiver_t *r, dnet_fc_peer_t peer, bool last,
                                             uint64_t now_ns)
 {
-    if (__builtin_expect(r->granted.count != 0, 0))
+    if (DNET_UNLIKELY(r->granted.count != 0))
         dnet_fc_receiver_count_arrival(r, peer, last, now_ns);
 }
 

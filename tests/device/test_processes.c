@@ -12,8 +12,9 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "common/clock.h"
 
 /* What two processes of a test share beside the NICs: a step counter and a little data. */
 typedef struct {
@@ -37,10 +38,7 @@ static void await(unsigned step)
 
 static double now_s(void)
 {
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double) t.tv_sec + (double) t.tv_nsec / 1e9;
+    return (double) dnet_clock_ns() / 1e9;
 }
 
 /* Make and bring up a NIC with one device. */

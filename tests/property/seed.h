@@ -9,7 +9,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "common/clock.h"
 
 typedef struct {
     uint64_t state;
@@ -34,9 +35,7 @@ static inline unsigned dnet_random_below(dnet_random_t *r, unsigned n)
 static inline uint64_t dnet_test_seed(const char *test)
 {
     const char *text = getenv("DNET_TEST_SEED");
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    uint64_t seed = (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
+    uint64_t seed = dnet_clock_read_ns(CLOCK_REALTIME);
     if (text != NULL && *text != '\0')
         seed = strtoull(text, NULL, 0);
     printf("# %s: DNET_TEST_SEED=%" PRIu64 "\n", test, seed);

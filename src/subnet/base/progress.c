@@ -5,8 +5,9 @@
 #include "subnet/base/progress.h"
 
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "common/clock.h"
 
 #define DNET_PROGRESS_LONG 1.0 /* seconds; a shorter phase is not worth a line */
 
@@ -19,9 +20,7 @@ static struct {
 
 double dnet_progress_seconds(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double) now.tv_sec + (double) now.tv_nsec * 1e-9;
+    return (double) dnet_clock_ns() * 1e-9;
 }
 
 void dnet_progress_enable(bool on)
