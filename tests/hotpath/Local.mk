@@ -7,5 +7,4 @@ tests_hotpath_messages_LDADD = libdnet_all.la
 
 check-hotpath: tests/hotpath/messages$(EXEEXT)
 	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests hotpath
-check-local: tests/hotpath/messages$(EXEEXT)
 .PHONY: check-hotpath
