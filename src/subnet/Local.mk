@@ -6,6 +6,7 @@ libdnet_subnet_la_SOURCES = \
 	src/subnet/addresses/lft_file.c \
 	src/subnet/addresses/lid.c \
 	src/subnet/addresses/lid.h \
+	src/subnet/addresses/sl_file.c \
 	src/subnet/base/progress.c \
 	src/subnet/base/progress.h \
 	src/subnet/base/rng.h \
@@ -16,6 +17,8 @@ libdnet_subnet_la_SOURCES = \
 	src/subnet/engines/turnadd.h \
 	src/subnet/engines/turnprohib.c \
 	src/subnet/engines/updn.c \
+	src/subnet/judges/depends.c \
+	src/subnet/judges/depends.h \
 	src/subnet/judges/health.c \
 	src/subnet/judges/health.h \
 	src/subnet/judges/rails.c \
@@ -24,6 +27,7 @@ libdnet_subnet_la_SOURCES = \
 	src/subnet/judges/verify.h \
 	src/subnet/routing/acyclic.c \
 	src/subnet/routing/acyclic.h \
+	src/subnet/routing/fill.c \
 	src/subnet/routing/forwarding.c \
 	src/subnet/routing/forwarding.h \
 	src/subnet/routing/paths.c \

@@ -16,8 +16,8 @@ int dnet_fdb_blocks(const dnet_topo_t *t)
 {
     int highest = 0;
     for (int d = 0; d < dnet_topo_dests(t); d++)
-        if (dnet_lid_of(t, d) > highest)
-            highest = dnet_lid_of(t, d);
+        if (dnet_lid_of(t, d) && dnet_lid_of(t, d) + dnet_topo_lids(t, d) - 1 > highest)
+            highest = dnet_lid_of(t, d) + dnet_topo_lids(t, d) - 1;
     return highest / DNET_LID_BLOCK + 1;
 }
 
@@ -29,15 +29,21 @@ dnet_status_t dnet_fdb_compare(const dnet_topo_t *t, const dnet_tables_t *a, con
     *diff = (dnet_fdb_diff_t){0};
     if (!changed)
         return DNET_ERR_NO_MEMORY;
+    if (a->planes != b->planes) {
+        dnet_error("subnet: %s: the LMC differs between the two sets of tables", t->name);
+        free(changed);
+        return DNET_ERR_ARGUMENT;
+    }
     for (int s = 0; s < t->n_switches; s++) {
         const uint16_t *x = dnet_tables_row(a, s), *y = dnet_tables_row(b, s);
         int here = 0;
         if (t->sw[s].down)
             continue;
         memset(changed, 0, (size_t) blocks);
-        for (int d = 0; d < a->dests; d++)
-            if (x[d] != y[d]) {
-                changed[dnet_lid_of(t, d) / DNET_LID_BLOCK] |= d < t->n_hosts ? NODE : SWITCH;
+        for (int i = 0; i < dnet_tables_columns(a); i++)
+            if (x[i] != y[i]) {
+                changed[dnet_lid_of_column(a, i) / DNET_LID_BLOCK] |=
+                    i % a->dests < t->n_hosts ? NODE : SWITCH;
                 diff->entries++;
             }
         for (int i = 0; i < blocks; i++) {
@@ -170,7 +176,7 @@ dnet_status_t dnet_fdb_leaf_spine(const dnet_topo_t *t, int failed, dnet_switch_
         fill_spines(&c, *out);
         if (failed >= 0) /* nobody writes the table of a dead switch */
             memset(dnet_tables_row(*out, c.spine[failed]), 0xff,
-                   (size_t) (*out)->dests * sizeof(uint16_t));
+                   (size_t) dnet_tables_columns(*out) * sizeof(uint16_t));
     }
     free(c.leaf);
     free(c.spine);

@@ -22,7 +22,7 @@ dnet_status_t dnet_lid_write_guid2lid(const dnet_topo_t *t, FILE *out)
 {
     for (int h = 0; h < t->n_hosts; h++)
         fprintf(out, "0x%016" PRIx64 " 0x%04x 0x%04x\n\n", t->host[h].guid, t->host[h].lid,
-                t->host[h].lid);
+                t->host[h].lid + dnet_topo_lids(t, h) - 1);
     for (int s = 0; s < t->n_switches; s++)
         fprintf(out, "0x%016" PRIx64 " 0x%04x 0x%04x\n\n", t->sw[s].guid, t->sw[s].lid,
                 t->sw[s].lid);
@@ -38,12 +38,13 @@ dnet_status_t dnet_lft_write(const dnet_topo_t *t, const dnet_tables_t *tables, 
             continue;
         fprintf(out, "Unicast lids [0x0-0x%x] of switch Lid %d guid 0x%016" PRIx64 " (%s):\n", top,
                 t->sw[s].lid, t->sw[s].guid, t->sw[s].name);
-        for (int d = 0; d < tables->dests; d++) {
+        for (int x = 0; x < dnet_tables_columns(tables); x++) {
+            int d = x % tables->dests;
             bool host = d < t->n_hosts;
-            if (row[d] == DNET_TABLE_NONE || !dnet_lid_of(t, d))
+            if (row[x] == DNET_TABLE_NONE || !dnet_lid_of_column(tables, x))
                 continue;
-            fprintf(out, "0x%04x %03d : (%s portguid 0x%016" PRIx64 ": '%s')\n", dnet_lid_of(t, d),
-                    row[d], host ? "Channel Adapter" : "Switch",
+            fprintf(out, "0x%04x %03d : (%s portguid 0x%016" PRIx64 ": '%s')\n",
+                    dnet_lid_of_column(tables, x), row[x], host ? "Channel Adapter" : "Switch",
                     host ? t->host[d].guid : t->sw[d - t->n_hosts].guid,
                     host ? t->host[d].name : t->sw[d - t->n_hosts].name);
         }
@@ -81,12 +82,21 @@ static int find_guid(const dnet_topo_t *t, const guid_entry_t *index, const char
     return e ? e->dest : DNET_TOPO_NONE;
 }
 
+/* One entry of the file. */
+typedef struct entry {
+    int sw, dest;
+    uint16_t lid, port;
+} entry_t;
+
 typedef struct lft_reader {
     dnet_topo_t *t;
     const guid_entry_t *index;
-    dnet_tables_t *tables;
     const char *path;
     int line, sw, switches;
+    entry_t *entry;
+    size_t entries, room;
+    int *owner; /* [LID]: destination, NONE */
+    dnet_lid_faults_t faults;
 } lft_reader_t;
 
 static dnet_status_t read_switch(lft_reader_t *r, const char *text)
@@ -100,6 +110,37 @@ static dnet_status_t read_switch(lft_reader_t *r, const char *text)
     r->sw = d - r->t->n_hosts;
     r->switches++;
     return DNET_OK;
+}
+
+static dnet_status_t keep_entry(lft_reader_t *r, int dest, long lid, long port)
+{
+    if (r->entries == r->room) {
+        size_t room = r->room ? 2 * r->room : 4096;
+        entry_t *more = realloc(r->entry, room * sizeof(*more));
+        if (!more) {
+            dnet_error("subnet: %s: no memory for %zu entries", r->path, room);
+            return DNET_ERR_NO_MEMORY;
+        }
+        r->entry = more;
+        r->room = room;
+    }
+    r->entry[r->entries++] = (entry_t){r->sw, dest, (uint16_t) lid, (uint16_t) port};
+    return DNET_OK;
+}
+
+/* A LID belongs to one end port; if the file says two, nobody knows where its packets go. */
+static void claim(lft_reader_t *r, int dest, long lid)
+{
+    int owner = r->owner[lid];
+    if (owner == DNET_TOPO_NONE)
+        r->owner[lid] = dest;
+    if (owner == DNET_TOPO_NONE || owner == dest)
+        return;
+    if (r->faults.duplicates++ == 0) {
+        r->faults.duplicate_lid = (uint16_t) lid;
+        r->faults.duplicate_dest[0] = owner;
+        r->faults.duplicate_dest[1] = dest;
+    }
 }
 
 static dnet_status_t read_entry(lft_reader_t *r, const char *text)
@@ -121,15 +162,112 @@ static dnet_status_t read_entry(lft_reader_t *r, const char *text)
     int d = find_guid(r->t, r->index, guid + 9);
     if (d == DNET_TOPO_NONE)
         return DNET_OK; /* an end port outside the topology file */
-    dnet_tables_row(r->tables, r->sw)[d] = (uint16_t) port;
-    if (d < r->t->n_hosts)
-        r->t->host[d].lid = (uint16_t) lid;
-    else
-        r->t->sw[d - r->t->n_hosts].lid = (uint16_t) lid;
-    return DNET_OK;
+    claim(r, d, lid);
+    return keep_entry(r, d, lid, port);
 }
 
-dnet_status_t dnet_lft_read(dnet_topo_t *t, const char *path, dnet_tables_t **out)
+static void set_lids(dnet_topo_t *t, int d, uint16_t base, int lmc)
+{
+    if (d < t->n_hosts) {
+        t->host[d].lid = base;
+        t->host[d].lmc = (uint8_t) lmc;
+    } else {
+        t->sw[d - t->n_hosts].lid = base;
+        t->sw[d - t->n_hosts].lmc = (uint8_t) lmc;
+    }
+}
+
+/*
+ * Base LID and LMC of every destination.  2^LMC LIDs start at a multiple of 2^LMC; what the file
+ * names for an end port fills such a block, unless some of it is stale.  Then the block with the
+ * LID that most switches have counts.
+ */
+static dnet_status_t find_lids(lft_reader_t *r)
+{
+    const dnet_topo_t *t = r->t;
+    int dests = dnet_topo_dests(t);
+    int *uses = dnet_subnet_alloc(DNET_LID_UNICAST_MAX + 1, sizeof(int));
+    int *low = dnet_subnet_alloc((size_t) dests, sizeof(int));
+    int *high = dnet_subnet_alloc((size_t) dests, sizeof(int));
+    int *found = dnet_subnet_alloc((size_t) dests, sizeof(int));
+    int *most = dnet_subnet_alloc((size_t) dests, sizeof(int));
+    bool good = uses && low && high && found && most;
+    for (size_t i = 0; good && i < r->entries; i++)
+        uses[r->entry[i].lid] += r->owner[r->entry[i].lid] == r->entry[i].dest;
+    for (int lid = 1; good && lid <= DNET_LID_UNICAST_MAX; lid++) {
+        int d = r->owner[lid];
+        if (d == DNET_TOPO_NONE)
+            continue;
+        low[d] = low[d] ? low[d] : lid;
+        high[d] = lid;
+        found[d]++;
+        most[d] = uses[lid] > uses[most[d]] ? lid : most[d];
+    }
+    for (int d = 0; good && d < dests; d++) {
+        int lmc = 0;
+        while (high[d] - low[d] >= 1 << lmc)
+            lmc++;
+        if (!found[d])
+            continue;
+        if (found[d] == 1 << lmc && low[d] % (1 << lmc) == 0 && lmc <= DNET_LMC_MAX)
+            set_lids(r->t, d, (uint16_t) low[d], lmc);
+        else
+            set_lids(r->t, d, (uint16_t) most[d], 0);
+    }
+    free(uses);
+    free(low);
+    free(high);
+    free(found);
+    free(most);
+    return good ? DNET_OK : DNET_ERR_NO_MEMORY;
+}
+
+static dnet_status_t fill_tables(lft_reader_t *r, dnet_tables_t **out)
+{
+    dnet_status_t st = find_lids(r);
+    if (!st)
+        st = dnet_tables_new(r->t, out);
+    for (size_t i = 0; i < r->entries && !st; i++) {
+        const entry_t *e = &r->entry[i];
+        int plane = e->lid - dnet_lid_of(r->t, e->dest);
+        if (plane >= 0 && plane < dnet_topo_lids(r->t, e->dest))
+            dnet_tables_row(*out, e->sw)[plane * (*out)->dests + e->dest] = e->port;
+    }
+    for (int lid = 1; lid <= DNET_LID_UNICAST_MAX && !st; lid++) {
+        int d = r->owner[lid], plane = d == DNET_TOPO_NONE ? 0 : lid - dnet_lid_of(r->t, d);
+        if (d == DNET_TOPO_NONE || (plane >= 0 && plane < dnet_topo_lids(r->t, d)))
+            continue;
+        if (r->faults.stale++ == 0) {
+            r->faults.stale_lid = (uint16_t) lid;
+            r->faults.stale_dest = d;
+        }
+    }
+    return st;
+}
+
+static dnet_status_t read_lines(lft_reader_t *r, FILE *in)
+{
+    dnet_status_t st = DNET_OK;
+    char line[512];
+    while (!st && fgets(line, sizeof(line), in)) {
+        const char *p = line + strspn(line, " \t");
+        r->line++;
+        if (strncmp(p, "Unicast lids", 12) == 0)
+            st = read_switch(r, p);
+        else if (strncmp(p, "0x", 2) == 0)
+            st = read_entry(r, p);
+    }
+    if (!st && r->switches == 0) {
+        dnet_error("subnet: %s: no 'Unicast lids ... of switch' line; expected a dump of "
+                   "forwarding tables",
+                   r->path);
+        st = DNET_ERR_FORMAT;
+    }
+    return st;
+}
+
+dnet_status_t dnet_lft_read(dnet_topo_t *t, const char *path, dnet_tables_t **out,
+                            dnet_lid_faults_t *faults)
 {
     lft_reader_t r = {.t = t, .path = path, .sw = DNET_TOPO_NONE};
     FILE *in = fopen(path, "r");
@@ -138,81 +276,20 @@ dnet_status_t dnet_lft_read(dnet_topo_t *t, const char *path, dnet_tables_t **ou
         return DNET_ERR_SYSTEM;
     }
     guid_entry_t *index = index_guids(t);
-    dnet_status_t st = index ? dnet_tables_new(t, &r.tables) : DNET_ERR_NO_MEMORY;
-    char line[512];
+    r.owner = dnet_subnet_alloc(DNET_LID_UNICAST_MAX + 1, sizeof(int));
     r.index = index;
-    while (!st && fgets(line, sizeof(line), in)) {
-        const char *p = line + strspn(line, " \t");
-        r.line++;
-        if (strncmp(p, "Unicast lids", 12) == 0)
-            st = read_switch(&r, p);
-        else if (strncmp(p, "0x", 2) == 0)
-            st = read_entry(&r, p);
-    }
-    if (!st && r.switches == 0) {
-        dnet_error("subnet: %s: no 'Unicast lids ... of switch' line; expected a dump of "
-                   "forwarding tables",
-                   path);
-        st = DNET_ERR_FORMAT;
-    }
+    dnet_status_t st = index && r.owner ? DNET_OK : DNET_ERR_NO_MEMORY;
+    for (int lid = 0; !st && lid <= DNET_LID_UNICAST_MAX; lid++)
+        r.owner[lid] = DNET_TOPO_NONE;
+    if (!st)
+        st = read_lines(&r, in);
+    if (!st)
+        st = fill_tables(&r, out);
+    if (faults)
+        *faults = r.faults;
     fclose(in);
     free(index);
-    if (st)
-        dnet_tables_free(r.tables);
-    else
-        *out = r.tables;
+    free(r.owner);
+    free(r.entry);
     return st;
-}
-
-static int dest_by_lid(const dnet_topo_t *t, long lid)
-{
-    for (int d = 0; d < dnet_topo_dests(t); d++)
-        if (dnet_lid_of(t, d) == lid)
-            return d;
-    return DNET_TOPO_NONE;
-}
-
-/* Value behind the dots of "slid....................1" if the line names the field. */
-static bool field(const char *line, const char *name, long *value)
-{
-    const char *p = line + strspn(line, " \t");
-    size_t len = strlen(name);
-    if (strncmp(p, name, len) != 0 || p[len] != '.')
-        return false;
-    *value = strtol(p + len + strspn(p + len, "."), NULL, 0);
-    return true;
-}
-
-dnet_status_t dnet_sl_read(const dnet_topo_t *t, const char *path, uint8_t **lane, int *lanes)
-{
-    FILE *in = fopen(path, "r");
-    if (!in) {
-        dnet_error("subnet: cannot open %s: %s", path, strerror(errno));
-        return DNET_ERR_SYSTEM;
-    }
-    size_t dests = (size_t) dnet_topo_dests(t);
-    char line[256];
-    long slid = 0, dlid = 0, sl, records = 0;
-    *lanes = 1;
-    *lane = dnet_subnet_alloc((size_t) t->n_switches * dests, 1);
-    while (*lane && fgets(line, sizeof(line), in)) {
-        if (field(line, "slid", &slid) || field(line, "dlid", &dlid) || !field(line, "sl", &sl))
-            continue;
-        int a = dest_by_lid(t, slid), b = dest_by_lid(t, dlid);
-        records++;
-        if (a == DNET_TOPO_NONE || a >= t->n_hosts || b == DNET_TOPO_NONE || sl < 0 || sl > 15)
-            continue;
-        (*lane)[(size_t) t->host[a].sw * dests + (size_t) b] = (uint8_t) sl;
-        if (sl >= *lanes)
-            *lanes = (int) sl + 1;
-    }
-    fclose(in);
-    if (!*lane)
-        return DNET_ERR_NO_MEMORY;
-    if (records > 0)
-        return DNET_OK;
-    dnet_error("subnet: %s: no path record; expected the output of 'saquery -p'", path);
-    free(*lane);
-    *lane = NULL;
-    return DNET_ERR_FORMAT;
 }

@@ -102,3 +102,10 @@ uint16_t dnet_lid_of(const dnet_topo_t *t, int dest)
 {
     return dest < t->n_hosts ? t->host[dest].lid : t->sw[dest - t->n_hosts].lid;
 }
+
+uint16_t dnet_lid_of_column(const dnet_tables_t *tables, int column)
+{
+    int d = dnet_tables_dest(tables, column);
+    int base = d == DNET_TOPO_NONE ? 0 : dnet_lid_of(tables->topo, d);
+    return (uint16_t) (base ? base + column / tables->dests : 0);
+}

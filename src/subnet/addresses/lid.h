@@ -13,6 +13,7 @@
 #define DNET_LID_SWITCHES 0x4001 /* first switch LID of the paper's networks [LID Table 3] */
 #define DNET_LID_UNICAST_MAX 0xbfff
 #define DNET_FDB_DROP 255
+#define DNET_LMC_MAX 7 /* 128 LIDs an end port */
 
 typedef enum {
     DNET_LID_CONVENTIONAL, /* leaf by leaf */
@@ -31,8 +32,11 @@ extern const char *const dnet_lid_schemes[]; /* names by dnet_lid_scheme_t, NULL
  */
 dnet_status_t dnet_lid_assign(dnet_topo_t *t, dnet_lid_scheme_t scheme);
 
-/** LID of a destination of forwarding tables; 0 = none. */
+/** Base LID of a destination of forwarding tables; 0 = none. */
 uint16_t dnet_lid_of(const dnet_topo_t *t, int dest);
+
+/** LID of a column of forwarding tables; 0 = none. */
+uint16_t dnet_lid_of_column(const dnet_tables_t *tables, int column);
 
 /* Differences between two sets of tables, in blocks: one datagram per block. */
 typedef struct dnet_fdb_diff {
@@ -76,20 +80,41 @@ dnet_status_t dnet_lid_write_guid2lid(const dnet_topo_t *t, FILE *out);
 /** Write tables as OpenSM's `file` routing engine reads them; every destination needs a LID. */
 dnet_status_t dnet_lft_write(const dnet_topo_t *t, const dnet_tables_t *tables, FILE *out);
 
-/**
- * Read tables dumped by OpenSM (opensm-lfts.dump), dump_fts or dnet_lft_write; destinations are
- * found by port GUID and get the file's LIDs.
- *
- * @return DNET_OK; ERR_FORMAT naming file, line and reason; ERR_SYSTEM; ERR_NO_MEMORY
- */
-dnet_status_t dnet_lft_read(dnet_topo_t *t, const char *path, dnet_tables_t **out);
+/* What is wrong with the addresses in a dump. */
+typedef struct dnet_lid_faults {
+    long duplicates; /* LIDs that two end ports have */
+    long stale;      /* LIDs that an end port had once: not of the block its LMC gives it */
+    uint16_t duplicate_lid, stale_lid; /* examples */
+    int duplicate_dest[2], stale_dest;
+} dnet_lid_faults_t;
 
 /**
- * Read service levels from `saquery -p` output into lanes (SL = lane).
+ * Read tables dumped by OpenSM (opensm-lfts.dump), dump_fts or dnet_lft_write; destinations are
+ * found by port GUID and get the file's LIDs, as many as the file has for them (LMC).
  *
- * @param lane   [source switch * dests + destination], made by this call; the caller frees it
- * @param lanes  1 + the highest service level
+ * @param faults  set if not NULL
+ * @return DNET_OK; ERR_FORMAT naming file, line and reason; ERR_SYSTEM; ERR_NO_MEMORY
  */
-dnet_status_t dnet_sl_read(const dnet_topo_t *t, const char *path, uint8_t **lane, int *lanes);
+dnet_status_t dnet_lft_read(dnet_topo_t *t, const char *path, dnet_tables_t **out,
+                            dnet_lid_faults_t *faults);
+
+/**
+ * Read service levels from `saquery -p` output, for each pair of a server and a LID.
+ *
+ * @param out  paths that the file does not have stay SL_NONE
+ * @return as dnet_lft_read
+ */
+dnet_status_t dnet_sl_read(const dnet_tables_t *tables, const char *path, dnet_lanes_t **out);
+
+/**
+ * Read SL2VL tables of switches, outputs of `smpquery sl2vl LID` one behind the other.  Ports that
+ * the file does not have map each service level to the lane of its number.
+ *
+ * @param lanes  its lanes become those that paths of its service levels can get
+ */
+dnet_status_t dnet_sl2vl_read(const dnet_topo_t *t, const char *path, dnet_lanes_t *lanes);
+
+/** Write service levels as `saquery -p` prints path records. */
+dnet_status_t dnet_sl_write(const dnet_tables_t *tables, const dnet_lanes_t *lanes, FILE *out);
 
 #endif

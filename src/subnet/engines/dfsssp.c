@@ -20,7 +20,7 @@ enum { WHITE, ON_STACK, DONE };
 typedef struct lane_graph {
     const dnet_topo_t *t;
     const dnet_tables_t *tables;
-    uint8_t *lane; /* of each path: [source switch * dests + destination] */
+    dnet_lanes_t *sl; /* of each path, by source switch */
     size_t *start;
     uint32_t *paths; /* of each turn; 0 = no dependency */
     uint8_t *cut;    /* turns whose paths leave the lane */
@@ -57,26 +57,47 @@ static void move_if_cut(lane_graph_t *g, size_t turn, uint8_t *path_lane, int to
         *path_lane = (uint8_t) to;
 }
 
-/* All turns of all paths in a lane. */
+static void for_turns_of_path(lane_graph_t *g, int s, int d, visit_turn_t *visit, uint8_t *mine,
+                              int to)
+{
+    for (int a = next_channel(g, s, d), b; a != DNET_TOPO_NONE; a = b) {
+        b = next_channel(g, dnet_topo_head(g->t, a), d);
+        if (b != DNET_TOPO_NONE)
+            visit(g, turn_index(g, a, b), mine, to);
+    }
+}
+
+/* All turns of all paths in a lane.  The replies of a switch are on the lane of the queries. */
 static void for_turns(lane_graph_t *g, int lane, visit_turn_t *visit, int to)
 {
     const dnet_topo_t *t = g->t;
     for (int s = 0; s < t->n_switches; s++) {
         if (!t->sw[s].hosts || t->sw[s].down)
             continue;
-        for (int d = 0; d < g->tables->dests; d++) {
-            uint8_t *mine = &g->lane[(size_t) s * (size_t) g->tables->dests + (size_t) d];
-            if (*mine != lane)
+        uint8_t *row = g->sl->sl + (size_t) s * g->sl->columns;
+        for (int x = 0; x < dnet_tables_columns(g->tables); x++) {
+            int d = dnet_tables_dest(g->tables, x);
+            if (row[x] != lane)
                 continue;
-            int a = next_channel(g, s, d);
-            while (a != DNET_TOPO_NONE) {
-                int b = next_channel(g, dnet_topo_head(t, a), d);
-                if (b != DNET_TOPO_NONE)
-                    visit(g, turn_index(g, a, b), mine, to);
-                a = b;
-            }
+            for_turns_of_path(g, s, x, visit, &row[x], to);
+            if (d < t->n_hosts || x >= g->tables->dests)
+                continue;
+            for (int i = t->host_start[s]; i < t->host_start[s + 1]; i++)
+                for (int k = 0, h = t->host_of[i]; k < dnet_topo_lids(t, h); k++)
+                    for_turns_of_path(g, d - t->n_hosts, h + k * g->tables->dests, visit, &row[x],
+                                      to);
         }
     }
+}
+
+/* All paths that there are begin on lane 0. */
+static void start_lanes(lane_graph_t *g)
+{
+    const dnet_topo_t *t = g->t;
+    for (int s = 0; s < t->n_switches; s++)
+        for (int x = 0; x < dnet_tables_columns(g->tables); x++)
+            if (t->sw[s].hosts && dnet_tables_dest(g->tables, x) != DNET_TOPO_NONE)
+                g->sl->sl[(size_t) s * g->sl->columns + (size_t) x] = 0;
 }
 
 /* Cut the lightest turn of the cycle that ends at stack[depth - 1] -> back; new depth. */
@@ -177,14 +198,15 @@ static dnet_status_t graph_new(lane_graph_t *g, const dnet_topo_t *t, const dnet
         size_t degree = (size_t) dnet_topo_degree(t, s);
         g->start[s + 1] = g->start[s] + degree * degree;
     }
-    g->lane = dnet_subnet_alloc((size_t) t->n_switches * (size_t) tables->dests, 1);
+    if (dnet_lanes_new(tables, false, &g->sl))
+        return DNET_ERR_NO_MEMORY;
+    start_lanes(g);
     g->paths = dnet_subnet_alloc(g->start[t->n_switches], sizeof(*g->paths));
     g->cut = dnet_subnet_alloc(g->start[t->n_switches], 1);
     g->state = dnet_subnet_alloc(channels, 1);
     g->stack = dnet_subnet_alloc(channels, sizeof(int));
     g->at = dnet_subnet_alloc(channels, sizeof(int));
-    return g->lane && g->paths && g->cut && g->state && g->stack && g->at ? DNET_OK
-                                                                          : DNET_ERR_NO_MEMORY;
+    return g->paths && g->cut && g->state && g->stack && g->at ? DNET_OK : DNET_ERR_NO_MEMORY;
 }
 
 static dnet_status_t tables(const dnet_topo_t *t, const dnet_route_options_t *opt,
@@ -208,11 +230,12 @@ static dnet_status_t tables(const dnet_topo_t *t, const dnet_route_options_t *op
     if (!st)
         st = assign_lanes(&g, opt->lanes, &r->lanes);
     if (!st) {
-        r->lane = g.lane;
-        g.lane = NULL;
+        g.sl->lanes = r->lanes;
+        r->sl = g.sl;
+        g.sl = NULL;
     }
     free(g.start);
-    free(g.lane);
+    dnet_lanes_free(g.sl);
     free(g.paths);
     free(g.cut);
     free(g.state);

@@ -151,21 +151,22 @@ static dnet_status_t rank_uppers(ftree_t *f)
     return good ? DNET_OK : DNET_ERR_NO_MEMORY;
 }
 
-static void route_to(ftree_t *f, int d, dnet_tables_t *tables)
+/* A server's further LIDs go up one link further on each. */
+static void route_to(ftree_t *f, int d, int column, dnet_tables_t *tables)
 {
     const dnet_topo_t *t = f->t;
     int dest = dnet_topo_dest_switch(t, d), number = f->edge_number[dest], q = number;
     if (d < t->n_hosts)
         for (q = 0; t->host_of[t->host_start[dest] + q] != d;)
             q++;
-    int n = climb(f, dest);
-    descend(f, n, q, number);
+    int n = climb(f, dest), plane = column / tables->dests;
+    descend(f, n, q + plane, number + plane);
     for (int s = 0; s < t->n_switches; s++) {
         if (s != dest && f->next[s] == DNET_TOPO_NONE)
             continue;
         int port =
             s == dest ? (d < t->n_hosts ? t->host[d].port : 0) : dnet_topo_out_port(t, f->next[s]);
-        dnet_tables_row(tables, s)[d] = (uint16_t) port;
+        dnet_tables_row(tables, s)[column] = (uint16_t) port;
         if (s != dest && d < t->n_hosts)
             f->used[f->next[s]]++;
     }
@@ -182,6 +183,24 @@ static void count_unrouted(const dnet_topo_t *t, dnet_tables_t *tables)
                       dnet_tables_row(tables, s)[d] == DNET_TABLE_NONE;
         tables->unrouted += missing;
     }
+}
+
+/* Between roots, and where a link is missing, management has to go up again; nothing else does. */
+static dnet_status_t fill(const ftree_t *f, dnet_tables_t *tables)
+{
+    const dnet_topo_t *t = f->t;
+    dnet_turns_t *turns;
+    dnet_status_t st = dnet_turns_new(t, true, &turns);
+    for (int s = 0; !st && s < t->n_switches; s++)
+        for (int i = 1; i < dnet_topo_degree(t, s); i++)
+            for (int j = 0; j < i; j++)
+                if (by_level(f, dnet_topo_channel(t, s, i)) > 0 &&
+                    by_level(f, dnet_topo_channel(t, s, j)) > 0)
+                    dnet_turns_set(turns, s, i, j, false);
+    if (!st)
+        st = dnet_tables_fill(tables, turns);
+    dnet_turns_free(turns);
+    return st;
 }
 
 static dnet_status_t tables(const dnet_topo_t *t, const dnet_route_options_t *opt,
@@ -207,13 +226,15 @@ static dnet_status_t tables(const dnet_topo_t *t, const dnet_route_options_t *op
     }
     if (!st) {
         dnet_progress_begin("forwarding tables", r->tables->dests);
-        for (int d = 0; d < r->tables->dests; d++) {
-            dnet_progress(d);
-            if (!t->sw[dnet_topo_dest_switch(t, d)].down)
-                route_to(&f, d, r->tables);
+        for (int x = 0; x < dnet_tables_columns(r->tables); x++) {
+            int d = dnet_tables_dest(r->tables, x);
+            dnet_progress(x);
+            if (d != DNET_TOPO_NONE && !t->sw[dnet_topo_dest_switch(t, d)].down)
+                route_to(&f, d, x, r->tables);
         }
         dnet_progress_end();
         count_unrouted(t, r->tables);
+        st = fill(&f, r->tables);
     }
     free(space);
     free(f.used);

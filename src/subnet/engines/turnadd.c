@@ -268,7 +268,7 @@ static dnet_status_t suffices(const dnet_topo_t *t, const dnet_route_options_t *
     if (st || !*enough || opt->no_tables)
         return st;
     st = dnet_tables_from_turns(t, opt, DNET_BALANCE_TREE, r);
-    *enough = !st && r->tables->unrouted == 0;
+    *enough = !st && r->tables->unrouted == 0 && r->tables->unmanaged == 0;
     return st;
 }
 

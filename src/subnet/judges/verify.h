@@ -1,53 +1,87 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The independent verifier.  It shares the topology and the traffic with the routers, and no code:
- * it walks every path as the switches would and builds its own dependency graph, one per virtual
- * lane.  Our tables and tables dumped from a subnet manager are judged alike.
+ * it walks every path as the switches would, on the virtual lane that each switch would choose, and
+ * builds its own dependency graph.  Our tables and tables dumped from a subnet manager are judged
+ * alike.
  */
 #ifndef DNET_SUBNET_VERIFY_H
 #define DNET_SUBNET_VERIFY_H
 
+#include "subnet/judges/depends.h"
 #include "subnet/routing/routing.h"
 
 #define DNET_VERIFY_HOPS 64
-#define DNET_VERIFY_CYCLE 64
+
+/* A way that does not arrive. */
+typedef struct dnet_fault {
+    int source;  /* switch; NONE = no fault */
+    int host;    /* the server there, where servers differ; else NONE */
+    int column;  /* of the tables: the LID it goes to */
+    int at;      /* switch at which it ends; one of the loop */
+    int port;    /* what that switch's entry says; DNET_TABLE_NONE: no entry */
+    enum { DNET_FAULT_MISSING, DNET_FAULT_NO_LINK, DNET_FAULT_LANE, DNET_FAULT_ASTRAY,
+           DNET_FAULT_LOOP } kind;
+} dnet_fault_t;
+
+/* Ways of one kind of packet. */
+typedef struct dnet_ways {
+    long pairs;
+    long missing; /* a switch on the way has no entry, one to a port without link, or no lane */
+    long astray;  /* delivered to somebody else */
+    long loops;
+    dnet_fault_t fault; /* an example of the three */
+    int cyclic_lanes;   /* lanes whose dependency graph has a cycle */
+    dnet_cycle_t cycle; /* an example */
+} dnet_ways_t;
 
 typedef struct dnet_verdict {
-    long pairs;      /* ordered pairs of a switch with servers and a server or switch */
-    long missing;    /* of these: a switch on the way has no entry, or one to nowhere */
-    long management; /* missing ways to switches: no server's traffic, but an SM may mind */
-    long astray;     /* delivered to somebody else */
-    long loops;
-    long first_bad_switch, first_bad_dest; /* an example of the three, or NONE */
-    long hops_at[DNET_VERIFY_HOPS];        /* paths by links between switches */
+    dnet_ways_t data; /* from servers to servers; pairs of a switch with servers and a LID, or of
+                       * a server and a LID where servers have service levels of their own */
+    /* From servers to switches and from switches to servers: queries of counters, their replies,
+     * traps.  Its dependencies are those of data too, because it shares the lanes. */
+    dnet_ways_t management;
+    /* Between switches, with all the others' dependencies.  No packet goes there by itself, and
+     * several engines of OpenSM leave ways between roots out. */
+    dnet_ways_t switches;
+    long hops_at[DNET_VERIFY_HOPS]; /* data paths by links between switches */
     int max_hops;
     double mean_hops;
     int lanes;
-    int cyclic_lanes;             /* lanes whose dependency graph has a cycle */
-    long dependencies;            /* turns in use, over all lanes */
-    int cycle[DNET_VERIFY_CYCLE]; /* channels of an example */
-    int cycle_length;             /* 0 = no cycle; may exceed what `cycle` holds */
-    double max_load, mean_load;   /* over links between switches; first traffic */
-    double throughput;            /* 1 / max_load, at most 1 [TA §5.1] */
-    double throughput2;           /* the same for the second traffic */
+    long assumed_sl;            /* data pairs without a path record: judged on service level 0 */
+    long dependencies;          /* of data, over all lanes */
+    double max_load, mean_load; /* over links between switches; first traffic */
+    double throughput;          /* 1 / max_load, at most 1 [TA §5.1] */
+    double throughput2;         /* the same for the second traffic */
 } dnet_verdict_t;
 
 /**
  * Judge forwarding tables.
  *
- * @param lane   [source switch * dests + destination], values below `lanes`; NULL = one lane
- * @param tr     traffic for the loads; NULL = none
+ * @param lanes  service levels and lanes; NULL = one lane.  A reply travels on the service level of
+ *               its request
+ * @param tr     traffic for the loads; NULL = none.  Spread evenly over the LIDs of a destination
  * @param tr2    a second one, NULL = none
- * @return DNET_OK whatever the verdict; ERR_ARGUMENT (a lane out of range), ERR_NO_MEMORY
+ * @return DNET_OK whatever the verdict; ERR_ARGUMENT (a lane out of range, logged), ERR_NO_MEMORY
  */
-dnet_status_t dnet_verify_tables(const dnet_tables_t *tables, const uint8_t *lane, int lanes,
+dnet_status_t dnet_verify_tables(const dnet_tables_t *tables, const dnet_lanes_t *lanes,
                                  const dnet_traffic_t *tr, const dnet_traffic_t *tr2,
                                  dnet_verdict_t *v);
 
-/** Judge a turn set: free of cycles, and every switch with servers reaches every other. */
+/** Judge a turn set: free of cycles, and every switch with servers reaches every other (data), as
+ * does every other switch (switches). */
 dnet_status_t dnet_verify_turns(const dnet_turns_t *turns, dnet_verdict_t *v);
 
 /** Nothing missing, astray, looping or cyclic. */
+bool dnet_ways_good(const dnet_ways_t *w);
+
+/** Data is good. */
 bool dnet_verdict_good(const dnet_verdict_t *v);
+
+/** Data and management are good. */
+bool dnet_verdict_managed(const dnet_verdict_t *v);
+
+/** Every LID reaches every LID, and nothing is cyclic. */
+bool dnet_verdict_complete(const dnet_verdict_t *v);
 
 #endif

@@ -219,3 +219,18 @@ int dnet_turns_order(const dnet_turns_t *turns, int *ord)
     free(queue);
     return live - done;
 }
+
+dnet_status_t dnet_order_resume(dnet_turns_t *turns, dnet_order_t **out)
+{
+    dnet_order_t *o;
+    dnet_status_t st = dnet_order_new(turns, &o);
+    if (st)
+        return st;
+    int cyclic = dnet_turns_order(turns, o->ord);
+    if (cyclic) {
+        dnet_order_free(o);
+        return cyclic < 0 ? DNET_ERR_NO_MEMORY : DNET_ERR_STATE;
+    }
+    *out = o;
+    return DNET_OK;
+}

@@ -30,6 +30,13 @@ dnet_status_t dnet_order_new(dnet_turns_t *turns, dnet_order_t **out);
 void dnet_order_free(dnet_order_t *o);
 
 /**
+ * Go on with a turn set that has turns already.
+ *
+ * @return as dnet_order_new; ERR_STATE if the set has a cycle
+ */
+dnet_status_t dnet_order_resume(dnet_turns_t *turns, dnet_order_t **out);
+
+/**
  * Allow the turn pair (i, j) of switch s in both directions unless that closes a cycle.
  *
  * Both directions are in the graph when the test is made: the published test inserts the reverse

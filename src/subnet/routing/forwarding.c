@@ -11,7 +11,11 @@ dnet_status_t dnet_tables_new(const dnet_topo_t *t, dnet_tables_t **out)
         return DNET_ERR_NO_MEMORY;
     tables->topo = t;
     tables->dests = dnet_topo_dests(t);
-    size_t entries = (size_t) t->n_switches * (size_t) tables->dests;
+    tables->planes = 1;
+    for (int d = 0; d < tables->dests; d++)
+        if (dnet_topo_lids(t, d) > tables->planes)
+            tables->planes = dnet_topo_lids(t, d);
+    size_t entries = (size_t) t->n_switches * (size_t) dnet_tables_columns(tables);
     tables->port = dnet_subnet_alloc(entries, sizeof(*tables->port));
     if (!tables->port) {
         free(tables);
@@ -27,6 +31,36 @@ void dnet_tables_free(dnet_tables_t *tables)
     if (tables)
         free(tables->port);
     free(tables);
+}
+
+dnet_status_t dnet_lanes_new(const dnet_tables_t *tables, bool of_hosts, dnet_lanes_t **out)
+{
+    const dnet_topo_t *t = tables->topo;
+    size_t sources = (size_t) (of_hosts ? t->n_hosts : t->n_switches);
+    dnet_lanes_t *lanes = dnet_subnet_alloc(1, sizeof(*lanes));
+    if (!lanes)
+        return DNET_ERR_NO_MEMORY;
+    lanes->lanes = 1;
+    lanes->of_hosts = of_hosts;
+    lanes->columns = (size_t) dnet_tables_columns(tables);
+    lanes->sl = dnet_subnet_alloc(sources * lanes->columns, 1);
+    if (!lanes->sl) {
+        free(lanes);
+        return DNET_ERR_NO_MEMORY;
+    }
+    memset(lanes->sl, DNET_SL_NONE, sources * lanes->columns);
+    *out = lanes;
+    return DNET_OK;
+}
+
+void dnet_lanes_free(dnet_lanes_t *lanes)
+{
+    if (!lanes)
+        return;
+    free(lanes->sl);
+    free(lanes->vl);
+    free(lanes->vl_start);
+    free(lanes);
 }
 
 bool dnet_tables_explain(const dnet_tables_t *tables, int src, int dst, FILE *out)

@@ -9,22 +9,64 @@
 
 #define DNET_TABLE_NONE UINT16_MAX
 
-/* Forwarding tables: an output port for each switch and destination (dnet_topo_dests). */
+/*
+ * Forwarding tables: an output port for each switch and LID.  Destinations (dnet_topo_dests) with
+ * LMC > 0 have several LIDs; plane k holds the k-th of each, so that column k * dests + destination
+ * is LID base + k.
+ */
 typedef struct dnet_tables {
     const dnet_topo_t *topo;
     int dests;
-    /* [switch * dests + destination]; 0 = this switch itself, TABLE_NONE = drop */
+    int planes; /* LIDs of the destination that has most */
+    /* [switch * dests * planes + column]; 0 = this switch itself, TABLE_NONE = drop */
     uint16_t *port;
     long pinned;       /* destinations that needed pinned walks */
     long second_order; /* destinations routed in dependency order, not by hops */
     long fallbacks;    /* destinations routed on the spanning tree */
     long unrouted;     /* servers that some switch with servers has no entry for */
+    long opened;       /* turns allowed only so that switches without servers have ways */
+    long unmanaged;    /* LIDs that some switch has no entry for, though they are connected */
 } dnet_tables_t;
+
+/** Columns of a row: LIDs, those of destinations with fewer than others included. */
+static inline int dnet_tables_columns(const dnet_tables_t *tables)
+{
+    return tables->dests * tables->planes;
+}
 
 static inline uint16_t *dnet_tables_row(const dnet_tables_t *tables, int s)
 {
-    return tables->port + (size_t) s * (size_t) tables->dests;
+    return tables->port + (size_t) s * (size_t) dnet_tables_columns(tables);
 }
+
+/** Destination of a column; NONE if it has no such LID. */
+static inline int dnet_tables_dest(const dnet_tables_t *tables, int column)
+{
+    int d = column % tables->dests;
+    return column / tables->dests < dnet_topo_lids(tables->topo, d) ? d : DNET_TOPO_NONE;
+}
+
+#define DNET_SL_NONE 0xff /* no path record */
+#define DNET_VL_DROP 15   /* a service level mapped to the management lane: packets are dropped */
+#define DNET_SERVICE_LEVELS 16
+
+/*
+ * Service levels of paths, and the virtual lane that each gets at each switch.  Without the second
+ * the lane is the service level.
+ */
+typedef struct dnet_lanes {
+    int lanes;     /* data lanes: 1 + the highest in use */
+    bool of_hosts; /* a row for each server; else one for each switch, all its servers alike */
+    size_t columns;
+    uint8_t *sl; /* [source * columns + column], SL_NONE; NULL: all 0 */
+    /* [vl_start[switch] + (in port * (ports + 1) + out port) * 16 + sl]; NULL: lane = sl */
+    uint8_t *vl;
+    size_t *vl_start;
+} dnet_lanes_t;
+
+/** Service levels of a table's paths, all SL_NONE.  @return DNET_OK, ERR_NO_MEMORY */
+dnet_status_t dnet_lanes_new(const dnet_tables_t *tables, bool of_hosts, dnet_lanes_t **out);
+void dnet_lanes_free(dnet_lanes_t *lanes);
 
 /** Tables of a topology, all entries DNET_TABLE_NONE.  @return DNET_OK; ERR_NO_MEMORY, logged */
 dnet_status_t dnet_tables_new(const dnet_topo_t *t, dnet_tables_t **out);

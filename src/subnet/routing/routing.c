@@ -83,6 +83,6 @@ void dnet_routing_free(dnet_routing_t *r)
     dnet_turns_free(r->turns);
     dnet_tables_free(r->tables);
     free(r->tree);
-    free(r->lane);
+    dnet_lanes_free(r->sl);
     *r = (dnet_routing_t){.root = DNET_TOPO_NONE};
 }

@@ -41,7 +41,7 @@ typedef struct dnet_routing {
     dnet_tables_t *tables; /* NULL with no_tables */
     /* [switch]: link to its parent in a spanning tree of allowed turns */
     int *tree;
-    uint8_t *lane;          /* [source switch * dests + destination]; NULL = one lane */
+    dnet_lanes_t *sl;       /* NULL = one lane */
     int lanes;              /* virtual lanes used */
     int root;               /* updn: the switch; else NONE */
     bool seeded;            /* turnadd: the spanning tree was installed first */
@@ -86,7 +86,18 @@ dnet_status_t dnet_route_weights(const dnet_topo_t *t, const dnet_traffic_t *tr,
                                  dnet_weights_t **out);
 
 /**
- * Tables from r->turns (and r->tree for destinations that need it).
+ * Give switches that have no entry for a LID one: along turns that are allowed, else along turns
+ * that close no cycle with those, which are then allowed, too.  Entries that are there stay.
+ *
+ * @param turns  acyclic, all turns in use among them
+ * @return DNET_OK, ERR_STATE (`turns` has a cycle: nothing is changed), ERR_NO_MEMORY; sets
+ *         tables->opened and tables->unmanaged
+ */
+dnet_status_t dnet_tables_fill(dnet_tables_t *tables, dnet_turns_t *turns);
+
+/**
+ * Tables from r->turns (and r->tree for destinations that need it).  Where r->turns are acyclic
+ * every switch gets an entry for every LID, and r->turns may grow by what that takes.
  *
  * Balances by path with opt->traffic, or by port.  Link costs (dnet_topo_link_t) scale what a
  * link's load counts.

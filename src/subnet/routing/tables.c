@@ -49,6 +49,7 @@ typedef struct build {
     const dnet_turns_t *turns;
     const int *tree;      /* spanning tree, or NULL */
     int dest;             /* destination switch */
+    int lids;             /* among which the traffic to a server is spread */
     int *next;            /* [switch]: output channel, NONE while unlabelled */
     int *order, labelled; /* switches in the order of labelling */
     int *hops;            /* [switch] */
@@ -296,7 +297,7 @@ static int load_place(const build_t *b, int c)
  */
 static double put_load(build_t *b, const dnet_traffic_t *tr, double sign)
 {
-    double change = 0, share = 1.0 / b->t->sw[b->dest].hosts;
+    double change = 0, share = 1.0 / b->t->sw[b->dest].hosts / b->lids;
     for (int i = b->labelled - 1; i > 0; i--) {
         int s = b->order[i], c = b->next[s], place = load_place(b, c);
         if (b->t->sw[s].hosts)
@@ -406,27 +407,45 @@ static void build_free(build_t *b)
     dnet_paths_free(b->paths);
 }
 
-static void store(const build_t *b, dnet_tables_t *tables, int d)
+static void store(const build_t *b, dnet_tables_t *tables, int column)
 {
+    int d = column % tables->dests;
     for (int s = 0; s < b->t->n_switches; s++)
-        dnet_tables_row(tables, s)[d] = DNET_TABLE_NONE;
+        dnet_tables_row(tables, s)[column] = DNET_TABLE_NONE;
     for (int i = 1; i < b->labelled; i++) {
         int s = b->order[i];
-        dnet_tables_row(tables, s)[d] = (uint16_t) dnet_topo_out_port(b->t, b->next[s]);
+        dnet_tables_row(tables, s)[column] = (uint16_t) dnet_topo_out_port(b->t, b->next[s]);
     }
-    dnet_tables_row(tables, b->dest)[d] = (uint16_t) (d < b->t->n_hosts ? b->t->host[d].port : 0);
+    dnet_tables_row(tables, b->dest)[column] =
+        (uint16_t) (d < b->t->n_hosts ? b->t->host[d].port : 0);
+}
+
+/* The i-th LID in the order of routing: a server's LIDs together, servers leaf by leaf in port
+ * order, then the switches'. */
+static int column_at(const dnet_tables_t *tables, int i)
+{
+    const dnet_topo_t *t = tables->topo;
+    int at = i / tables->planes, plane = i % tables->planes;
+    return plane * tables->dests + (at < t->n_hosts ? t->host_of[at] : at);
+}
+
+/* There is such a LID, and its switch is in service. */
+static bool lives(const dnet_tables_t *tables, int column)
+{
+    int d = dnet_tables_dest(tables, column);
+    return d != DNET_TOPO_NONE && !tables->topo->sw[dnet_topo_dest_switch(tables->topo, d)].down;
 }
 
 /* ---- refining ---- */
 
-/* The tree to a destination as the tables have it, near switches first. */
-static void adopt(build_t *b, const dnet_tables_t *tables, int d)
+/* The tree to a LID as the tables have it, near switches first. */
+static void adopt(build_t *b, const dnet_tables_t *tables, int column)
 {
     const dnet_topo_t *t = b->t;
     int c;
-    start(b, dnet_topo_dest_switch(t, d));
+    start(b, dnet_topo_dest_switch(t, column % tables->dests));
     for (int s = 0; s < t->n_switches; s++) {
-        uint16_t port = dnet_tables_row(tables, s)[d];
+        uint16_t port = dnet_tables_row(tables, s)[column];
         if (s == b->dest)
             continue;
         b->hops[s] = DNET_TOPO_NONE;
@@ -452,11 +471,12 @@ static void swap(int **a, int **b)
     *b = kept;
 }
 
-/* Mark the destinations with a way over one of the links that carry most. */
+/* Mark the LIDs with a way over one of the links that carry most. */
 static void mark_loaded(const build_t *b, const dnet_tables_t *tables, bool *marked)
 {
     const dnet_topo_t *t = b->t;
-    memset(marked, 0, (size_t) t->n_hosts * sizeof(*marked));
+    int columns = dnet_tables_columns(tables);
+    memset(marked, 0, (size_t) columns * sizeof(*marked));
     for (int c = 0; c < dnet_topo_channels(t); c++) {
         if (t->slot[c] == DNET_TOPO_NONE)
             continue;
@@ -465,15 +485,16 @@ static void mark_loaded(const build_t *b, const dnet_tables_t *tables, bool *mar
         if (load->of[0] < REFINE_SHARE * b->most.of[0] &&
             load->of[1] < REFINE_SHARE * b->most.of[1])
             continue;
-        for (int d = 0; d < t->n_hosts; d++)
-            marked[d] |= row[d] == dnet_topo_out_port(t, c);
+        for (int x = 0; x < columns; x++)
+            marked[x] |= row[x] == dnet_topo_out_port(t, c);
     }
 }
 
 /* A tree around the links that carry most.  @return it is better, and in the tables */
-static bool reroute(build_t *b, const dnet_traffic_t *tr, dnet_tables_t *tables, int d)
+static bool reroute(build_t *b, const dnet_traffic_t *tr, dnet_tables_t *tables, int column)
 {
-    adopt(b, tables, d);
+    b->lids = dnet_topo_lids(b->t, column % tables->dests);
+    adopt(b, tables, column);
     int labelled = b->labelled;
     double change = put_load(b, tr, -1);
     swap(&b->next, &b->old_next);
@@ -482,7 +503,7 @@ static bool reroute(build_t *b, const dnet_traffic_t *tr, dnet_tables_t *tables,
     if (complete(b)) {
         change += put_load(b, tr, 1);
         if (change < -REFINE_GAIN) {
-            store(b, tables, d);
+            store(b, tables, column);
             return true;
         }
         put_load(b, tr, -1);
@@ -514,8 +535,8 @@ static void price_links(build_t *b)
 static dnet_status_t refine(build_t *b, const dnet_traffic_t *tr, dnet_tables_t *tables)
 {
     const dnet_topo_t *t = b->t;
-    long tries = 0, better = 1, most = REFINE_TRIES * t->n_hosts;
-    bool *marked = dnet_subnet_alloc((size_t) t->n_hosts, sizeof(*marked));
+    long tries = 0, better = 1, most = (long) REFINE_TRIES * t->n_hosts * tables->planes;
+    bool *marked = dnet_subnet_alloc((size_t) dnet_tables_columns(tables), sizeof(*marked));
     if (!marked)
         return DNET_ERR_NO_MEMORY;
     b->refining = true;
@@ -524,18 +545,37 @@ static dnet_status_t refine(build_t *b, const dnet_traffic_t *tr, dnet_tables_t 
         price_links(b);
         mark_loaded(b, tables, marked);
         better = 0;
-        for (int i = 0; i < t->n_hosts && tries < most; i++) {
-            int d = t->host_of[i];
+        for (int i = 0; i < t->n_hosts * tables->planes && tries < most; i++) {
+            int column = column_at(tables, i);
             dnet_progress(tries);
-            if (!marked[d] || t->sw[t->host[d].sw].down)
+            if (!marked[column] || !lives(tables, column))
                 continue;
-            better += reroute(b, tr, tables, d);
+            better += reroute(b, tr, tables, column);
             tries++;
         }
     }
     dnet_progress_end();
     free(marked);
     return DNET_OK;
+}
+
+/* LIDs that some switch still has no way to: the spanning tree leads everywhere. */
+static void route_by_tree(build_t *b, dnet_tables_t *tables)
+{
+    const dnet_topo_t *t = b->t;
+    for (int x = 0; x < dnet_tables_columns(tables); x++) {
+        bool whole = true;
+        if (!lives(tables, x))
+            continue;
+        for (int s = 0; s < t->n_switches && whole; s++)
+            whole = t->sw[s].down || dnet_tables_row(tables, s)[x] != DNET_TABLE_NONE;
+        if (whole)
+            continue;
+        label_by_tree(b, dnet_topo_dest_switch(t, x % tables->dests));
+        store(b, tables, x);
+        tables->fallbacks++;
+    }
+    tables->unmanaged = 0;
 }
 
 dnet_status_t dnet_tables_from_turns(const dnet_topo_t *t, const dnet_route_options_t *opt,
@@ -550,16 +590,15 @@ dnet_status_t dnet_tables_from_turns(const dnet_topo_t *t, const dnet_route_opti
         build_free(&b);
         return st;
     }
-    dnet_progress_begin("forwarding tables", tables->dests);
-    /* Servers leaf by leaf in port order, then the switches. */
-    for (int i = 0; i < tables->dests; i++) {
-        int d = i < t->n_hosts ? t->host_of[i] : i;
+    dnet_progress_begin("forwarding tables", dnet_tables_columns(tables));
+    for (int i = 0; i < dnet_tables_columns(tables); i++) {
+        int column = column_at(tables, i), d = column % tables->dests;
         dnet_progress(i);
-        int s = dnet_topo_dest_switch(t, d);
-        if (t->sw[s].down)
+        if (!lives(tables, column))
             continue;
-        label(&b, s, tables);
-        store(&b, tables, d);
+        b.lids = dnet_topo_lids(t, d);
+        label(&b, dnet_topo_dest_switch(t, d), tables);
+        store(&b, tables, column);
         if (balance == DNET_BALANCE_PORT)
             add_count(&b);
         else if (d < t->n_hosts)
@@ -568,7 +607,14 @@ dnet_status_t dnet_tables_from_turns(const dnet_topo_t *t, const dnet_route_opti
     dnet_progress_end();
     if (balance == DNET_BALANCE_TREE)
         st = refine(&b, opt->traffic, tables);
+    if (!st && b.ord)
+        st = dnet_tables_fill(tables, r->turns);
+    if (!st && tables->unmanaged && b.tree)
+        route_by_tree(&b, tables);
     build_free(&b);
-    r->tables = tables;
-    return DNET_OK;
+    if (st)
+        dnet_tables_free(tables);
+    else
+        r->tables = tables;
+    return st;
 }

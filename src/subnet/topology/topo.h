@@ -32,7 +32,8 @@ typedef struct dnet_topo_switch {
     int group;    /* director, pod or router group; meaning set by the generator */
     int index;    /* place of the switch inside its group */
     int hosts;    /* servers attached; counted by finish */
-    uint16_t lid; /* 0 = none known */
+    uint16_t lid; /* base LID; 0 = none known */
+    uint8_t lmc;  /* it has 2^lmc LIDs */
     bool down;    /* out of service */
 } dnet_topo_switch_t;
 
@@ -42,7 +43,8 @@ typedef struct dnet_topo_host {
     int sw;        /* switch */
     int port;      /* port of that switch */
     int hca_port;  /* port of the adapter, from 1 */
-    uint16_t lid;
+    uint16_t lid;  /* base LID; 0 = none known */
+    uint8_t lmc;   /* it has 2^lmc LIDs */
 } dnet_topo_host_t;
 
 typedef struct dnet_topo_link {
@@ -117,6 +119,12 @@ static inline int dnet_topo_dests(const dnet_topo_t *t)
 static inline int dnet_topo_dest_switch(const dnet_topo_t *t, int d)
 {
     return d < t->n_hosts ? t->host[d].sw : d - t->n_hosts;
+}
+
+/** LIDs of destination d. */
+static inline int dnet_topo_lids(const dnet_topo_t *t, int d)
+{
+    return 1 << (d < t->n_hosts ? t->host[d].lmc : t->sw[d - t->n_hosts].lmc);
 }
 
 typedef enum { DNET_PORT_FREE, DNET_PORT_CHANNEL, DNET_PORT_HOST } dnet_port_kind_t;
