@@ -61,12 +61,13 @@ static dnet_status_t assign_lids(dnet_topo_t *t)
 static dnet_status_t judge(const char *engine, const dnet_topo_t *t, const dnet_tables_t *tables,
                            dnet_verdict_t *verdict)
 {
-    dnet_status_t status = dnet_verify_tables(tables, NULL, 1, NULL, NULL, verdict);
+    dnet_status_t status = dnet_verify_tables(tables, NULL, NULL, NULL, verdict);
     if (status != DNET_OK || dnet_verdict_good(verdict))
         return status;
     dnet_error(
         "%s by %s: %ld ways missing, %ld astray, %ld loops, %d cyclic lanes: not a network to use",
-        t->name, engine, verdict->missing, verdict->astray, verdict->loops, verdict->cyclic_lanes);
+        t->name, engine, verdict->data.missing, verdict->data.astray, verdict->data.loops,
+        verdict->data.cyclic_lanes);
     return DNET_ERR_LIMIT;
 }
 
@@ -278,9 +279,10 @@ static dnet_status_t reroute_pieces(const dnet_fabric_t *f, dnet_tables_t **tabl
     if (status != DNET_OK)
         return status;
     memcpy((*tables_p)->port, f->tables->port,
-           (size_t) f->topo->n_switches * (size_t) f->tables->dests * sizeof(*f->tables->port));
+           (size_t) f->topo->n_switches * (size_t) dnet_tables_columns(f->tables) *
+               sizeof(*f->tables->port));
     status = route_pieces(f->engine, f->topo, *tables_p);
-    return status == DNET_OK ? dnet_verify_tables(*tables_p, NULL, 1, NULL, NULL, verdict) : status;
+    return status == DNET_OK ? dnet_verify_tables(*tables_p, NULL, NULL, NULL, verdict) : status;
 }
 
 dnet_status_t dnet_fabric_reroute(dnet_fabric_t *f, dnet_fdb_diff_t *diff)
@@ -421,7 +423,7 @@ static dnet_status_t read_tables(int fd, const version_t *v, off_t at, dnet_topo
     snprintf(path, sizeof(path), "/proc/self/fd/%d", copy);
     if (copy >= 0 && text && get(fd, text, v->tables_bytes, at) &&
         put(copy, text, v->tables_bytes, 0))
-        status = dnet_lft_read(t, path, tables_p);
+        status = dnet_lft_read(t, path, tables_p, NULL);
     else
         dnet_error("cannot read a cluster's tables");
     if (copy >= 0)
@@ -449,7 +451,7 @@ static dnet_status_t load(int fd, dnet_fabric_t *f)
     if (status == DNET_OK)
         status = read_tables(fd, &v, at + (off_t) v.topology_bytes, f->topo, &f->tables);
     if (status == DNET_OK)
-        status = dnet_verify_tables(f->tables, NULL, 1, NULL, NULL, &f->verdict);
+        status = dnet_verify_tables(f->tables, NULL, NULL, NULL, &f->verdict);
     return status;
 }
 

@@ -71,6 +71,7 @@ uint64_t dnet_network_counters(const dnet_network_t *n, dnet_counters_t *counter
         dnet_switches_reading_t r = dnet_switches_read(&n->switches, c);
         counters[c] = (dnet_counters_t){r.symbol, r.receive, r.downed};
         t->link[c >> 1].gbps = r.lanes * r.lane_mbps / 1000.0;
+        t->link[c >> 1].nominal_gbps = DNET_SWITCHES_LANES * DNET_SWITCHES_LANE_MBPS / 1000.0;
         packets += r.packets;
     }
     return packets;

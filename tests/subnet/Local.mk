@@ -4,6 +4,7 @@
 DNET_SUBNET_TESTS = \
 	tests/subnet/test_health_rails \
 	tests/subnet/test_lid \
+	tests/subnet/test_service \
 	tests/subnet/test_turns
 check_PROGRAMS += $(DNET_SUBNET_TESTS)
 DNET_UNIT_TESTS += $(DNET_SUBNET_TESTS)
@@ -11,6 +12,8 @@ tests_subnet_test_turns_SOURCES = tests/subnet/test_turns.c
 tests_subnet_test_turns_LDADD = libdnet_subnet.la -lcmocka
 tests_subnet_test_health_rails_SOURCES = tests/subnet/test_health_rails.c
 tests_subnet_test_health_rails_LDADD = libdnet_subnet.la -lcmocka
+tests_subnet_test_service_SOURCES = tests/subnet/test_service.c
+tests_subnet_test_service_LDADD = libdnet_subnet.la -lcmocka
 tests_subnet_test_lid_SOURCES = tests/subnet/test_lid.c
 tests_subnet_test_lid_LDADD = libdnet_subnet.la -lcmocka
 

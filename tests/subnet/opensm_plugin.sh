@@ -49,3 +49,34 @@ on_fabric dump_fts >held.lfts 2>dump.err || fail "dump_fts: $(cat dump.err)"
     fail "the verifier rejects the tables of the joined trees"
 awk -v i="$(json held.json tables_inside)" -v b="$(json held.json tables_between)" \
     'BEGIN { exit !(i > 0.9 && b > 0.9) }' || fail "not balanced: $(cat held.json)"
+stop_opensm
+kill $fabric_pids 2>/dev/null
+wait
+fabric_pids=
+
+# A leaf and a spine whose link is gone: the manager reaches both, and both answer.
+"$subnet" gen --topology leaf-spine:8:4:4 --output net || fail "gen"
+start_ibsim net H00001
+start_opensm turnadd
+n=$(sweeps)
+echo 'Unlink "leaf0001"[1]' >console
+wait_sweeps $((n + 1))
+judge uplink
+spine=$(sed -n 's/^\[.*"spine0001" lid \([0-9]*\).*/\1/p' uplink.net | head -n 1)
+[ -n "$spine" ] || fail "no LID of spine0001 in uplink.net"
+on_fabric perfquery -x "$spine" 0 >perf.out 2>&1 || on_fabric perfquery "$spine" 1 >perf.out 2>&1 ||
+    fail "perfquery of spine0001: $(cat perf.out)"
+stop_opensm
+kill $fabric_pids 2>/dev/null
+wait
+fabric_pids=
+
+# Two LIDs a port: all are routed, and not all alike.
+"$subnet" gen --topology leaf-spine:4:4:4 --output net || fail "gen"
+start_ibsim net H00001
+start_opensm turnadd --lmc 1
+judge lmc
+[ "$(json lmc.json pairs)" = $((4 * 32)) ] || fail "not all LIDs were judged: $(cat lmc.json)"
+awk '/^0x/ && /portguid 0x/ { guid = $0; sub(/.*portguid /, "", guid); sub(/[:)].*/, "", guid)
+        if (!(guid in port)) port[guid] = $2; else differ += port[guid] != $2 }
+    /^Unicast/ { split("", port) } END { exit !differ }' lmc.lfts || fail "all LIDs go one way"

@@ -33,7 +33,7 @@ static fixture_t start(const char *spec)
     f.before = calloc((size_t) dnet_topo_channels(f.t), sizeof(*f.before));
     f.after = calloc((size_t) dnet_topo_channels(f.t), sizeof(*f.after));
     for (int l = 0; l < f.t->n_links; l++)
-        f.t->link[l].gbps = 40;
+        f.t->link[l].gbps = f.t->link[l].nominal_gbps = 40;
     return f;
 }
 
@@ -95,6 +95,58 @@ static void test_health_capacity_and_connectivity_are_kept(void **state)
     judge(&f, true);
     assert_int_equal(f.list[2].isolate, DNET_ISOLATE_YES);
     assert_int_equal(f.list[3].isolate, DNET_ISOLATE_LAST_UPLINK);
+    finish(&f);
+}
+
+/* Two EDR leaves among HDR ones: their uplinks are as fast as they can be. */
+static void test_health_nominal_is_of_each_link(void **state)
+{
+    (void) state;
+    char path[] = "links-XXXXXX";
+    fixture_t f = start("leaf-spine:4:2:2");
+    FILE *out = fdopen(mkstemp(path), "w");
+    for (int l = 0; l < f.t->n_links; l++) {
+        int s = f.t->link[l].sw[0], edr = s < 2;
+        f.t->sw[s].guid = 0x200u + (unsigned) s;
+        f.t->link[l].nominal_gbps = 0;
+        f.t->link[l].gbps = edr ? 103.125 : 212.5;
+        fprintf(out,
+                "0x%016x \"  leaf\"      4 %4d[  ] ==( 4X %s Gbps Active/  LinkUp)==>  "
+                "0x0000000000000300      6    1[  ] \"spine\" (%s)\n",
+                0x200u + (unsigned) s, f.t->link[l].port[0],
+                edr      ? "25.78125"
+                : l == 7 ? "10.0"
+                         : "53.125",
+                l == 7 ? "Could be 53.125 Gbps" : " ");
+    }
+    fclose(out);
+    judge(&f, true); /* nominal unknown: a link as fast as its slower end is not slow */
+    assert_int_equal(f.n, 0);
+    f.t->link[7].gbps = 40;
+    judge(&f, true); /* this one may be: watched, not isolated */
+    assert_int_equal(f.n, 1);
+    assert_int_equal(f.list[0].state, DNET_LINK_WATCH);
+    assert_true(f.list[0].perhaps_slow);
+    assert_int_equal(dnet_health_read_links(f.t, path), DNET_OK);
+    judge(&f, true);
+    assert_int_equal(f.n, 1);
+    assert_int_equal(f.list[0].link, 7);
+    assert_int_equal(f.list[0].state, DNET_LINK_SICK);
+    assert_int_equal(f.list[0].isolate, DNET_ISOLATE_YES);
+    unlink(path);
+
+    dnet_topo_t *earlier = make("leaf-spine:4:2:2");
+    for (int s = 0; s < earlier->n_switches; s++)
+        earlier->sw[s].guid = f.t->sw[s].guid;
+    for (int l = 0; l < f.t->n_links; l++) {
+        earlier->link[l].gbps = 212.5;
+        f.t->link[l].gbps = l == 3 ? 103.125 : 212.5;
+    }
+    dnet_health_expect(f.t, earlier);
+    judge(&f, true);
+    assert_int_equal(f.n, 1);
+    assert_int_equal(f.list[0].link, 3);
+    dnet_topo_free(earlier);
     finish(&f);
 }
 
@@ -193,6 +245,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_health_idle_errors_are_graded),
         cmocka_unit_test(test_health_capacity_and_connectivity_are_kept),
+        cmocka_unit_test(test_health_nominal_is_of_each_link),
         cmocka_unit_test(test_health_reads_ibqueryerrors),
         cmocka_unit_test(test_rails_degraded_link_makes_outliers),
         cmocka_unit_test(test_ftree_missing_link_moves_its_ways_only),

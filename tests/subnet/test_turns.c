@@ -103,14 +103,14 @@ static void test_turnadd_two_triangles_refuses_the_missed_cycle(void **state)
     assert_false(is_allowed(turns, "FCG"));
     assert_false(is_allowed(turns, "ABC"));
     assert_int_equal(dnet_verify_turns(turns, &v), DNET_OK);
-    assert_int_equal(v.cyclic_lanes, 0);
-    assert_true(v.missing > 0); /* the halves are apart: why a spanning tree may come first */
+    assert_int_equal(v.data.cyclic_lanes, 0);
+    assert_true(v.data.missing > 0); /* the halves are apart: why a spanning tree may come first */
 
     dnet_turn_pair_t abc = turn(t, "ABC");
     dnet_turns_set(turns, abc.sw, abc.i, abc.j, true);
     assert_int_equal(dnet_verify_turns(turns, &v), DNET_OK);
-    assert_int_equal(v.cyclic_lanes, 1);
-    assert_int_equal(v.cycle_length, 10);
+    assert_int_equal(v.data.cyclic_lanes, 1);
+    assert_int_equal(v.data.cycle.length, 10);
     dnet_turns_free(turns);
     dnet_topo_free(t);
 }
@@ -138,7 +138,7 @@ static void test_turnadd_sparse_random_networks_always_reachable(void **state)
         dnet_routing_t r = route(t, "turnadd", (dnet_route_options_t){0});
         assert_int_equal(dnet_verify_turns(r.turns, &v), DNET_OK);
         assert_true(dnet_verdict_good(&v));
-        assert_int_equal(dnet_verify_tables(r.tables, NULL, 1, NULL, NULL, &v), DNET_OK);
+        assert_int_equal(dnet_verify_tables(r.tables, NULL, NULL, NULL, &v), DNET_OK);
         assert_true(dnet_verdict_good(&v));
         dnet_routing_free(&r);
 
@@ -244,13 +244,12 @@ static void test_engines_on_all_kinds_verify(void **state)
             dnet_topo_t *t = make(kinds[k], 1);
             dnet_verdict_t v;
             dnet_routing_t r = route(t, engine, (dnet_route_options_t){0});
-            assert_int_equal(dnet_verify_tables(r.tables, r.lane, r.lanes, NULL, NULL, &v),
-                             DNET_OK);
-            assert_int_equal(v.missing + v.astray + v.loops, 0);
+            assert_int_equal(dnet_verify_tables(r.tables, r.sl, NULL, NULL, &v), DNET_OK);
+            assert_int_equal(v.data.missing + v.data.astray + v.data.loops, 0);
             if (strcmp(engine, "minhop") != 0 && !dnet_verdict_good(&v))
                 fail_msg("%s on %s has a cycle", engine, kinds[k]);
             if (strcmp(engine, "minhop") == 0 && strncmp(kinds[k], "ring", 4) == 0)
-                assert_int_equal(v.cyclic_lanes, 1);
+                assert_int_equal(v.data.cyclic_lanes, 1);
             dnet_routing_free(&r);
             dnet_topo_free(t);
         }
@@ -283,7 +282,7 @@ static void check_tables(const dnet_topo_t *t, double inside, double between)
     dnet_traffic_init(&in, t, DNET_TRAFFIC_INSIDE, 0);
     dnet_traffic_init(&across, t, DNET_TRAFFIC_BETWEEN, 0);
     assert_int_equal(dnet_route(t, dnet_engine_find("turnadd"), &opt, NULL, &r), DNET_OK);
-    assert_int_equal(dnet_verify_tables(r.tables, NULL, 1, &in, between > 0 ? &across : NULL, &v),
+    assert_int_equal(dnet_verify_tables(r.tables, NULL, &in, between > 0 ? &across : NULL, &v),
                      DNET_OK);
     assert_true(dnet_verdict_good(&v));
     if (v.throughput < inside || (between > 0 && v.throughput2 < between))
@@ -367,22 +366,22 @@ static void test_verify_spoiled_tables_are_bad(void **state)
     uint16_t *spine2 = dnet_tables_row(r.tables, 4), keep = leaf0[5];
     uint16_t kept[2] = {spine[5], spine2[5]};
 
-    assert_int_equal(dnet_verify_tables(r.tables, NULL, 1, NULL, NULL, &v), DNET_OK);
+    assert_int_equal(dnet_verify_tables(r.tables, NULL, NULL, NULL, &v), DNET_OK);
     assert_true(dnet_verdict_good(&v));
     leaf0[5] = DNET_TABLE_NONE;
-    dnet_verify_tables(r.tables, NULL, 1, NULL, NULL, &v);
-    assert_int_equal(v.missing, 1);
+    dnet_verify_tables(r.tables, NULL, NULL, NULL, &v);
+    assert_int_equal(v.data.missing, 1);
     leaf0[5] = 3; /* its own server's port */
-    dnet_verify_tables(r.tables, NULL, 1, NULL, NULL, &v);
-    assert_int_equal(v.astray, 1);
+    dnet_verify_tables(r.tables, NULL, NULL, NULL, &v);
+    assert_int_equal(v.data.astray, 1);
     leaf0[5] = keep;
     spine[5] = spine2[5] = 1; /* back to leaf 0 */
-    dnet_verify_tables(r.tables, NULL, 1, NULL, NULL, &v);
-    assert_true(v.loops > 0);
-    assert_int_equal(v.first_bad_dest, 5);
+    dnet_verify_tables(r.tables, NULL, NULL, NULL, &v);
+    assert_true(v.data.loops > 0);
+    assert_int_equal(v.data.fault.column, 5);
     spine[5] = kept[0];
     spine2[5] = kept[1];
-    dnet_verify_tables(r.tables, NULL, 1, NULL, NULL, &v);
+    dnet_verify_tables(r.tables, NULL, NULL, NULL, &v);
     assert_true(dnet_verdict_good(&v));
     dnet_routing_free(&r);
     dnet_topo_free(t);
@@ -396,11 +395,11 @@ static void test_verify_dfsssp_without_its_lanes_is_bad(void **state)
     dnet_routing_t r = route(t, "dfsssp", (dnet_route_options_t){0});
     dnet_verdict_t v;
     assert_int_equal(r.lanes, 2);
-    assert_int_equal(dnet_verify_tables(r.tables, r.lane, r.lanes, NULL, NULL, &v), DNET_OK);
+    assert_int_equal(dnet_verify_tables(r.tables, r.sl, NULL, NULL, &v), DNET_OK);
     assert_true(dnet_verdict_good(&v));
-    assert_int_equal(dnet_verify_tables(r.tables, NULL, 1, NULL, NULL, &v), DNET_OK);
-    assert_int_equal(v.cyclic_lanes, 1);
-    assert_int_equal(v.cycle_length, 6);
+    assert_int_equal(dnet_verify_tables(r.tables, NULL, NULL, NULL, &v), DNET_OK);
+    assert_int_equal(v.data.cyclic_lanes, 1);
+    assert_int_equal(v.data.cycle.length, 6);
     dnet_routing_free(&r);
     dnet_topo_free(t);
 }
@@ -416,7 +415,7 @@ static void test_engines_after_failures_verify(void **state)
         assert_int_equal(dnet_topo_set_switch(t, dnet_topo_find_switch(t, "core0003"), true), 0);
         assert_int_equal(dnet_topo_set_link(t, 5, true), 0);
         dnet_routing_t r = route(t, engines[e], (dnet_route_options_t){0});
-        assert_int_equal(dnet_verify_tables(r.tables, r.lane, r.lanes, NULL, NULL, &v), DNET_OK);
+        assert_int_equal(dnet_verify_tables(r.tables, r.sl, NULL, NULL, &v), DNET_OK);
         assert_true(dnet_verdict_good(&v));
         dnet_routing_free(&r);
         dnet_topo_free(t);

@@ -29,11 +29,41 @@ expect 2 'no routing engine' route --topology ring:5 --engine none
 expect 2 'is no fat tree' route --topology ring:5 --engine ftree
 expect 2 'expected one of' route --topology ring:5 --traffic odd
 expect 3 'cannot open' verify --topology ring:5 --lfts missing
-expect 0 'turns: good' route --topology two-fat-trees:16:middle --verify --json route.json --quiet
+expect 0 'turns: good' route --topology two-fat-trees:16:middle --pairs-only --verify --json route.json \
+    --quiet
 grep -q '"turn_pairs_allowed": 158' route.json || { echo "FAIL: turn pairs in route.json"; exit 1; }
-expect 1 'cycle: S00001' route --topology ring:5 --engine minhop --verify --quiet
+expect 1 'cycle: S0000' route --topology ring:5 --engine minhop --verify --quiet
 expect 0 '2 links between switches' path --topology ring:5:1 H00001 H00003
 expect 2 'no server' path --topology ring:5:1 H00001 H99999
+
+# Tables that need lanes are not written without their service levels; with them they are good.
+expect 2 'needs 2 lanes' route --topology ring:6:2 --engine dfsssp --write-lfts dfsssp.lfts
+expect 0 '' route --topology ring:6:2 --engine dfsssp --write-lfts dfsssp.lfts --write-sl dfsssp.sl
+expect 2 'service level 0' route --topology ring:6:2 --write-sl none.sl
+expect 1 'assumed: one lane' verify --topology ring:6:2 --lfts dfsssp.lfts
+"$subnet" verify --topology ring:6:2 --lfts dfsssp.lfts --sl dfsssp.sl --json dfsssp.json >out
+grep -q 'tables_verdict: good' out || { echo "FAIL: dfsssp's levels"; cat out; exit 1; }
+
+# What is wrong, where, and what to do: text and JSON.
+expect 0 '' route --topology leaf-spine:3:2:2 --write-lfts good.lfts
+sed 's/^\(0x0001 \)003/\1004/' good.lfts >astray.lfts
+expect 1 'do: ' verify --topology leaf-spine:3:2:2 --lfts astray.lfts --json astray.json
+python3 - <<'P' || { echo "FAIL: astray.json"; cat astray.json; exit 1; }
+import json
+e = json.load(open("astray.json"))["tables_verdict"]["example"]
+assert e["switch"] == "leaf0001" and e["to"] == "H00001" and e["fault"] == "astray" and e["do"], e
+P
+grep -v 'spine0001.)$' good.lfts >unmanaged.lfts
+expect 4 'management: BAD' verify --topology leaf-spine:3:2:2 --lfts unmanaged.lfts
+"$subnet" route --topology ring:5:1 --engine minhop --write-lfts ring.lfts --quiet >out
+expect 1 'cycle: S0' verify --topology ring:5:1 --lfts ring.lfts --json ring.json
+python3 - <<'P' || { echo "FAIL: ring.json"; cat ring.json; exit 1; }
+import json
+v = json.load(open("ring.json"))["tables_verdict"]
+assert v["cycle_length"] == len(v["cycle"]) == 5, v
+for a, b in zip(v["cycle"], v["cycle"][1:] + v["cycle"][:1]):
+    assert a["to"] == b["from"] and a["to_port"] != b["from_port"], v
+P
 
 # A cut, a hint and a traffic matrix change routes.
 expect 0 '3 links between switches' path --topology ring:5:1 --cut S00002:2 H00001 H00003

@@ -52,6 +52,6 @@ int cluster_sweep(dnet_network_t *n)
     printf("  %ld table entries changed, in %ld blocks\n", diff.entries, diff.blocks);
     if (!dnet_verdict_good(&n->fabric->verdict))
         printf("  %ld ways are missing: packets there wait for dnet-cluster restore\n",
-               n->fabric->verdict.missing);
+               n->fabric->verdict.data.missing);
     return TOOL_GOOD;
 }

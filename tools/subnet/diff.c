@@ -35,9 +35,9 @@ static int run(int argc, char **argv)
     }
     dnet_status_t st = subnet_load(&o.net, &t);
     if (!st) /* the earlier dump last, so that its LIDs number the blocks */
-        st = dnet_lft_read(t, o.against, &b);
+        st = dnet_lft_read(t, o.against, &b, NULL);
     if (!st)
-        st = dnet_lft_read(t, o.lfts, &a);
+        st = dnet_lft_read(t, o.lfts, &a, NULL);
     if (!st)
         st = dnet_fdb_compare(t, a, b, &diff);
     if (!st)

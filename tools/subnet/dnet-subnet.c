@@ -20,8 +20,8 @@ static void more(FILE *out)
     fprintf(out, "  file:PATH  ibsim net file or ibnetdiscover output\n\nEngines (--engine):\n");
     for (int i = 0; dnet_engine_at(i); i++)
         fprintf(out, "  %-10s %s\n", dnet_engine_at(i)->name, dnet_engine_at(i)->summary);
-    fprintf(out,
-            "\nExit status: 0 good, 1 bad verdict, 2 wrong command line or input, 3 system.\n");
+    fprintf(out, "\nExit status: 0 good, 1 bad verdict, 2 wrong command line or input, 3 system,\n"
+                 "4 good for data, but not for management.\n");
 }
 
 int main(int argc, char **argv)

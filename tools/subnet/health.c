@@ -23,7 +23,7 @@ extern char **environ;
 
 typedef struct {
     subnet_net_t net;
-    const char *cluster, *before, *after, *json;
+    const char *cluster, *before, *after, *links, *previous, *json;
     double interval, nominal;
     bool apply, confirm;
 } options_t;
@@ -37,8 +37,12 @@ static const tool_option_t options[] = {
     TOOL_OPTION(options_t, after, "after", TOOL_TEXT, "FILE", "the same later, the network idle"),
     TOOL_OPTION(options_t, interval, "interval", TOOL_FRACTION, "SECONDS",
                 "between two readings (10)", .low = 1e-3, .high = 1e6),
-    TOOL_OPTION(options_t, nominal, "nominal", TOOL_FRACTION, "GBPS",
-                "rate a link should have (the highest there is)", .low = 1e-3, .high = 1e6),
+    TOOL_OPTION(options_t, nominal, "nominal", TOOL_FRACTION, "GBPS", "rate every link should have",
+                .low = 1e-3, .high = 1e6),
+    TOOL_OPTION(options_t, links, "links", TOOL_TEXT, "FILE",
+                "what links run at and could: output of iblinkinfo -l"),
+    TOOL_OPTION(options_t, previous, "previous", TOOL_TEXT, "SPEC",
+                "earlier topology, whose rates links should have"),
     TOOL_OPTION(options_t, apply, "apply", TOOL_FLAG, NULL,
                 "isolate what may be isolated (else nothing is changed)"),
     TOOL_OPTION(options_t, confirm, "confirm", TOOL_FLAG, NULL,
@@ -107,10 +111,11 @@ static void report_link(const look_t *k, const dnet_link_health_t *h, dnet_json_
 {
     const dnet_topo_t *t = k->t;
     const dnet_topo_link_t *l = &t->link[h->link];
-    printf("%s: %s port %d - %s port %d:%s%s%s symbol errors %.2f/s, receive errors %.2f/s; %s\n",
+    printf("%s: %s port %d - %s port %d:%s%s%s%s symbol errors %.2f/s, receive errors %.2f/s; %s\n",
            states[h->state], t->sw[l->sw[0]].name, l->port[0], t->sw[l->sw[1]].name, l->port[1],
-           h->slow ? " slow," : "", h->saturated ? " counter saturated," : "",
-           h->downed ? " went down," : "", h->symbol_rate, h->rcv_rate, decisions[h->isolate]);
+           h->slow ? " slow," : "", h->perhaps_slow ? " slow perhaps (--links says)," : "",
+           h->saturated ? " counter saturated," : "", h->downed ? " went down," : "",
+           h->symbol_rate, h->rcv_rate, decisions[h->isolate]);
     dnet_json_object(j, NULL);
     dnet_json_string(j, "state", states[h->state]);
     dnet_json_string(j, "switch", t->sw[l->sw[0]].name);
@@ -118,7 +123,9 @@ static void report_link(const look_t *k, const dnet_link_health_t *h, dnet_json_
     dnet_json_string(j, "peer", t->sw[l->sw[1]].name);
     dnet_json_int(j, "peer_port", l->port[1]);
     dnet_json_number(j, "gbps", l->gbps);
+    dnet_json_number(j, "nominal_gbps", l->nominal_gbps);
     dnet_json_bool(j, "slow", h->slow);
+    dnet_json_bool(j, "perhaps_slow", h->perhaps_slow);
     dnet_json_bool(j, "saturated", h->saturated);
     dnet_json_bool(j, "went_down", h->downed);
     dnet_json_number(j, "symbol_rate", h->symbol_rate);
@@ -168,9 +175,26 @@ static dnet_status_t make_room(look_t *k)
 
 /* ---- a fabric, by files ---- */
 
+/* What links should run at: by what both ends support, or as they did. */
+static dnet_status_t read_nominal(look_t *k)
+{
+    dnet_topo_t *earlier = NULL;
+    if (k->o->links)
+        return dnet_health_read_links(k->t, k->o->links);
+    if (!k->o->previous)
+        return DNET_OK;
+    dnet_status_t st = dnet_topo_make(k->o->previous, k->o->net.seed, &earlier);
+    if (!st)
+        dnet_health_expect(k->t, earlier);
+    dnet_topo_free(earlier);
+    return st;
+}
+
 static dnet_status_t look_at_fabric(look_t *k)
 {
     dnet_status_t st = subnet_load(&k->o->net, &k->t);
+    if (!st)
+        st = read_nominal(k);
     if (!st)
         st = make_room(k);
     if (!st)

@@ -1,34 +1,119 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What route and verify say of forwarding tables.
+ * What route and verify say of forwarding tables: verdicts with an example of each fault, where it
+ * is and what to do.
  */
 #include "tools/subnet/subnet.h"
+
+/* What is wrong with a way, and what to do about it, by dnet_fault_t's kind. */
+static const struct {
+    const char *name, *text, *cure;
+} faults[] = {
+    {"no_entry", "has no entry", "let the subnet manager sweep; if it stays, use another engine"},
+    {"no_link", "has an entry for a port without a link",
+     "the tables are older than the topology: let the subnet manager sweep, or dump again"},
+    {"lane", "maps its service level to VL 15, which drops it",
+     "mend qos_sl2vl: every service level in use needs a data lane"},
+    {"astray", "delivers it to another", "dump again; if it stays, the subnet manager is at fault"},
+    {"loop", "sends it round", "let the subnet manager sweep; if it stays, use another engine"},
+};
+
+static const char *name_of(const dnet_topo_t *t, int d)
+{
+    return d < t->n_hosts ? t->host[d].name : t->sw[d - t->n_hosts].name;
+}
+
+static void report_fault(const dnet_fault_t *f, const dnet_topo_t *t, dnet_json_t *j)
+{
+    if (f->source == DNET_TOPO_NONE)
+        return;
+    int d = f->column % dnet_topo_dests(t), plane = f->column / dnet_topo_dests(t);
+    int lid = dnet_lid_of(t, d) ? dnet_lid_of(t, d) + plane : 0;
+    const char *from = f->host == DNET_TOPO_NONE ? t->sw[f->source].name : t->host[f->host].name;
+    printf("    for example from %s to %s (LID %d): %s ", from, name_of(t, d), lid,
+           t->sw[f->at].name);
+    if (f->port != DNET_TABLE_NONE)
+        printf("port %d ", f->port);
+    printf("%s\n      do: %s\n", faults[f->kind].text, faults[f->kind].cure);
+    dnet_json_object(j, "example");
+    dnet_json_string(j, "fault", faults[f->kind].name);
+    dnet_json_string(j, "from", from);
+    dnet_json_string(j, "to", name_of(t, d));
+    dnet_json_int(j, "lid", lid);
+    dnet_json_string(j, "switch", t->sw[f->at].name);
+    dnet_json_int(j, "port", f->port == DNET_TABLE_NONE ? -1 : f->port);
+    dnet_json_string(j, "do", faults[f->kind].cure);
+    dnet_json_end_object(j);
+}
+
+void subnet_report_cycle(const dnet_cycle_t *cycle, const dnet_topo_t *t, dnet_json_t *j)
+{
+    int shown = cycle->length < DNET_CYCLE_SHOWN ? cycle->length : DNET_CYCLE_SHOWN;
+    if (cycle->length == 0)
+        return;
+    printf("    cycle:");
+    dnet_json_int(j, "cycle_length", cycle->length);
+    dnet_json_array(j, "cycle");
+    for (int i = 0; i < shown; i++) {
+        int c = cycle->channel[i];
+        const char *from = t->sw[dnet_topo_tail(t, c)].name, *to = t->sw[dnet_topo_head(t, c)].name;
+        printf(" %s:%d>%s:%d", from, dnet_topo_out_port(t, c), to, dnet_topo_out_port(t, c ^ 1));
+        if (cycle->lane[i])
+            printf(" VL%d", cycle->lane[i]);
+        dnet_json_object(j, NULL);
+        dnet_json_string(j, "from", from);
+        dnet_json_int(j, "from_port", dnet_topo_out_port(t, c));
+        dnet_json_string(j, "to", to);
+        dnet_json_int(j, "to_port", dnet_topo_out_port(t, c ^ 1));
+        dnet_json_int(j, "lane", cycle->lane[i]);
+        dnet_json_end_object(j);
+    }
+    dnet_json_end_array(j);
+    printf(
+        "%s\n      do: load tables of an engine that is free of deadlock (turnadd, updn), or all "
+        "lanes of one that needs several\n",
+        shown < cycle->length ? " ..." : "");
+}
+
+/* A cycle of the ways before is one of these, too, and is told once. */
+static void report_ways(const char *what, const dnet_ways_t *w, const dnet_ways_t *before,
+                        int lanes, const dnet_topo_t *t, dnet_json_t *j)
+{
+    printf("  %s: %s; %ld pairs, %ld missing, %ld astray, %ld loops, %d of %d lanes cyclic\n", what,
+           dnet_ways_good(w) ? "good" : "BAD", w->pairs, w->missing, w->astray, w->loops,
+           w->cyclic_lanes, lanes);
+    dnet_json_bool(j, "good", dnet_ways_good(w));
+    dnet_json_int(j, "pairs", w->pairs);
+    dnet_json_int(j, "missing", w->missing);
+    dnet_json_int(j, "astray", w->astray);
+    dnet_json_int(j, "loops", w->loops);
+    dnet_json_int(j, "cyclic_lanes", w->cyclic_lanes);
+    report_fault(&w->fault, t, j);
+    if (!before || before->cyclic_lanes == 0)
+        subnet_report_cycle(&w->cycle, t, j);
+}
 
 void subnet_report_verdict(const char *key, const dnet_verdict_t *v, const dnet_topo_t *t,
                            dnet_json_t *j)
 {
-    printf("  %s: %s; %ld pairs, %ld missing, %ld astray, %ld loops, %d of %d lanes cyclic; %ld "
-           "ways to switches missing\n",
-           key, dnet_verdict_good(v) ? "good" : "BAD", v->pairs, v->missing, v->astray, v->loops,
-           v->cyclic_lanes, v->lanes, v->management);
-    if (v->first_bad_switch != DNET_TOPO_NONE) {
-        int d = (int) v->first_bad_dest;
-        printf("    for example from %s to %s\n", t->sw[v->first_bad_switch].name,
-               d < t->n_hosts ? t->host[d].name : t->sw[d - t->n_hosts].name);
-    }
-    for (int i = 0; i < v->cycle_length && i < DNET_VERIFY_CYCLE; i++)
-        printf("%s%s%s", i ? " " : "    cycle: ", t->sw[dnet_topo_tail(t, v->cycle[i])].name,
-               i + 1 == v->cycle_length || i + 1 == DNET_VERIFY_CYCLE ? "\n" : "");
     dnet_json_object(j, key);
-    dnet_json_bool(j, "good", dnet_verdict_good(v));
-    dnet_json_int(j, "pairs", v->pairs);
-    dnet_json_int(j, "missing", v->missing);
-    dnet_json_int(j, "missing_to_switches", v->management);
-    dnet_json_int(j, "astray", v->astray);
-    dnet_json_int(j, "loops", v->loops);
     dnet_json_int(j, "lanes", v->lanes);
-    dnet_json_int(j, "cyclic_lanes", v->cyclic_lanes);
     dnet_json_int(j, "dependencies", v->dependencies);
+    report_ways(key, &v->data, NULL, v->lanes, t, j);
+    if (v->assumed_sl) {
+        printf("    assumed: service level 0 for %ld pairs without a path record\n", v->assumed_sl);
+        dnet_json_int(j, "pairs_without_path_record", v->assumed_sl);
+    }
+    if (v->management.pairs) {
+        dnet_json_object(j, "management");
+        report_ways("management", &v->management, &v->data, v->lanes, t, j);
+        dnet_json_end_object(j);
+    }
+    if (v->switches.pairs) {
+        dnet_json_object(j, "between_switches");
+        report_ways("between switches", &v->switches, &v->management, v->lanes, t, j);
+        dnet_json_end_object(j);
+    }
     dnet_json_end_object(j);
 }
 
@@ -47,12 +132,21 @@ void subnet_report_tables(const dnet_tables_t *tables, const dnet_verdict_t *v, 
     if (!tables)
         return;
     printf("  destinations with pinned walks %ld, in dependency order %ld, on the tree %ld, "
-           "unrouted %ld\n",
-           tables->pinned, tables->second_order, tables->fallbacks, tables->unrouted);
+           "unrouted %ld; turns opened for management %ld\n",
+           tables->pinned, tables->second_order, tables->fallbacks, tables->unrouted,
+           tables->opened);
     dnet_json_int(j, "destinations_pinned", tables->pinned);
     dnet_json_int(j, "destinations_in_dependency_order", tables->second_order);
     dnet_json_int(j, "destinations_on_tree", tables->fallbacks);
     dnet_json_int(j, "destinations_unrouted", tables->unrouted);
+    dnet_json_int(j, "turns_opened", tables->opened);
+}
+
+int subnet_verdict_exit(const dnet_verdict_t *v)
+{
+    if (!dnet_verdict_good(v))
+        return TOOL_BAD;
+    return dnet_verdict_managed(v) ? TOOL_GOOD : SUBNET_UNMANAGED;
 }
 
 void subnet_report_diff(const char *what, const dnet_fdb_diff_t *d, dnet_json_t *j)

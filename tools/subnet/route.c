@@ -15,7 +15,7 @@
 typedef struct {
     subnet_net_t net;
     subnet_engine_t engine;
-    const char *guid2lid, *write_lfts, *json;
+    const char *guid2lid, *write_lfts, *write_sl, *json;
     int bundles, scheme;
     bool verify, pairs_only;
 } options_t;
@@ -35,6 +35,8 @@ static const tool_option_t options[] = {
                 "write the addresses for OpenSM"),
     TOOL_OPTION(options_t, write_lfts, "write-lfts", TOOL_TEXT, "FILE",
                 "write the tables for OpenSM's file engine"),
+    TOOL_OPTION(options_t, write_sl, "write-sl", TOOL_TEXT, "FILE",
+                "write the service levels as path records"),
     SUBNET_JSON_OPTION(options_t),
     {NULL},
 };
@@ -76,29 +78,46 @@ static dnet_status_t evaluate_pairs(const dnet_turns_t *turns, const dnet_traffi
     return st;
 }
 
-/* Tables for OpenSM's `file` engine and the addresses they assume. */
-static dnet_status_t write_files(const options_t *o, dnet_topo_t *t, const dnet_tables_t *tables)
+static dnet_status_t write_one(const dnet_topo_t *t, const dnet_routing_t *r, int part,
+                               const char *path)
 {
-    if (!o->write_lfts && !o->guid2lid)
+    FILE *out = path ? subnet_output(path) : NULL;
+    if (!path)
         return DNET_OK;
-    dnet_status_t st = dnet_lid_assign(t, (dnet_lid_scheme_t) o->scheme);
-    for (int part = 0; part < 2 && !st; part++) {
-        const char *path = part ? o->guid2lid : o->write_lfts;
-        FILE *out = path ? subnet_output(path) : NULL;
-        if (!path)
-            continue;
-        st = !out   ? DNET_ERR_SYSTEM
-             : part ? dnet_lid_write_guid2lid(t, out)
-                    : dnet_lft_write(t, tables, out);
-        if (out && subnet_output_close(out, path))
-            st = DNET_ERR_SYSTEM;
+    dnet_status_t st = !out        ? DNET_ERR_SYSTEM
+                       : part == 0 ? dnet_lft_write(t, r->tables, out)
+                       : part == 1 ? dnet_lid_write_guid2lid(t, out)
+                                   : dnet_sl_write(r->tables, r->sl, out);
+    return out && subnet_output_close(out, path) ? DNET_ERR_SYSTEM : st;
+}
+
+/* Tables for OpenSM's `file` engine, the addresses and the service levels they assume. */
+static dnet_status_t write_files(const options_t *o, dnet_topo_t *t, const dnet_routing_t *r)
+{
+    if (!o->write_lfts && !o->guid2lid && !o->write_sl)
+        return DNET_OK;
+    if (r->lanes > 1 && o->write_lfts && !o->write_sl) {
+        dnet_error(
+            "route: %s needs %d lanes on %s, and its tables alone can deadlock; OpenSM's "
+            "engine `file` gives every path service level 0.  Use turnadd, or add --write-sl "
+            "FILE and give paths those levels",
+            r->engine, r->lanes, t->name);
+        return DNET_ERR_ARGUMENT;
     }
+    if (o->write_sl && !r->sl) {
+        dnet_error("route: --write-sl: all paths of %s have service level 0", r->engine);
+        return DNET_ERR_ARGUMENT;
+    }
+    const char *const path[] = {o->write_lfts, o->guid2lid, o->write_sl};
+    dnet_status_t st = dnet_lid_assign(t, (dnet_lid_scheme_t) o->scheme);
+    for (int part = 0; part < 3 && !st; part++)
+        st = write_one(t, r, part, path[part]);
     return st;
 }
 
-/* Verify and evaluate; *good is the verdict. */
+/* Verify and evaluate; *rc is the exit status of the verdict. */
 static dnet_status_t judge(const options_t *o, const dnet_topo_t *t, const dnet_routing_t *r,
-                           const dnet_traffic_t *tr, dnet_json_t *j, bool *good)
+                           const dnet_traffic_t *tr, dnet_json_t *j, int *rc)
 {
     dnet_traffic_t in, across;
     dnet_verdict_t v;
@@ -116,18 +135,18 @@ static dnet_status_t judge(const options_t *o, const dnet_topo_t *t, const dnet_
         st = dnet_verify_turns(r->turns, &v);
         if (!st) {
             subnet_report_verdict("turns", &v, t, j);
-            *good &= dnet_verdict_good(&v);
+            *rc = dnet_verdict_good(&v) ? TOOL_GOOD : TOOL_BAD;
             st = evaluate_pairs(r->turns, first, joined ? "inside" : "uniform", o, j);
         }
         if (!st && joined)
             st = evaluate_pairs(r->turns, &across, "between", o, j);
     }
     if (!st && r->tables) {
-        st = dnet_verify_tables(r->tables, r->lane, r->lanes, first, joined ? &across : NULL, &v);
+        st = dnet_verify_tables(r->tables, r->sl, first, joined ? &across : NULL, &v);
         if (!st) {
             subnet_report_verdict("tables_verdict", &v, t, j);
             subnet_report_tables(r->tables, &v, joined, j);
-            *good &= dnet_verdict_good(&v);
+            *rc = *rc ? *rc : subnet_verdict_exit(&v);
         }
     }
     dnet_traffic_free(&in);
@@ -164,7 +183,7 @@ static int run(int argc, char **argv)
     dnet_traffic_t tr = {0};
     dnet_routing_t r = {0};
     dnet_json_t j;
-    bool good = true;
+    int verdict = TOOL_GOOD;
     if (!tool_parse(&subnet_route, &argc, &argv, &o) || !(engine = dnet_engine_find(o.engine.name)))
         return TOOL_USAGE;
     dnet_status_t st = subnet_load(&o.net, &t);
@@ -180,9 +199,9 @@ static int run(int argc, char **argv)
     if (!st) {
         report_work(t, &r, dnet_progress_seconds() - began, &j);
         if (o.verify)
-            st = judge(&o, t, &r, &tr, &j, &good);
+            st = judge(&o, t, &r, &tr, &j, &verdict);
         if (!st && r.tables)
-            st = write_files(&o, t, r.tables);
+            st = write_files(&o, t, &r);
         struct rusage used;
         getrusage(RUSAGE_SELF, &used);
         dnet_json_number(&j, "total_seconds", dnet_progress_seconds() - began);
@@ -193,7 +212,7 @@ static int run(int argc, char **argv)
     dnet_routing_free(&r);
     dnet_traffic_free(&tr);
     dnet_topo_free(t);
-    return st ? subnet_exit(st) : good ? TOOL_GOOD : TOOL_BAD;
+    return st ? subnet_exit(st) : verdict;
 }
 
 const tool_command_t subnet_route = {

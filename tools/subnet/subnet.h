@@ -12,6 +12,10 @@
 #include "tools/common/command.h"
 #include "tools/common/json_out.h"
 
+/* Exit status beside those of every tool: data is good, but ways from or to switches are missing or
+ * close a cycle. */
+enum { SUBNET_UNMANAGED = 4 };
+
 extern const tool_command_t subnet_gen, subnet_route, subnet_verify, subnet_diff, subnet_lid,
     subnet_rails, subnet_health, subnet_reproduce, subnet_path;
 
@@ -102,6 +106,12 @@ dnet_route_options_t subnet_route_options(const subnet_engine_t *e, uint64_t see
 /** Print a verdict and write it as a JSON object. */
 void subnet_report_verdict(const char *key, const dnet_verdict_t *v, const dnet_topo_t *t,
                            dnet_json_t *j);
+
+/** Print a cycle of channels and write it as a JSON array; nothing if there is none. */
+void subnet_report_cycle(const dnet_cycle_t *cycle, const dnet_topo_t *t, dnet_json_t *j);
+
+/** Exit status for a verdict. */
+int subnet_verdict_exit(const dnet_verdict_t *v);
 
 /** Print throughput and hops; `between` adds the second traffic; tables may be NULL. */
 void subnet_report_tables(const dnet_tables_t *tables, const dnet_verdict_t *v, bool between,

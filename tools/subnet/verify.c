@@ -10,28 +10,114 @@
 
 typedef struct {
     subnet_net_t net;
-    const char *lfts, *lanes, *json;
+    const char *lfts, *sl, *sl2vl, *json;
 } options_t;
 
 static const tool_option_t options[] = {
     SUBNET_NET_OPTIONS(options_t),
     TOOL_OPTION(options_t, lfts, "lfts", TOOL_TEXT, "FILE", "dump of forwarding tables"),
-    TOOL_OPTION(options_t, lanes, "sl", TOOL_TEXT, "FILE", "service levels, from saquery -p"),
+    TOOL_OPTION(options_t, sl, "sl", TOOL_TEXT, "FILE", "service levels, from saquery -p"),
+    TOOL_OPTION(options_t, sl2vl, "sl2vl", TOOL_TEXT, "FILE",
+                "lanes, from smpquery sl2vl of each switch"),
     SUBNET_JSON_OPTION(options_t),
     {NULL},
 };
 
+/* What is judged. */
+typedef struct look {
+    const options_t *o;
+    dnet_topo_t *t;
+    dnet_tables_t *tables;
+    dnet_lid_faults_t faults;
+    dnet_lanes_t *lanes;
+    dnet_traffic_t tr, across;
+    bool joined;
+    dnet_verdict_t v;
+} look_t;
+
+static dnet_status_t read_lanes(look_t *k)
+{
+    dnet_status_t st = DNET_OK;
+    if (k->o->sl)
+        st = dnet_sl_read(k->tables, k->o->sl, &k->lanes);
+    if (!st && k->o->sl2vl && !k->lanes)
+        st = dnet_lanes_new(k->tables, true, &k->lanes);
+    if (!st && k->o->sl2vl)
+        st = dnet_sl2vl_read(k->t, k->o->sl2vl, k->lanes);
+    return st;
+}
+
+static dnet_status_t judge(look_t *k)
+{
+    dnet_status_t st = subnet_load(&k->o->net, &k->t);
+    if (!st)
+        st = dnet_lft_read(k->t, k->o->lfts, &k->tables, &k->faults);
+    if (!st)
+        st = read_lanes(k);
+    if (!st)
+        st = dnet_traffic_init(&k->across, k->t, DNET_TRAFFIC_BETWEEN, 0);
+    if (!st) {
+        k->joined = k->across.n_trees > 1;
+        st = dnet_traffic_init(&k->tr, k->t, k->joined ? DNET_TRAFFIC_INSIDE : DNET_TRAFFIC_UNIFORM,
+                               0);
+    }
+    if (!st)
+        st = dnet_verify_tables(k->tables, k->lanes, &k->tr, k->joined ? &k->across : NULL, &k->v);
+    return st;
+}
+
+static const char *name_of(const dnet_topo_t *t, int d)
+{
+    return d < t->n_hosts ? t->host[d].name : t->sw[d - t->n_hosts].name;
+}
+
+static void report_addresses(const look_t *k, dnet_json_t *j)
+{
+    const dnet_lid_faults_t *f = &k->faults;
+    dnet_json_int(j, "duplicate_lids", f->duplicates);
+    dnet_json_int(j, "stale_lids", f->stale);
+    if (f->duplicates) {
+        const char *a = name_of(k->t, f->duplicate_dest[0]);
+        const char *b = name_of(k->t, f->duplicate_dest[1]);
+        printf(
+            "  addresses: BAD; %ld LIDs belong to two, for example LID %d to %s and %s\n"
+            "      do: delete the one that joined last from the subnet manager's guid2lid file\n",
+            f->duplicates, f->duplicate_lid, a, b);
+        dnet_json_int(j, "duplicate_lid", f->duplicate_lid);
+        dnet_json_string(j, "duplicate_of", a);
+        dnet_json_string(j, "duplicate_and", b);
+    }
+    if (f->stale) {
+        printf("  addresses: %ld stale LIDs, for example LID %d of %s, which has LID %d now\n"
+               "      do: nothing, or a heavy sweep; no packet is sent there\n",
+               f->stale, f->stale_lid, name_of(k->t, f->stale_dest),
+               dnet_lid_of(k->t, f->stale_dest));
+        dnet_json_int(j, "stale_lid", f->stale_lid);
+        dnet_json_string(j, "stale_of", name_of(k->t, f->stale_dest));
+    }
+}
+
+static dnet_status_t report(const look_t *k)
+{
+    dnet_json_t j;
+    dnet_status_t st = dnet_json_open(&j, k->o->json);
+    if (st)
+        return st;
+    printf("%s on %s\n", k->o->lfts, k->t->name);
+    subnet_report_verdict("tables_verdict", &k->v, k->t, &j);
+    report_addresses(k, &j);
+    printf("    %s\n", !k->o->sl && !k->o->sl2vl ? "assumed: one lane for all (--sl, --sl2vl)"
+                       : !k->o->sl2vl            ? "assumed: VL = SL (--sl2vl)"
+                       : !k->o->sl               ? "assumed: service level 0 (--sl)"
+                                                 : "lanes: as the SL2VL tables say");
+    subnet_report_tables(NULL, &k->v, k->joined, &j);
+    return dnet_json_close(&j);
+}
+
 static int run(int argc, char **argv)
 {
     options_t o = {SUBNET_NET_DEFAULTS};
-    dnet_topo_t *t = NULL;
-    dnet_tables_t *tables = NULL;
-    dnet_traffic_t tr = {0}, across = {0};
-    dnet_verdict_t v;
-    dnet_json_t j;
-    bool joined = false;
-    uint8_t *lane = NULL;
-    int lanes = 1;
+    look_t k = {.o = &o};
     if (!tool_parse(&subnet_verify, &argc, &argv, &o))
         return TOOL_USAGE;
     o.net.quiet = true;
@@ -39,33 +125,15 @@ static int run(int argc, char **argv)
         dnet_error("verify: --lfts FILE is missing: the dump of forwarding tables to judge");
         return TOOL_USAGE;
     }
-    dnet_status_t st = subnet_load(&o.net, &t);
+    dnet_status_t st = judge(&k);
     if (!st)
-        st = dnet_lft_read(t, o.lfts, &tables);
-    if (!st && o.lanes)
-        st = dnet_sl_read(t, o.lanes, &lane, &lanes);
-    if (!st)
-        st = dnet_traffic_init(&across, t, DNET_TRAFFIC_BETWEEN, 0);
-    if (!st) {
-        joined = across.n_trees > 1;
-        st = dnet_traffic_init(&tr, t, joined ? DNET_TRAFFIC_INSIDE : DNET_TRAFFIC_UNIFORM, 0);
-    }
-    if (!st)
-        st = dnet_verify_tables(tables, lane, lanes, &tr, joined ? &across : NULL, &v);
-    if (!st)
-        st = dnet_json_open(&j, o.json);
-    if (!st) {
-        printf("%s on %s\n", o.lfts, t->name);
-        subnet_report_verdict("tables_verdict", &v, t, &j);
-        subnet_report_tables(NULL, &v, joined, &j);
-        st = dnet_json_close(&j);
-    }
-    int rc = st ? subnet_exit(st) : dnet_verdict_good(&v) ? TOOL_GOOD : TOOL_BAD;
-    free(lane);
-    dnet_traffic_free(&tr);
-    dnet_traffic_free(&across);
-    dnet_tables_free(tables);
-    dnet_topo_free(t);
+        st = report(&k);
+    int rc = st ? subnet_exit(st) : k.faults.duplicates ? TOOL_BAD : subnet_verdict_exit(&k.v);
+    dnet_lanes_free(k.lanes);
+    dnet_traffic_free(&k.tr);
+    dnet_traffic_free(&k.across);
+    dnet_tables_free(k.tables);
+    dnet_topo_free(k.t);
     return rc;
 }
 

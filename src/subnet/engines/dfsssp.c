@@ -67,7 +67,8 @@ static void for_turns_of_path(lane_graph_t *g, int s, int d, visit_turn_t *visit
     }
 }
 
-/* All turns of all paths in a lane.  The replies of a switch are on the lane of the queries. */
+/* All turns of all paths of servers in a lane.  A switch replies on the lane of the query, which
+ * the choice of lanes does not know: a query and its reply can go round a ring together. */
 static void for_turns(lane_graph_t *g, int lane, visit_turn_t *visit, int to)
 {
     const dnet_topo_t *t = g->t;
@@ -76,16 +77,8 @@ static void for_turns(lane_graph_t *g, int lane, visit_turn_t *visit, int to)
             continue;
         uint8_t *row = g->sl->sl + (size_t) s * g->sl->columns;
         for (int x = 0; x < dnet_tables_columns(g->tables); x++) {
-            int d = dnet_tables_dest(g->tables, x);
-            if (row[x] != lane)
-                continue;
-            for_turns_of_path(g, s, x, visit, &row[x], to);
-            if (d < t->n_hosts || x >= g->tables->dests)
-                continue;
-            for (int i = t->host_start[s]; i < t->host_start[s + 1]; i++)
-                for (int k = 0, h = t->host_of[i]; k < dnet_topo_lids(t, h); k++)
-                    for_turns_of_path(g, d - t->n_hosts, h + k * g->tables->dests, visit, &row[x],
-                                      to);
+            if (row[x] == lane)
+                for_turns_of_path(g, s, x, visit, &row[x], to);
         }
     }
 }

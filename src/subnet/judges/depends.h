@@ -31,8 +31,8 @@ long dnet_depends_count(const dnet_depends_t *d);
 /* An example of a cycle. */
 #define DNET_CYCLE_SHOWN 64
 typedef struct dnet_cycle {
-    int length;                         /* 0 = none; may exceed what is shown */
-    int channel[DNET_CYCLE_SHOWN];      /* each waits for the next, the last for the first */
+    int length;                    /* 0 = none; may exceed what is shown */
+    int channel[DNET_CYCLE_SHOWN]; /* each waits for the next, the last for the first */
     uint8_t lane[DNET_CYCLE_SHOWN];
 } dnet_cycle_t;
 

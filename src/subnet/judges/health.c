@@ -9,6 +9,8 @@
 #include "common/log.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,6 +66,75 @@ dnet_status_t dnet_health_read(const dnet_topo_t *t, const char *path, dnet_coun
     return st;
 }
 
+/* Number before a word: "Could be 12X" has 12 before "X" behind "Could be ". */
+static bool could_be(const char *p, const char *unit, double *value)
+{
+    while ((p = strstr(p, "Could be "))) {
+        char *end;
+        p += 9;
+        double v = strtod(p, &end);
+        if (end != p && strncmp(end, unit, strlen(unit)) == 0) {
+            *value = v;
+            return true;
+        }
+    }
+    return false;
+}
+
+static dnet_status_t read_link(dnet_topo_t *t, const char *path, int number, const char *line)
+{
+    char guid[32];
+    int lid, port, c;
+    double lanes, lane_gbps;
+    const char *name_end = strrchr(line, '"'), *open = strstr(line, "==(");
+    const char *first = strchr(line, '"'), *second = first ? strchr(first + 1, '"') : NULL;
+    if (sscanf(line, "%31s", guid) != 1 || strncmp(guid, "0x", 2) != 0 || !second || !open)
+        return DNET_OK; /* a header, or a port that is down */
+    if (sscanf(second + 1, "%d %d[", &lid, &port) != 2) {
+        dnet_error(
+            "subnet: %s:%d: expected 'GUID \"NAME\" LID PORT[ ] ==(' as iblinkinfo -l prints", path,
+            number);
+        return DNET_ERR_FORMAT;
+    }
+    int s = dnet_topo_find_switch(t, guid);
+    if (s == DNET_TOPO_NONE || dnet_topo_port(t, s, port, &c) != DNET_PORT_CHANNEL ||
+        sscanf(open + 3, "%lfX %lf Gbps", &lanes, &lane_gbps) != 2)
+        return DNET_OK; /* an adapter's port, or a link that is down */
+    dnet_topo_link_t *l = &t->link[c >> 1];
+    l->gbps = lanes * lane_gbps;
+    could_be(name_end, "X", &lanes);
+    could_be(name_end, " Gbps", &lane_gbps);
+    l->nominal_gbps = lanes * lane_gbps;
+    return DNET_OK;
+}
+
+dnet_status_t dnet_health_read_links(dnet_topo_t *t, const char *path)
+{
+    FILE *in = fopen(path, "r");
+    if (!in) {
+        dnet_error("subnet: cannot open link states %s: %s", path, strerror(errno));
+        return DNET_ERR_SYSTEM;
+    }
+    dnet_status_t st = DNET_OK;
+    char line[1024];
+    for (int number = 1; !st && fgets(line, sizeof(line), in); number++)
+        st = read_link(t, path, number, line);
+    fclose(in);
+    return st;
+}
+
+void dnet_health_expect(dnet_topo_t *t, const dnet_topo_t *earlier)
+{
+    for (int l = 0; l < earlier->n_links; l++) {
+        const dnet_topo_link_t *was = &earlier->link[l];
+        char guid[24];
+        snprintf(guid, sizeof(guid), "0x%" PRIx64, earlier->sw[was->sw[0]].guid);
+        int c, s = dnet_topo_find_switch(t, guid);
+        if (s != DNET_TOPO_NONE && dnet_topo_port(t, s, was->port[0], &c) == DNET_PORT_CHANNEL)
+            t->link[c >> 1].nominal_gbps = was->gbps;
+    }
+}
+
 static double rate(uint32_t before, uint32_t after, double seconds)
 {
     return (after >= before ? after - before : after) / seconds;
@@ -71,7 +142,7 @@ static double rate(uint32_t before, uint32_t after, double seconds)
 
 static void measure(const dnet_topo_t *t, const dnet_counters_t *before,
                     const dnet_counters_t *after, double seconds, double nominal,
-                    dnet_link_health_t *h)
+                    const double *fastest, dnet_link_health_t *h)
 {
     const dnet_topo_link_t *l = &t->link[h->link];
     for (int c = 2 * h->link; c <= 2 * h->link + 1; c++) {
@@ -82,11 +153,15 @@ static void measure(const dnet_topo_t *t, const dnet_counters_t *before,
         h->saturated |= after[c].symbol >= DNET_HEALTH_SATURATED;
         h->downed |= rate(before[c].downed, after[c].downed, seconds) > 0;
     }
-    h->slow = l->gbps > 0 && l->gbps < nominal;
+    double should = nominal > 0 ? nominal : l->nominal_gbps;
+    h->slow = l->gbps > 0 && l->gbps < should;
+    h->perhaps_slow =
+        l->gbps > 0 && should <= 0 && l->gbps < fmin(fastest[l->sw[0]], fastest[l->sw[1]]);
     if (h->slow || h->saturated || h->symbol_rate > DNET_HEALTH_SYMBOL_SICK ||
         h->rcv_rate > DNET_HEALTH_RCV_SICK)
         h->state = DNET_LINK_SICK;
-    else if (h->symbol_rate > DNET_HEALTH_SYMBOL_WATCH || h->rcv_rate > 0 || h->downed)
+    else if (h->perhaps_slow || h->symbol_rate > DNET_HEALTH_SYMBOL_WATCH || h->rcv_rate > 0 ||
+             h->downed)
         h->state = DNET_LINK_WATCH;
 }
 
@@ -176,18 +251,23 @@ dnet_status_t dnet_health_judge(const dnet_topo_t *t, const dnet_counters_t *bef
     dnet_link_health_t *list = dnet_subnet_alloc((size_t) t->n_links, sizeof(*list));
     if (!list)
         return DNET_ERR_NO_MEMORY;
-    double nominal = nominal_gbps;
-    for (int l = 0; l < t->n_links && nominal_gbps <= 0; l++)
-        nominal = t->link[l].gbps > nominal ? t->link[l].gbps : nominal;
+    double *fastest = dnet_subnet_alloc((size_t) t->n_switches, sizeof(*fastest));
+    if (!fastest) {
+        free(list);
+        return DNET_ERR_NO_MEMORY;
+    }
+    for (int c = 0; c < dnet_topo_channels(t); c++)
+        fastest[dnet_topo_tail(t, c)] = fmax(fastest[dnet_topo_tail(t, c)], t->link[c >> 1].gbps);
     *n = 0;
     for (int l = 0; l < t->n_links; l++) {
         dnet_link_health_t h = {.link = l};
         if (t->slot[2 * l] == DNET_TOPO_NONE)
             continue;
-        measure(t, before, after, seconds, nominal, &h);
+        measure(t, before, after, seconds, nominal_gbps, fastest, &h);
         if (h.state != DNET_LINK_CLEAN)
             list[(*n)++] = h;
     }
+    free(fastest);
     qsort(list, (size_t) *n, sizeof(*list), worst_first);
     dnet_status_t st = decide(t, confirmed, list, *n);
     if (st)

@@ -30,6 +30,18 @@ typedef struct dnet_counters {
  */
 dnet_status_t dnet_health_read(const dnet_topo_t *t, const char *path, dnet_counters_t *counters);
 
+/**
+ * Read what each link runs at and what both its ends support, from `iblinkinfo -l`:
+ *   0x..20 "leaf0001" 4 3[ ] ==( 4X 25.78125 Gbps Active/ LinkUp)==> 0x..21 6 1[ ] "spine0001" ( )
+ * with "Could be 12X" and "Could be 53.125 Gbps" in the last brackets where it could do more.
+ *
+ * @return as dnet_health_read
+ */
+dnet_status_t dnet_health_read_links(dnet_topo_t *t, const char *path);
+
+/** Rates of an earlier state are what links should have.  Ends are matched by GUID and port. */
+void dnet_health_expect(dnet_topo_t *t, const dnet_topo_t *earlier);
+
 typedef enum { DNET_LINK_CLEAN, DNET_LINK_WATCH, DNET_LINK_SICK } dnet_link_state_t;
 
 typedef enum {
@@ -43,6 +55,8 @@ typedef struct dnet_link_health {
     int link;
     dnet_link_state_t state;
     bool slow, saturated, downed; /* downed: it has gone down and come back in between */
+    /* slower than the fastest link of either end, and nobody knows whether it should be: watched */
+    bool perhaps_slow;
     double symbol_rate, rcv_rate; /* of the worse end, 1/s */
     dnet_isolate_t isolate;
 } dnet_link_health_t;
@@ -53,7 +67,7 @@ typedef struct dnet_link_health {
  *
  * @param before, after  counters `seconds` apart on an idle network; a counter that went down was
  *                       cleared in between and counts from 0
- * @param nominal_gbps   rate a link should have; 0 = the highest of the topology
+ * @param nominal_gbps   rate every link should have; 0 = each its own nominal_gbps
  * @param confirmed      lift the capacity limit, never the connectivity one
  * @param out            array of *n links that are not clean; the caller frees it
  */

@@ -98,7 +98,7 @@ static void note_fault(walker_t *w, dnet_ways_t *ways, int source, int host, boo
                         .column = w->column,
                         .at = at,
                         .port = dnet_tables_row(w->tables, at)[w->column]};
-    f->kind = lane_lost                   ? DNET_FAULT_LANE
+    f->kind = lane_lost                    ? DNET_FAULT_LANE
               : w->links[source] == LOOP   ? DNET_FAULT_LOOP
               : w->links[source] == ASTRAY ? DNET_FAULT_ASTRAY
               : w->out[at] == NO_LINK      ? DNET_FAULT_NO_LINK

@@ -15,13 +15,18 @@
 
 /* A way that does not arrive. */
 typedef struct dnet_fault {
-    int source;  /* switch; NONE = no fault */
-    int host;    /* the server there, where servers differ; else NONE */
-    int column;  /* of the tables: the LID it goes to */
-    int at;      /* switch at which it ends; one of the loop */
-    int port;    /* what that switch's entry says; DNET_TABLE_NONE: no entry */
-    enum { DNET_FAULT_MISSING, DNET_FAULT_NO_LINK, DNET_FAULT_LANE, DNET_FAULT_ASTRAY,
-           DNET_FAULT_LOOP } kind;
+    int source; /* switch; NONE = no fault */
+    int host;   /* the server there, where servers differ; else NONE */
+    int column; /* of the tables: the LID it goes to */
+    int at;     /* switch at which it ends; one of the loop */
+    int port;   /* what that switch's entry says; DNET_TABLE_NONE: no entry */
+    enum {
+        DNET_FAULT_MISSING,
+        DNET_FAULT_NO_LINK,
+        DNET_FAULT_LANE,
+        DNET_FAULT_ASTRAY,
+        DNET_FAULT_LOOP
+    } kind;
 } dnet_fault_t;
 
 /* Ways of one kind of packet. */

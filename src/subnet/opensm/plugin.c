@@ -10,6 +10,7 @@
  * new_lft.  A fabric that cannot be routed completely is refused, so that OpenSM says so and, with
  * no_fallback, keeps the tables it has.
  */
+#include "subnet/addresses/lid.h"
 #include "subnet/routing/routing.h"
 #include "subnet/judges/verify.h"
 
@@ -86,6 +87,7 @@ static void add_port(fabric_t *f, int s, uint8_t port)
     if (there) {
         f->topo->host[h].guid = cl_ntoh64(osm_physp_get_port_guid(there));
         f->topo->host[h].lid = cl_ntoh16(osm_physp_get_base_lid(there));
+        f->topo->host[h].lmc = osm_physp_get_lmc(there);
     }
 }
 
@@ -103,16 +105,12 @@ static dnet_status_t read_fabric(osm_subn_t *subn, fabric_t *f)
         f->sw[s] = sw;
         f->topo->sw[s].guid = switch_guid(sw);
         f->topo->sw[s].lid = cl_ntoh16(osm_node_get_base_lid(sw->p_node, 0));
+        f->topo->sw[s].lmc = osm_physp_get_lmc(osm_node_get_physp_ptr(sw->p_node, 0));
     }
     for (int s = 0; s < n; s++)
         for (int port = 1; port <= f->topo->sw[s].ports; port++)
             add_port(f, s, (uint8_t) port);
     return dnet_topo_finish(f->topo);
-}
-
-static uint16_t lid_of(const dnet_topo_t *t, int d)
-{
-    return d < t->n_hosts ? t->host[d].lid : t->sw[d - t->n_hosts].lid;
 }
 
 static void write_lfts(const fabric_t *f, const dnet_tables_t *tables)
@@ -122,10 +120,10 @@ static void write_lfts(const fabric_t *f, const dnet_tables_t *tables)
         osm_switch_t *sw = f->sw[s];
         const uint16_t *row = dnet_tables_row(tables, s);
         memset(sw->new_lft, OSM_NO_PATH, sw->lft_size);
-        for (int d = 0; d < tables->dests; d++) {
-            uint16_t lid = lid_of(t, d);
-            if (lid && lid <= sw->max_lid_ho && row[d] != DNET_TABLE_NONE)
-                sw->new_lft[lid] = (uint8_t) row[d];
+        for (int x = 0; x < dnet_tables_columns(tables); x++) {
+            uint16_t lid = dnet_lid_of_column(tables, x);
+            if (lid && lid <= sw->max_lid_ho && row[x] != DNET_TABLE_NONE)
+                sw->new_lft[lid] = (uint8_t) row[x];
         }
     }
 }
@@ -142,10 +140,13 @@ static dnet_status_t route_fabric(const fabric_t *f, const dnet_engine_t *engine
         st = dnet_route(f->topo, engine, &opt, NULL, &r);
     }
     if (!st)
-        st = dnet_verify_tables(r.tables, NULL, 1, NULL, NULL, &v);
-    if (!st && !dnet_verdict_good(&v)) {
-        dnet_error("subnet: %s: %ld ways missing, %ld loops; the tables were not loaded",
-                   engine->name, v.missing, v.loops);
+        st = dnet_verify_tables(r.tables, NULL, NULL, NULL, &v);
+    if (!st && !dnet_verdict_managed(&v)) {
+        dnet_error(
+            "subnet: %s: of data %ld ways missing, %ld loops, %d cyclic lanes; of management "
+            "%ld, %ld, %d; the tables were not loaded",
+            engine->name, v.data.missing, v.data.loops, v.data.cyclic_lanes, v.management.missing,
+            v.management.loops, v.management.cyclic_lanes);
         st = DNET_ERR_STATE;
     }
     if (!st)

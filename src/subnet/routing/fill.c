@@ -14,13 +14,13 @@
 typedef struct fill {
     const dnet_topo_t *t;
     dnet_tables_t *tables;
-    dnet_order_t *order;    /* made when first needed */
+    dnet_order_t *order; /* made when first needed */
     dnet_turns_t *turns;
-    dnet_turns_t *refused;  /* turn pairs that closed a cycle once do so ever after */
-    int *next;              /* [switch]: output channel; NONE: no entry */
-    int *hops;              /* [switch]: to the end; NONE: it does not get there */
+    dnet_turns_t *refused; /* turn pairs that closed a cycle once do so ever after */
+    int *next;             /* [switch]: output channel; NONE: no entry */
+    int *hops;             /* [switch]: to the end; NONE: it does not get there */
     int *queue;
-    int *piece;             /* [switch]: switches with the same number are connected */
+    int *piece; /* [switch]: switches with the same number are connected */
 } fill_t;
 
 static void find_pieces(fill_t *f)

@@ -31,6 +31,7 @@
 
 #define REFINE_TRIES 3    /* for each destination, on average, at most */
 #define REFINE_SHARE 0.97 /* of the largest load: links to lead ways away from */
+#define KEEP_TRIES 64     /* walks pinned before a column is labelled from nothing */
 #define REFINE_GAIN 1e-6  /* a smaller one is rounding */
 
 /* Loads are kept apart for traffic that stays in a tree, [0], and traffic between joined trees,
@@ -58,19 +59,22 @@ typedef struct build {
     int *near; /* [adjacency]: the neighbour */
     /* [adjacency]: of the incoming channel, traffic or destinations so far */
     load_t *load;
-    load_t *price;       /* [adjacency]: what a way pays for that load */
-    float *factor;       /* [adjacency]: cost hint of the link */
-    int *pin;            /* [switch]: output channel it must have, or NONE */
-    int *walk;           /* space for one walk */
-    dnet_paths_t *paths; /* made when first needed */
-    pair_t *flow;        /* [switch] */
-    uint8_t *across;     /* [switch]: 1 if another tree than the destination's */
-    int *ord;            /* [channel]: dependency order, made when first needed */
+    load_t *price;        /* [adjacency]: what a way pays for that load */
+    float *factor;        /* [adjacency]: cost hint of the link */
+    int *pin;             /* [switch]: output channel it must have, or NONE */
+    int *walk;            /* space for one walk */
+    dnet_paths_t *paths;  /* made when first needed */
+    dnet_turns_t *narrow; /* likewise: turns that agree with the pins, and walks along them */
+    dnet_paths_t *narrow_paths;
+    pair_t *flow;    /* [switch] */
+    uint8_t *across; /* [switch]: 1 if another tree than the destination's */
+    int *ord;        /* [channel]: dependency order, made when first needed */
     int *heap, heap_n;
     bool refining;
     pair_t most;               /* the largest loads, while refining */
     int *old_next, *old_order; /* a tree that may be taken back */
-    int wanted;                /* switches with servers in service */
+    int wanted;                /* switches in service that must have an entry */
+    bool everywhere;           /* all of them; else those with servers */
 } build_t;
 
 /* What a link at `x` of the largest load costs while the tables are refined. */
@@ -101,12 +105,17 @@ static void start(build_t *b, int dest)
         b->across[s] = b->t->sw[s].tree != b->t->sw[dest].tree;
 }
 
-/* Every switch with servers has an entry? */
+static bool must_reach(const build_t *b, int s)
+{
+    return b->everywhere || b->t->sw[s].hosts > 0;
+}
+
+/* Every switch that must have an entry has one? */
 static bool complete(const build_t *b)
 {
     int found = 0;
     for (int i = 0; i < b->labelled; i++)
-        found += b->t->sw[b->order[i]].hosts > 0;
+        found += must_reach(b, b->order[i]);
     return found == b->wanted;
 }
 
@@ -155,11 +164,12 @@ static void label_by_hops(build_t *b, int dest)
     }
 }
 
-/* A switch with servers that has no entry, or NONE. */
+/* A switch that must have an entry and has none, or NONE. */
 static int left_over(const build_t *b)
 {
     for (int s = 0; s < b->t->n_switches; s++)
-        if (b->t->sw[s].hosts && !b->t->sw[s].down && s != b->dest && b->next[s] == DNET_TOPO_NONE)
+        if (must_reach(b, s) && !b->t->sw[s].down && dnet_topo_degree(b->t, s) && s != b->dest &&
+            b->next[s] == DNET_TOPO_NONE)
             return s;
     return DNET_TOPO_NONE;
 }
@@ -259,30 +269,30 @@ static void label_by_tree(build_t *b, int dest)
     }
 }
 
-static void label(build_t *b, int dest, dnet_tables_t *tables)
+static bool label(build_t *b, int dest, dnet_tables_t *tables)
 {
     label_by_hops(b, dest);
     if (complete(b))
-        return;
+        return true;
     if (label_with_pins(b, dest)) {
         tables->pinned++;
-        return;
+        return true;
     }
     if (b->ord) {
         label_by_dependency(b, dest);
         if (complete(b)) {
             tables->second_order++;
-            return;
+            return true;
         }
     }
     if (b->tree) {
         label_by_tree(b, dest);
         if (complete(b)) {
             tables->fallbacks++;
-            return;
+            return true;
         }
     }
-    tables->unrouted += b->t->sw[dest].hosts > 0;
+    return false;
 }
 
 /* Adjacency place of the switch at the far end of s's output, where the channel's load is kept. */
@@ -405,6 +415,8 @@ static void build_free(build_t *b)
     free(b->pin);
     free(b->walk);
     dnet_paths_free(b->paths);
+    dnet_paths_free(b->narrow_paths);
+    dnet_turns_free(b->narrow);
 }
 
 static void store(const build_t *b, dnet_tables_t *tables, int column)
@@ -559,23 +571,114 @@ static dnet_status_t refine(build_t *b, const dnet_traffic_t *tr, dnet_tables_t 
     return DNET_OK;
 }
 
-/* LIDs that some switch still has no way to: the spanning tree leads everywhere. */
-static void route_by_tree(build_t *b, dnet_tables_t *tables)
+/* Pin the entries of b's tree that servers' packets pass; all others may change for free. */
+static void pin_used(build_t *b, bool *used)
 {
     const dnet_topo_t *t = b->t;
-    for (int x = 0; x < dnet_tables_columns(tables); x++) {
-        bool whole = true;
-        if (!lives(tables, x))
-            continue;
-        for (int s = 0; s < t->n_switches && whole; s++)
-            whole = t->sw[s].down || dnet_tables_row(tables, s)[x] != DNET_TABLE_NONE;
-        if (whole)
-            continue;
-        label_by_tree(b, dnet_topo_dest_switch(t, x % tables->dests));
-        store(b, tables, x);
-        tables->fallbacks++;
+    for (int s = 0; s < t->n_switches; s++) {
+        used[s] = t->sw[s].hosts > 0;
+        b->pin[s] = DNET_TOPO_NONE;
     }
-    tables->unmanaged = 0;
+    for (int i = b->labelled - 1; i > 0; i--) {
+        int s = b->order[i];
+        if (!used[s])
+            continue;
+        b->pin[s] = b->next[s];
+        used[dnet_topo_head(t, b->next[s])] = true;
+    }
+}
+
+/* The turns that agree with the pins: out of a pinned switch there is one way only. */
+static void narrow_turns(build_t *b)
+{
+    const dnet_topo_t *t = b->t;
+    memcpy(b->narrow->bits, b->turns->bits, b->turns->start[t->n_switches] * sizeof(uint64_t));
+    for (int s = 0; s < t->n_switches; s++)
+        for (int i = 0; i < dnet_topo_degree(t, s) && b->pin[s] != DNET_TOPO_NONE; i++)
+            if (i != t->slot[b->pin[s]])
+                memset(dnet_turns_row(b->narrow, s, i), 0,
+                       (size_t) b->narrow->words[s] * sizeof(uint64_t));
+}
+
+/* Pin a walk of a switch without entry that agrees with the pins there are.  Where it meets the
+ * first it ends: rows are turns out of a slot here, so that none leads in to a pinned switch. */
+static bool pin_agreeing(build_t *b)
+{
+    int s = left_over(b);
+    narrow_turns(b);
+    dnet_paths_search(b->narrow_paths, b->dest);
+    int n = dnet_paths_walk(b->narrow_paths, s, b->walk, b->t->n_switches);
+    for (int i = 0; i < n; i++)
+        b->pin[dnet_topo_tail(b->t, b->walk[i])] = b->walk[i];
+    return n > 0;
+}
+
+/*
+ * Label again with the entries that servers' packets pass as they are.  @return false: label() has
+ * to
+ */
+static bool label_keeping(build_t *b, int dest, bool *used)
+{
+    bool done = false, more = true;
+    if (!b->narrow &&
+        (dnet_turns_new(b->t, false, &b->narrow) || dnet_paths_new(b->narrow, &b->narrow_paths)))
+        return false; /* logged; label() needs no memory */
+    pin_used(b, used);
+    for (int tries = 0; more && tries < KEEP_TRIES; tries++) {
+        label_by_hops(b, dest);
+        done = complete(b);
+        more = !done && pin_agreeing(b);
+    }
+    for (int s = 0; s < b->t->n_switches; s++)
+        b->pin[s] = DNET_TOPO_NONE;
+    return done;
+}
+
+static bool has_holes(const dnet_tables_t *tables, int column)
+{
+    const dnet_topo_t *t = tables->topo;
+    for (int s = 0; s < t->n_switches; s++)
+        if (!t->sw[s].down && dnet_topo_degree(t, s) &&
+            dnet_tables_row(tables, s)[column] == DNET_TABLE_NONE)
+            return true;
+    return false;
+}
+
+/* A column for all switches, with the loads of its traffic. */
+static bool route_everywhere(build_t *b, const dnet_traffic_t *tr, dnet_tables_t *tables,
+                             int column, bool *used)
+{
+    bool traffic = column % tables->dests < b->t->n_hosts && b->balance != DNET_BALANCE_PORT;
+    b->lids = dnet_topo_lids(b->t, column % tables->dests);
+    adopt(b, tables, column);
+    if (traffic)
+        put_load(b, tr, -1);
+    bool good = label_keeping(b, b->dest, used) || label(b, b->dest, tables);
+    if (good)
+        store(b, tables, column);
+    else
+        adopt(b, tables, column);
+    if (traffic)
+        put_load(b, tr, 1);
+    return good;
+}
+
+/* LIDs that some switch still has no way to although turns were opened. */
+static dnet_status_t route_holes(build_t *b, const dnet_traffic_t *tr, dnet_tables_t *tables)
+{
+    const dnet_topo_t *t = b->t;
+    int cyclic = dnet_turns_order(b->turns, b->ord); /* turns have been opened */
+    bool *used = dnet_subnet_alloc((size_t) t->n_switches, sizeof(*used));
+    dnet_status_t st = cyclic < 0 || !used ? DNET_ERR_NO_MEMORY : cyclic ? DNET_ERR_STATE : DNET_OK;
+    b->wanted = 0;
+    for (int s = 0; s < t->n_switches; s++)
+        b->wanted += !t->sw[s].down && dnet_topo_degree(t, s);
+    b->everywhere = true;
+    for (int x = 0; x < dnet_tables_columns(tables) && !st; x++)
+        if (lives(tables, x) && has_holes(tables, x))
+            tables->unmanaged -= route_everywhere(b, tr, tables, x, used);
+    free(used);
+    return st;
 }
 
 dnet_status_t dnet_tables_from_turns(const dnet_topo_t *t, const dnet_route_options_t *opt,
@@ -597,7 +700,7 @@ dnet_status_t dnet_tables_from_turns(const dnet_topo_t *t, const dnet_route_opti
         if (!lives(tables, column))
             continue;
         b.lids = dnet_topo_lids(t, d);
-        label(&b, dnet_topo_dest_switch(t, d), tables);
+        tables->unrouted += !label(&b, dnet_topo_dest_switch(t, d), tables) && d < t->n_hosts;
         store(&b, tables, column);
         if (balance == DNET_BALANCE_PORT)
             add_count(&b);
@@ -609,8 +712,8 @@ dnet_status_t dnet_tables_from_turns(const dnet_topo_t *t, const dnet_route_opti
         st = refine(&b, opt->traffic, tables);
     if (!st && b.ord)
         st = dnet_tables_fill(tables, r->turns);
-    if (!st && tables->unmanaged && b.tree)
-        route_by_tree(&b, tables);
+    if (!st && tables->unmanaged)
+        st = route_holes(&b, opt->traffic, tables);
     build_free(&b);
     if (st)
         dnet_tables_free(tables);

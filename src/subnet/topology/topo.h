@@ -50,7 +50,8 @@ typedef struct dnet_topo_host {
 typedef struct dnet_topo_link {
     int sw[2]; /* channel 2*link leads from sw[0] to sw[1], channel 2*link+1 back */
     int port[2];
-    double gbps; /* signalling rate; 0 = nominal, not stated */
+    double gbps;         /* signalling rate; 0 = not stated */
+    double nominal_gbps; /* what both ends support; 0 = not known */
     /* weight hint: factor on the link's load when tables are balanced; 1 = neutral */
     double cost;
     bool down;

@@ -20,11 +20,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LMC_MAX 7
+
 typedef struct node {
     char id[64];
     int ports, line, number; /* number: switch, NONE for adapters */
     uint64_t guid;
     uint16_t lid;
+    uint8_t lmc;
     bool is_switch;
     int order; /* among adapters, for ibsim's GUIDs */
 } node_t;
@@ -34,6 +37,7 @@ typedef struct cable {
     char peer_id[64];
     uint64_t port_guid;
     uint16_t lid; /* of the adapter port that names the cable */
+    uint8_t lmc;
     double gbps;
 } cable_t;
 
@@ -79,14 +83,23 @@ static uint16_t lid_in(const char *comment)
     return p ? (uint16_t) strtoul(p + 4, NULL, 10) : 0;
 }
 
+/* The port's own "lmc N" stands behind its "lid N", before the peer's name. */
+static uint8_t lmc_in(const char *comment)
+{
+    const char *p = comment ? strstr(comment, "lmc ") : NULL;
+    unsigned long lmc = p ? strtoul(p + 4, NULL, 10) : 0;
+    return lmc <= LMC_MAX ? (uint8_t) lmc : 0;
+}
+
 /* "4xQDR" and the like: lanes times the lane's signalling rate. */
 static double rate_in(const char *comment)
 {
     static const struct {
         const char *name;
         double gbps;
-    } speeds[] = {{"SDR", 2.5},     {"DDR", 5},        {"QDR", 10},     {"FDR10", 10.3125},
-                  {"FDR", 14.0625}, {"EDR", 25.78125}, {"HDR", 53.125}, {"NDR", 106.25}};
+    } speeds[] = {{"SDR", 2.5},       {"DDR", 5},       {"QDR", 10},
+                  {"FDR10", 10.3125}, {"FDR", 14.0625}, {"EDR", 25.78125},
+                  {"HDR", 53.125},    {"NDR", 106.25},  {"XDR", 212.5}};
     for (const char *p = comment; p && (p = strchr(p, 'x')); p++) {
         const char *digits = p;
         while (digits > comment && isdigit((unsigned char) digits[-1]))
@@ -112,7 +125,8 @@ static dnet_status_t read_header(reader_t *r, char *p, bool is_switch, const cha
                   .line = r->line,
                   .is_switch = is_switch,
                   .guid = r->next_guid,
-                  .lid = lid_in(comment)};
+                  .lid = lid_in(comment),
+                  .lmc = lmc_in(comment)};
     if (end == after_word || ports < 1 || ports > 254) {
         dnet_error("subnet: %s:%d: number of ports missing or outside 1..254", r->where, r->line);
         return DNET_ERR_FORMAT;
@@ -276,6 +290,7 @@ static void add_server(const reader_t *r, dnet_topo_t *t, const cable_t *at_swit
     t->host[h].guid = at_hca && at_hca->port_guid ? at_hca->port_guid : base + (unsigned) hca_port;
     t->host[h].hca_port = hca_port;
     t->host[h].lid = at_hca ? at_hca->lid : 0;
+    t->host[h].lmc = at_hca ? at_hca->lmc : 0;
 }
 
 static void number_nodes(reader_t *r, dnet_topo_t *t)
@@ -293,6 +308,7 @@ static void number_nodes(reader_t *r, dnet_topo_t *t)
             continue;
         t->sw[n->number].guid = n->guid ? n->guid : 0x200000u + (unsigned) n->number;
         t->sw[n->number].lid = n->lid;
+        t->sw[n->number].lmc = n->lmc;
     }
 }
 
@@ -308,6 +324,11 @@ static dnet_status_t add_cables(const reader_t *r, cable_t **sorted, dnet_topo_t
             /* Named at both ends: the first line of the two adds it. */
             if (back && back < c)
                 continue;
+            if (c->node == c->peer) {
+                dnet_warn("subnet: %s:%d: a loopback cable at %s, ports %d and %d, is left out",
+                          r->where, c->line, r->node[c->node].id, c->port, c->peer_port);
+                continue;
+            }
             int l = dnet_topo_add_link(t, r->node[c->node].number, c->port, r->node[c->peer].number,
                                        c->peer_port);
             if (l != DNET_TOPO_NONE)
