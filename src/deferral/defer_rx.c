@@ -123,7 +123,8 @@ static unsigned on_open(dnet_defer_rx_t *rx, dnet_defer_rx_event_t event, const 
             rx->state = DNET_DEFER_RX_HELD;
             return DNET_DEFER_RX_DO_MATCH | DNET_DEFER_RX_DO_VERDICT;
         case DNET_DEFER_RX_ON_OFFER_PULL:
-            return DNET_DEFER_RX_DO_VERDICT;
+            return on_open(rx, DNET_DEFER_RX_ON_NOTED, facts) | DNET_DEFER_RX_DO_VERDICT;
+        case DNET_DEFER_RX_ON_ANSWERED:
         case DNET_DEFER_RX_ON_PULL_NONE:
         case DNET_DEFER_RX_ON_POSTED:
         case DNET_DEFER_RX_ON_ROOM:
@@ -151,6 +152,7 @@ static unsigned on_held(dnet_defer_rx_t *rx, dnet_defer_wanted_t *w, dnet_defer_
             return DNET_DEFER_RX_DO_GRANT;
         case DNET_DEFER_RX_ON_FULL:
         case DNET_DEFER_RX_ON_NOTED:
+        case DNET_DEFER_RX_ON_ANSWERED:
         case DNET_DEFER_RX_ON_PULL_NONE:
         case DNET_DEFER_RX_ON_DONE:
         case DNET_DEFER_RX_ON_RELEASE_ACK:
@@ -166,10 +168,10 @@ static unsigned on_pulling(dnet_defer_rx_t *rx, dnet_defer_wanted_t *w, dnet_def
         case DNET_DEFER_RX_ON_OFFER:
             return DNET_DEFER_RX_DO_MATCH | DNET_DEFER_RX_DO_VERDICT;
         case DNET_DEFER_RX_ON_OFFER_PULL:
-            if (facts->id != rx->pull_id)
-                return DNET_DEFER_RX_DO_VERDICT;
-            rx->answered = rx->asked;
-            return DNET_DEFER_RX_DO_MATCH | DNET_DEFER_RX_DO_VERDICT | go_on(rx, w);
+            return facts->id == rx->pull_id ? DNET_DEFER_RX_DO_MATCH | DNET_DEFER_RX_DO_VERDICT
+                                            : DNET_DEFER_RX_DO_VERDICT;
+        case DNET_DEFER_RX_ON_ANSWERED:
+            return go_on(rx, w);
         case DNET_DEFER_RX_ON_PULL_NONE:
             return facts->id == rx->pull_id ? go_on(rx, w) : 0;
         case DNET_DEFER_RX_ON_POSTED:
@@ -201,6 +203,7 @@ static unsigned on_granted(dnet_defer_rx_t *rx, dnet_defer_wanted_t *w, dnet_def
             return facts->more ? go_on(rx, w) : release(rx);
         case DNET_DEFER_RX_ON_FULL:
         case DNET_DEFER_RX_ON_NOTED:
+        case DNET_DEFER_RX_ON_ANSWERED:
         case DNET_DEFER_RX_ON_PULL_NONE:
         case DNET_DEFER_RX_ON_ROOM:
         case DNET_DEFER_RX_ON_RELEASE_ACK:
@@ -220,6 +223,7 @@ static unsigned on_releasing(dnet_defer_rx_t *rx, dnet_defer_rx_event_t event, c
             return facts->in_table ? 0 : DNET_DEFER_RX_DO_FORGET;
         case DNET_DEFER_RX_ON_FULL:
         case DNET_DEFER_RX_ON_NOTED:
+        case DNET_DEFER_RX_ON_ANSWERED:
         case DNET_DEFER_RX_ON_PULL_NONE:
         case DNET_DEFER_RX_ON_POSTED:
         case DNET_DEFER_RX_ON_ROOM:

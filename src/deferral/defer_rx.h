@@ -54,14 +54,13 @@ enum {
 
 /** A sender's record; all zero: OPEN. */
 typedef struct {
-    uint8_t state;               /* dnet_defer_rx_state_t */
-    bool declined;               /* it keeps messages that were offered and not taken */
-    uint16_t pull_id;            /* PULLING: number of the PULL */
-    uint32_t rank;               /* the sender's, set by the caller */
-    uint64_t granted_bytes;      /* GRANTED */
-    dnet_match_item_t *asked;    /* PULLING: what the PULL is for; NULL: no longer wanted */
-    dnet_match_item_t *next;     /* what to pull for next; NULL: nothing */
-    dnet_match_item_t *answered; /* after OFFER_PULL with MATCH: as `asked` was */
+    uint8_t state;            /* dnet_defer_rx_state_t */
+    bool declined;            /* it keeps messages that were offered and not taken */
+    uint16_t pull_id;         /* PULLING: number of the PULL */
+    uint32_t rank;            /* the sender's, set by the caller */
+    uint64_t granted_bytes;   /* GRANTED */
+    dnet_match_item_t *asked; /* PULLING: what the PULL is for; NULL: no longer wanted */
+    dnet_match_item_t *next;  /* what to pull for next; NULL: nothing */
 } dnet_defer_rx_t;
 
 /** Can this sender have a message for this receive? */

@@ -207,6 +207,8 @@ static unsigned on_held(dnet_defer_tx_t *tx, dnet_defer_tx_event_t event, const 
 static unsigned on_granted(dnet_defer_tx_t *tx, dnet_defer_tx_event_t event, const facts_t *facts)
 {
     switch (event) {
+        case DNET_DEFER_TX_ON_TAKE:
+            return facts->kept ? 0 : on_granted(tx, DNET_DEFER_TX_ON_SPENT, facts);
         case DNET_DEFER_TX_ON_SPENT:
             tx->granted_bytes = 0;
             return DNET_DEFER_TX_DO_DONE | go_on(tx, facts);
@@ -218,7 +220,6 @@ static unsigned on_granted(dnet_defer_tx_t *tx, dnet_defer_tx_event_t event, con
             return DNET_DEFER_TX_DO_REPORT;
         case DNET_DEFER_TX_ON_REFUSED:
         case DNET_DEFER_TX_ON_ADDED:
-        case DNET_DEFER_TX_ON_TAKE:
             break;
     }
     return 0;

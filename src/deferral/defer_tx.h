@@ -79,8 +79,8 @@ static inline bool dnet_defer_tx_may_send(const dnet_defer_tx_t *tx)
            (tx->state == DNET_DEFER_TX_GRANTED && tx->granted_bytes != 0);
 }
 
-/** Are messages that are sent now to be marked pass, because the receiver holds the others back? */
-static inline bool dnet_defer_tx_pass(const dnet_defer_tx_t *tx)
+/** Does the receiver hold messages back?  Then one that is sent is marked pass. */
+static inline bool dnet_defer_tx_is_held(const dnet_defer_tx_t *tx)
 {
     return tx->state != DNET_DEFER_TX_RUN;
 }

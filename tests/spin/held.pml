@@ -528,7 +528,7 @@ inline on_offer(s, id, offers)
         match_asked(s);
         tell(s, VERDICT, tx[s].out_id, bits);
         pull_next(s)
-    :: else -> tell(s, VERDICT, tx[s].out_id, 0)
+    :: else -> on_noted(s); tell(s, VERDICT, tx[s].out_id, 0)
     fi
 }
 

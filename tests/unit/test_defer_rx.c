@@ -52,7 +52,9 @@ static const row_t rows[] = {
     {OPEN, ON_NOTED, 0, RELEASING, DO_RELEASE},
     {OPEN, ON_OFFER, TABLE, HELD, DO_ALL},
     {OPEN, ON_OFFER, 0, RELEASING, DO_RELEASE | DO_VERDICT},
-    {OPEN, ON_OFFER_PULL, 0, OPEN, DO_VERDICT},
+    {OPEN, ON_OFFER_PULL, TABLE, HELD, DO_VERDICT},
+    {OPEN, ON_OFFER_PULL, 0, RELEASING, DO_RELEASE | DO_VERDICT},
+    {OPEN, ON_ANSWERED, 0, OPEN, 0},
     {OPEN, ON_PULL_NONE, 0, OPEN, 0},
     {OPEN, ON_POSTED, 0, OPEN, 0},
     {OPEN, ON_ROOM, 0, OPEN, 0},
@@ -62,6 +64,7 @@ static const row_t rows[] = {
     {HELD, ON_NOTED, TABLE, HELD, 0},
     {HELD, ON_OFFER, TABLE, HELD, DO_ALL},
     {HELD, ON_OFFER_PULL, TABLE, HELD, DO_VERDICT},
+    {HELD, ON_ANSWERED, 0, HELD, 0},
     {HELD, ON_PULL_NONE, 0, HELD, 0},
     {HELD, ON_POSTED, WANTED, PULLING, DO_PULL},
     {HELD, ON_POSTED, 0, HELD, 0},
@@ -73,8 +76,10 @@ static const row_t rows[] = {
     {PULLING, ON_NOTED, TABLE, PULLING, 0},
     {PULLING, ON_OFFER, TABLE, PULLING, DO_ALL},
     {PULLING, ON_OFFER_PULL, TABLE | LATE, PULLING, DO_VERDICT},
-    {PULLING, ON_OFFER_PULL, TABLE, HELD, DO_ALL},
-    {PULLING, ON_OFFER_PULL, TABLE | WANTED, PULLING, DO_ALL | DO_PULL},
+    {PULLING, ON_OFFER_PULL, TABLE, PULLING, DO_ALL},
+    {PULLING, ON_OFFER_PULL, TABLE | WANTED, PULLING, DO_ALL},
+    {PULLING, ON_ANSWERED, 0, HELD, 0},
+    {PULLING, ON_ANSWERED, WANTED, PULLING, DO_PULL},
     {PULLING, ON_PULL_NONE, LATE, PULLING, 0},
     {PULLING, ON_PULL_NONE, 0, HELD, 0},
     {PULLING, ON_PULL_NONE, WANTED, PULLING, DO_PULL},
@@ -86,6 +91,7 @@ static const row_t rows[] = {
     {GRANTED, ON_NOTED, TABLE, GRANTED, 0},
     {GRANTED, ON_OFFER, TABLE, GRANTED, DO_ALL},
     {GRANTED, ON_OFFER_PULL, TABLE, GRANTED, DO_VERDICT},
+    {GRANTED, ON_ANSWERED, 0, GRANTED, 0},
     {GRANTED, ON_PULL_NONE, 0, GRANTED, 0},
     {GRANTED, ON_POSTED, WANTED, GRANTED, 0},
     {GRANTED, ON_ROOM, 0, GRANTED, 0},
@@ -101,6 +107,7 @@ static const row_t rows[] = {
     {RELEASING, ON_OFFER, TABLE, RELEASING, DO_VERDICT},
     {RELEASING, ON_OFFER, 0, RELEASING, DO_VERDICT},
     {RELEASING, ON_OFFER_PULL, 0, RELEASING, DO_VERDICT},
+    {RELEASING, ON_ANSWERED, 0, RELEASING, 0},
     {RELEASING, ON_PULL_NONE, 0, RELEASING, 0},
     {RELEASING, ON_POSTED, 0, RELEASING, 0},
     {RELEASING, ON_ROOM, TABLE, RELEASING, 0},
@@ -232,8 +239,9 @@ static void test_defer_rx_one_receive_at_a_time_in_the_order_of_posting(void **s
     assert_ptr_equal(rx.asked, &receive[1]);
     assert_int_not_equal(rx.pull_id, first);
     dnet_defer_rx_facts_t answer = {.in_table = true, .id = rx.pull_id};
-    assert_int_equal(feed(&rx, ON_OFFER_PULL, answer), DO_ALL | DO_PULL);
-    assert_ptr_equal(rx.answered, &receive[1]);
+    assert_int_equal(feed(&rx, ON_OFFER_PULL, answer), DO_ALL);
+    assert_ptr_equal(rx.asked, &receive[1]); /* what takes it */
+    assert_int_equal(feed(&rx, ON_ANSWERED, answer), DO_PULL);
     assert_ptr_equal(rx.asked, &receive[2]);
     assert_int_equal(feed(&rx, ON_PULL_NONE, (dnet_defer_rx_facts_t){.id = rx.pull_id}), 0);
     assert_int_equal(rx.state, HELD);
@@ -278,8 +286,9 @@ static void test_defer_rx_receive_gone_is_not_asked_for(void **state)
     assert_null(rx.asked);
     assert_int_equal(dnet_defer_rx_before(&rx), 102);
     dnet_defer_rx_facts_t answer = {.in_table = true, .id = rx.pull_id};
-    assert_int_equal(feed(&rx, ON_OFFER_PULL, answer), DO_ALL | DO_PULL);
-    assert_null(rx.answered); /* so nothing of it is taken */
+    assert_int_equal(feed(&rx, ON_OFFER_PULL, answer), DO_ALL);
+    assert_null(rx.asked); /* so nothing of it is taken */
+    assert_int_equal(feed(&rx, ON_ANSWERED, answer), DO_PULL);
     assert_ptr_equal(rx.asked, &receive[2]);
     unpost(&rx, 2);
     assert_int_equal(dnet_defer_rx_before(&rx), UINT64_MAX);

@@ -114,6 +114,7 @@ static const row_t rows[] = {
     {GRANTED, ON_VERDICT, KEPT, GRANTED, DO_REPORT},
     {GRANTED, ON_PULL, KEPT | FITS, GRANTED, DO_REPORT},
     {GRANTED, ON_TAKE, KEPT, GRANTED, 0},
+    {GRANTED, ON_TAKE, 0, RUN, DO_DONE | DO_SEND},
     {GRANTED, ON_GRANT, KEPT, GRANTED, DO_REPORT},
     {GRANTED, ON_SPENT, KEPT | FRESH, OFFERED, DO_DONE | DO_OFFER_FRESH},
     {GRANTED, ON_SPENT, KEPT, HELD, DO_DONE},
@@ -174,7 +175,7 @@ static void test_defer_tx_sends_only_when_not_held_or_granted(void **state)
     for (int s = 0; s < STATES; s++) {
         dnet_defer_tx_t tx = {.state = (uint8_t) s, .granted_bytes = 1};
         assert_int_equal(dnet_defer_tx_may_send(&tx), s == RUN || s == GRANTED);
-        assert_int_equal(dnet_defer_tx_pass(&tx), s != RUN);
+        assert_int_equal(dnet_defer_tx_is_held(&tx), s != RUN);
         tx.granted_bytes = 0;
         assert_int_equal(dnet_defer_tx_may_send(&tx), s == RUN);
     }
