@@ -12,7 +12,9 @@ libdnet_endpoint_la_SOURCES = \
 	src/endpoint/compare/rings.c \
 	src/endpoint/compare/rings.h \
 	src/endpoint/counters.def \
+	src/endpoint/defer_recv.c \
 	src/endpoint/defer_recv.h \
+	src/endpoint/defer_send.c \
 	src/endpoint/defer_send.h \
 	src/endpoint/dispatch.c \
 	src/endpoint/dispatch.h \
@@ -23,7 +25,6 @@ libdnet_endpoint_la_SOURCES = \
 	src/endpoint/flow.c \
 	src/endpoint/flow.h \
 	src/endpoint/heads.def \
-	src/endpoint/hold.c \
 	src/endpoint/inbox.c \
 	src/endpoint/inbox.h \
 	src/endpoint/job.c \
@@ -33,7 +34,6 @@ libdnet_endpoint_la_SOURCES = \
 	src/endpoint/lifecycle.c \
 	src/endpoint/memory.c \
 	src/endpoint/memory.h \
-	src/endpoint/offer.c \
 	src/endpoint/op.c \
 	src/endpoint/op.h \
 	src/endpoint/progress.c \

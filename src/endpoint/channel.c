@@ -260,7 +260,7 @@ dnet_status_t dnet_channel_submit(dnet_ep_t *ep, dnet_op_t *op)
     dnet_channel_t *ch = ep->peers[op->peer].channel;
     if (ch && must_wait(ch, op)) {
         append(ch, op);
-        return ch->held && !op->control ? DNET_HELD : DNET_IN_PROGRESS;
+        return dnet_defer_tx_is_held(&ch->defer) && !op->control ? DNET_HELD : DNET_IN_PROGRESS;
     }
     uint32_t id = op->id;
     dnet_status_t status = emit_op(ep, op, false);
@@ -276,7 +276,7 @@ dnet_status_t dnet_channel_submit(dnet_ep_t *ep, dnet_op_t *op)
 
 static dnet_op_t *first(const dnet_channel_t *ch)
 {
-    if (ch->control.head || (ch->held && !ch->granted))
+    if (ch->control.head || !dnet_defer_tx_may_send(&ch->defer))
         return ch->control.head;
     return ch->messages.head;
 }
@@ -285,8 +285,7 @@ static dnet_op_t *first(const dnet_channel_t *ch)
 static void use_grant(dnet_channel_t *ch, const dnet_op_t *op)
 {
     size_t kept = op->headed && op->head.type == DNET_HEAD_RTS ? 0 : op->len;
-    size_t bytes = dnet_message_bytes(kept);
-    ch->granted -= bytes < ch->granted ? bytes : ch->granted;
+    dnet_defer_tx_sent(&ch->defer, dnet_message_bytes(kept));
     if (ch->fresh == op)
         ch->fresh = op->next;
 }
@@ -295,7 +294,7 @@ dnet_flush_t dnet_channel_flush(dnet_ep_t *ep, dnet_channel_t *ch)
 {
     dnet_op_t *op;
     while ((op = first(ch)) != NULL) {
-        bool granted = ch->held && !op->control;
+        bool granted = dnet_defer_tx_is_held(&ch->defer) && !op->control;
         dnet_status_t status = emit_op(ep, op, granted);
         if (dnet_is_refusal(status))
             return not_taken(ep, ch, status);
@@ -314,7 +313,7 @@ dnet_flush_t dnet_channel_flush(dnet_ep_t *ep, dnet_channel_t *ch)
 void dnet_channel_close_if_idle(dnet_ep_t *ep, dnet_channel_t *ch)
 {
     if (dnet_fc_sender_may_send(&ch->sender) && !ch->control.head && !ch->messages.head &&
-        !ch->out_count)
+        !dnet_defer_tx_is_held(&ch->defer))
         channel_close(ep, ch);
 }
 

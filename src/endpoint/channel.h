@@ -9,6 +9,7 @@
 #ifndef DNET_ENDPOINT_CHANNEL_H
 #define DNET_ENDPOINT_CHANNEL_H
 
+#include "deferral/defer_tx.h"
 #include "endpoint/ep.h"
 #include "endpoint/op.h"
 
@@ -24,14 +25,9 @@ struct dnet_channel {
     uint64_t stopped_ns;
     uint64_t retry_ns; /* stopped: when to try again */
     /* Held back (docs/protocol.md 6.1). */
-    bool held;
-    bool opened;   /* no longer, but an OFFER is still out */
-    bool granting; /* a GRANT is being used */
-    bool asked;    /* a PULL is to be answered */
-    uint16_t want_id;
-    uint64_t want_envelope, want_mask;
-    uint64_t grant;   /* bytes of the GRANT */
-    uint64_t granted; /* of those, what may still be sent; 0 while an OFFER is out */
+    dnet_defer_tx_t defer;
+    uint16_t pull_id; /* the last PULL */
+    uint64_t pull_envelope, pull_mask;
     dnet_op_t *fresh; /* first message that was never offered; those before it were declined */
     dnet_op_t *out[DNET_OFFERS_MAX]; /* offered, the verdict is not here */
     uint32_t out_count;

@@ -11,15 +11,7 @@
 /* A sender whose messages are held back here. */
 struct dnet_hold {
     dnet_hold_t *next; /* first held first */
-    uint32_t rank;
-    /* it has been told so often that it is held no longer, and has not answered */
-    uint32_t openings;
-    bool declined;    /* it keeps messages that were offered and not taken */
-    bool waiting;     /* for the answer to PULL number want_id */
-    uint64_t granted; /* bytes it was granted and has not said DONE to */
-    uint16_t want_id;
-    dnet_ep_request_t *asked; /* what the PULL is for; NULL: no longer wanted */
-    dnet_ep_request_t *at;    /* what to ask for next; NULL: nothing */
+    dnet_defer_rx_t rx;
 };
 
 /* What held senders answer to a probe that found nothing here. */

@@ -13,10 +13,7 @@ void dnet_defer_flush(dnet_ep_t *ep, dnet_channel_t *ch);
 /** dnet_channel_submit() has said DNET_HELD: offer the message, now or later. */
 DNET_COLD void dnet_defer_kept(dnet_ep_t *ep, dnet_op_t *op);
 
-/** The receiver has said RELEASE. */
-DNET_COLD void dnet_offer_opened(dnet_ep_t *ep, uint32_t peer);
-
-/** VERDICT, PULL, TAKE or GRANT has come. */
-DNET_COLD void dnet_offer_answered(dnet_ep_t *ep, const dnet_ep_head_t *head);
+/** VERDICT, PULL, TAKE, GRANT or RELEASE has come.  One that makes no sense is reported. */
+DNET_COLD void dnet_defer_told(dnet_ep_t *ep, const dnet_ep_head_t *head);
 
 #endif

@@ -260,10 +260,8 @@ static void receive_headed(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
         case DNET_HEAD_PULL:
         case DNET_HEAD_TAKE:
         case DNET_HEAD_GRANT:
-            dnet_offer_answered(ep, &head);
-            return;
         case DNET_HEAD_RELEASE:
-            dnet_offer_opened(ep, head.rank);
+            dnet_defer_told(ep, &head);
             return;
         case DNET_HEAD_PULL_NONE:
         case DNET_HEAD_RELEASE_ACK:

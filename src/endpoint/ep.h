@@ -9,7 +9,7 @@
  *   op         sends under way                     channel     one peer's way out
  *   aperture   own memory that peers may reach     rndv_*      large messages, a file for each way
  *   inbox      messages before their receive       strided     messages whose bytes lie in blocks
- *   job        where the job's processes are       offer,hold  messages that are held back
+ *   job        where the job's processes are       defer_*     messages that are held back
  *   memory     dnet_ep_alloc()                     retry       stops that have lasted long
  *   compare/   flow control for comparison         send, recv  entry points
  *   dispatch   what arrives                        flow        who is stopped here is granted
@@ -27,6 +27,7 @@
 #include "common/log.h"
 #include "common/options.h"
 #include "common/trace.h"
+#include "deferral/defer_rx.h"
 #include "driver/driver.h"
 #include "driver/heap.h"
 #include "endpoint/endpoint.h"
@@ -101,17 +102,16 @@ typedef struct {
     dnet_rndv_recv_t *area[DNET_STAGING_AREAS];
 } dnet_rndv_t;
 
-/* hold.c: senders whose messages are held back here. */
+/* defer_recv.c: senders whose messages are held back here. */
 typedef struct {
     bool hold_all;
     dnet_hold_t *holds, **holds_tail;
     uint32_t holds_count;
-    uint64_t granted_bytes;  /* to all of them */
-    dnet_hold_t **hold_of;   /* by rank; NULL before the first */
-    dnet_match_link_t pulls; /* receives and probes since senders are held, oldest first */
+    uint64_t granted_bytes;     /* to all of them */
+    dnet_hold_t **hold_of;      /* by rank; NULL before the first */
+    dnet_defer_wanted_t wanted; /* receives and probes since senders are held */
     dnet_probe_t *probes;
     uint32_t probes_count;
-    uint16_t pull_id; /* last used */
 } dnet_defer_t;
 
 /* compare/: flow control for comparison. */
