@@ -63,7 +63,7 @@ bool dnet_emu_amt_ring(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_p
     ring_p->size = size;
     ring_p->head = (uint32_t) DNET_GET(entry, AMT_HEAD);
     ring_p->tail = (uint32_t) DNET_GET(entry, AMT_TAIL);
-    if (DNET_EMU_LIKELY((size & (size - 1)) == 0))
+    if (DNET_LIKELY((size & (size - 1)) == 0))
         ring_p->start = ring_p->tail & ~(size - 1);
     else
         ring_p->start = ring_p->tail - ring_p->tail % size;
@@ -74,7 +74,7 @@ uint32_t dnet_emu_amt_free(const dnet_emu_ring_t *ring)
 {
     uint32_t used = ring->tail - ring->head;
 
-    if (DNET_EMU_LIKELY((ring->size & (ring->size - 1)) == 0))
+    if (DNET_LIKELY((ring->size & (ring->size - 1)) == 0))
         used &= ring->size - 1;
     else
         used = (ring->tail - ring->start + ring->size - (ring->head % ring->size)) % ring->size;

@@ -24,6 +24,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "common/compiler.h"
 #include "dimmnet/device.h"
 #include "dimmnet/emulator.h"
 #include "dimmnet/format.h"
@@ -43,10 +44,6 @@
 #define DNET_EMU_FIFO_DEPTH 16u /* OP-33 */
 #define DNET_EMU_FIFO_AFULL 12u
 #define DNET_EMU_BURST_BYTES (256u * 1024u)
-
-#define DNET_EMU_COLD __attribute__((cold, noinline))
-#define DNET_EMU_LIKELY(x) __builtin_expect(!!(x), 1)
-#define DNET_EMU_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 /* ---- ordering ---- */
 
@@ -390,16 +387,6 @@ static inline void dnet_emu_module_state(const dnet_emu_nic_t *nic, unsigned wid
            !atomic_compare_exchange_weak_explicit(at, &old, (old & ~mask) | value,
                                                   memory_order_release, memory_order_relaxed))
         continue;
-}
-
-/* Ask for a line that will be written soon, so that its journey overlaps with the work before. */
-static inline void dnet_emu_prefetch_for_write(const void *at)
-{
-#if defined(__x86_64__)
-    __asm__ volatile("prefetchw %0" : : "m"(*(const char *) at));
-#else
-    __builtin_prefetch(at, 1);
-#endif
 }
 
 /* Copy whole and partial lines by 64-bit loads, which forward from 64-bit and wider stores.  `from`

@@ -25,8 +25,8 @@ typedef struct {
     dnet_emu_stream_t stream;
 } work_t;
 
-DNET_EMU_COLD static dnet_emu_executor_state_t discard(const dnet_emu_context_t *c, work_t *w,
-                                                       const char *why)
+DNET_COLD static dnet_emu_executor_state_t discard(const dnet_emu_context_t *c, work_t *w,
+                                                   const char *why)
 {
     dnet_emu_event(c->nic, DNET_EMU_DROP_REQUEST);
     dnet_debug("wid %u: request discarded: %s", c->wid, why);
@@ -514,7 +514,7 @@ bool dnet_emu_execute(const dnet_emu_context_t *c)
         x->state = discard(c, &w, "changed while it waited");
     while (x->state != DNET_STATE_IDLE && !w.stalled)
         x->state = step(c, &w);
-    if (DNET_EMU_UNLIKELY(w.stalled) && !x->request.from_rc)
+    if (DNET_UNLIKELY(w.stalled) && !x->request.from_rc)
         dnet_emu_report(c->nic, c->area, DNET_REPORT_STALLED, x->done);
     return !w.stalled;
 }

@@ -49,9 +49,8 @@ bool dnet_emu_flow_append(const dnet_emu_nic_t *nic, unsigned wid, dnet_flow_kin
  * by the process that asked for them, which needs no entry for itself.  Retry mode: the sender
  * tries again by itself.
  */
-DNET_EMU_COLD dnet_emu_result_t dnet_emu_flow_no_room(const dnet_emu_nic_t *nic, unsigned wid,
-                                                      const dnet_emu_packet_t *packet,
-                                                      uint32_t bytes)
+DNET_COLD dnet_emu_result_t dnet_emu_flow_no_room(const dnet_emu_nic_t *nic, unsigned wid,
+                                                  const dnet_emu_packet_t *packet, uint32_t bytes)
 {
     uint64_t mode = dnet_emu_ureg(nic, wid, DNET_UREG_FLOW_MODE);
 

@@ -24,7 +24,7 @@ static inline const uint8_t *payload_lines(const dnet_emu_packet_t *packet)
 /* [nic 10.5, X.6] Head is where the ring seems to be full.  With the limit event armed the next
  * look is due where the limit is reached, so that the event costs nothing as long as it does not
  * happen. */
-DNET_EMU_COLD static bool look_at_head(const dnet_emu_nic_t *nic, unsigned wid, uint32_t next)
+DNET_COLD static bool look_at_head(const dnet_emu_nic_t *nic, unsigned wid, uint32_t next)
 {
     dnet_emu_wid_t *s = nic->area[wid].state;
     uint32_t head = (uint32_t) dnet_emu_ureg(nic, wid, DNET_UREG_LH_NEXT_READ) & nic->lh_mask &
@@ -45,7 +45,7 @@ static inline bool ring_full(const dnet_emu_nic_t *nic, unsigned wid)
     dnet_emu_wid_t *s = nic->area[wid].state;
     uint32_t next = (s->lh_tail + DNET_LH_ENTRY_BYTES) & nic->lh_mask;
 
-    if (DNET_EMU_LIKELY(next != s->lh_head_seen))
+    if (DNET_LIKELY(next != s->lh_head_seen))
         return false;
     return look_at_head(nic, wid, next);
 }
@@ -111,18 +111,18 @@ dnet_emu_result_t dnet_emu_lh_receive(const dnet_emu_nic_t *nic, unsigned wid,
 
     charge(nic, RC, 8); /* an entry has 8 lines */
     *pointer_p = 0;
-    if (DNET_EMU_UNLIKELY(ring_full(nic, wid)))
+    if (DNET_UNLIKELY(ring_full(nic, wid)))
         return dnet_emu_flow_no_room(nic, wid, packet, DNET_LH_ENTRY_BYTES);
-    if (DNET_EMU_LIKELY(lines && n >= 8))
+    if (DNET_LIKELY(lines && n >= 8))
         memcpy(&envelope, lines, 8);
     else if (!dnet_emu_payload_copy(packet, 0, (uint8_t *) &envelope, n < 8 ? n : 8))
         return DNET_EMU_UNREACHABLE;
     envelope &= ~flags;
     message = message > DNET_ENVELOPE_BYTES ? message - DNET_ENVELOPE_BYTES : 0;
-    if (DNET_EMU_UNLIKELY(n > DNET_ENVELOPE_BYTES + DNET_LH_DATA_BYTES))
+    if (DNET_UNLIKELY(n > DNET_ENVELOPE_BYTES + DNET_LH_DATA_BYTES))
         return receive_split(nic, wid, packet, entry, envelope, message, pointer_p);
     if (n > DNET_ENVELOPE_BYTES) {
-        if (DNET_EMU_LIKELY(lines != NULL))
+        if (DNET_LIKELY(lines != NULL))
             dnet_emu_copy_lines(entry->data, lines + DNET_ENVELOPE_BYTES, n - DNET_ENVELOPE_BYTES);
         else if (!dnet_emu_payload_copy(packet, DNET_ENVELOPE_BYTES, entry->data,
                                         n - DNET_ENVELOPE_BYTES))

@@ -12,9 +12,9 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "emulator/process.h"
 
 static dnet_emu_wid_t *state_of(dnet_device_t *dev)
@@ -24,18 +24,13 @@ static dnet_emu_wid_t *state_of(dnet_device_t *dev)
 
 static void raise_event(dnet_emu_wid_t *s)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    atomic_store_explicit(&s->limit_ns,
-                          (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec,
-                          memory_order_relaxed);
+    atomic_store_explicit(&s->limit_ns, dnet_clock_ns(), memory_order_relaxed);
     /* Release: pairs with the acquire load in dnet_emu_limit_wait(). */
     atomic_fetch_add_explicit(&s->limit_events, 1, memory_order_release);
     syscall(SYS_futex, &s->limit_events, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-DNET_EMU_COLD void dnet_emu_limit_happens(const dnet_emu_nic_t *nic, unsigned wid)
+DNET_COLD void dnet_emu_limit_happens(const dnet_emu_nic_t *nic, unsigned wid)
 {
     dnet_emu_wid_t *s = nic->area[wid].state;
 

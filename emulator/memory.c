@@ -73,8 +73,8 @@ static void mark_committed(const dnet_emu_nic_t *nic, unsigned wid, uint64_t off
 }
 
 /* Some piece of the range is not committed yet: make all of it so. */
-DNET_EMU_COLD bool dnet_emu_sodimm_commit_slow(const dnet_emu_nic_t *nic, unsigned wid,
-                                               uint64_t offset, uint64_t len)
+DNET_COLD bool dnet_emu_sodimm_commit_slow(const dnet_emu_nic_t *nic, unsigned wid, uint64_t offset,
+                                           uint64_t len)
 {
     const uint64_t granule = 1ull << DNET_EMU_GRANULE_SHIFT;
     uint64_t end = offset + len;
@@ -99,7 +99,7 @@ DNET_EMU_COLD bool dnet_emu_sodimm_commit_slow(const dnet_emu_nic_t *nic, unsign
     return true;
 }
 
-DNET_EMU_COLD bool dnet_emu_flow_commit(const dnet_emu_nic_t *nic, unsigned wid, uint32_t index)
+DNET_COLD bool dnet_emu_flow_commit(const dnet_emu_nic_t *nic, unsigned wid, uint32_t index)
 {
     uint8_t *page =
         (uint8_t *) nic->area[wid].flow +

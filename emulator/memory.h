@@ -34,11 +34,11 @@ static inline bool dnet_emu_sodimm_commit(const dnet_emu_nic_t *nic, unsigned wi
     uint64_t first = offset >> DNET_EMU_GRANULE_SHIFT;
     uint64_t last = (offset + len - 1) >> DNET_EMU_GRANULE_SHIFT;
 
-    if (DNET_EMU_LIKELY(first == last &&
-                        (atomic_load_explicit(&nic->area[wid].state->committed[first / 64],
-                                              memory_order_relaxed) >>
-                             (first % 64) &
-                         1)))
+    if (DNET_LIKELY(first == last &&
+                    (atomic_load_explicit(&nic->area[wid].state->committed[first / 64],
+                                          memory_order_relaxed) >>
+                         (first % 64) &
+                     1)))
         return true;
     return dnet_emu_sodimm_commit_slow(nic, wid, offset, len);
 }

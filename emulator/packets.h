@@ -62,12 +62,12 @@ static inline dnet_emu_result_t dnet_emu_send_window(dnet_emu_nic_t *nic, dnet_e
     lines = (size + 7) / 8; /* OP-46 */
     h = dnet_emu_peek(ww) & ~(DNET_MASK(PK_PGID) | DNET_MASK(PK_SIZE));
     h |= DNET_PUT(dnet_emu_pgid(nic, wid), PK_PGID) | DNET_PUT(size, PK_SIZE);
-    if (DNET_EMU_UNLIKELY(nic->strict_swid)) /* OP-14 */
+    if (DNET_UNLIKELY(nic->strict_swid)) /* OP-14 */
         h = (h & ~DNET_MASK(PK_SWID)) | DNET_PUT(wid, PK_SWID);
     p->header[0] = h;
     p->header[1] = dnet_emu_peek(ww + 8);
     header_lines = 2;
-    if (DNET_EMU_UNLIKELY(DNET_GET(h, PK_HFLAG))) {
+    if (DNET_UNLIKELY(DNET_GET(h, PK_HFLAG))) {
         /* [nic 7.4] An RVL's fourth line is told by EOP; all others have three. */
         header_lines = (DNET_GET(h, PK_TYPE) >> 2) == DNET_PRIM_RVL >> 2 ? 4 : 3;
         if (header_lines > lines)

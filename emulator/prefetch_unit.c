@@ -62,7 +62,7 @@ static inline __attribute__((always_inline)) uint32_t gather_of(uint32_t bytes,
     for (uint32_t i = 0; i < count; i++, to += bytes) {
         const uint8_t *at = dnet_emu_element_at(&e, first + i, bytes);
 
-        if (DNET_EMU_UNLIKELY(!at))
+        if (DNET_UNLIKELY(!at))
             return i;
         memcpy(to, at, bytes);
     }

@@ -16,12 +16,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
+
 #define SETTLE_NS 1000
 #define SLEEP_FRESH_US 1000
 #define SPINS_BEFORE_YIELD 200
 #define YIELDS_BEFORE_CHECK 64
 
-DNET_EMU_COLD bool dnet_emu_process_ended(int32_t pid)
+DNET_COLD bool dnet_emu_process_ended(int32_t pid)
 {
     int fd = (int) syscall(SYS_pidfd_open, pid, 0);
     struct pollfd state = {.fd = fd, .events = POLLIN};
@@ -34,7 +36,7 @@ DNET_EMU_COLD bool dnet_emu_process_ended(int32_t pid)
     return ended;
 }
 
-DNET_EMU_COLD void dnet_emu_acquire_slow(_Atomic uint32_t *holder, int32_t pid)
+DNET_COLD void dnet_emu_acquire_slow(_Atomic uint32_t *holder, int32_t pid)
 {
     for (unsigned round = 1;; round++) {
         unsigned phase = round % (SPINS_BEFORE_YIELD + YIELDS_BEFORE_CHECK);
@@ -45,28 +47,20 @@ DNET_EMU_COLD void dnet_emu_acquire_slow(_Atomic uint32_t *holder, int32_t pid)
                                                         memory_order_acquire, memory_order_relaxed))
                 return;
         } else if (phase < SPINS_BEFORE_YIELD) {
-            __builtin_ia32_pause();
+            dnet_cpu_relax();
         } else {
             sched_yield();
         }
     }
 }
 
-DNET_EMU_COLD void dnet_emu_wake_slow(dnet_emu_wid_t *state)
+DNET_COLD void dnet_emu_wake_slow(dnet_emu_wid_t *state)
 {
     if (atomic_exchange_explicit(&state->sleeping, 0, memory_order_acq_rel) != 0)
         syscall(SYS_futex, &state->sleeping, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
 /* ---- sleeping ---- */
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
-}
 
 /*
  * Sleep until a packet arrives for this WID.  Senders look at `sleeping` after they have delivered,
@@ -90,7 +84,7 @@ void dnet_emu_sleep(dnet_device_t *dev, uint32_t timeout_us, bool (*still_idle)(
     bool idle = still_idle(arg), timed_out = false;
     struct timespec timeout;
 
-    for (uint64_t start = now_ns(); fresh && idle && now_ns() - start < SETTLE_NS;)
+    for (uint64_t start = dnet_clock_ns(); fresh && idle && dnet_clock_ns() - start < SETTLE_NS;)
         idle = still_idle(arg);
     if (fresh && timeout_us > SLEEP_FRESH_US)
         timeout_us = SLEEP_FRESH_US;

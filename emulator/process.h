@@ -23,7 +23,7 @@ static inline void dnet_emu_acquire(_Atomic uint32_t *holder, int32_t pid)
 {
     uint32_t free = 0;
 
-    if (DNET_EMU_UNLIKELY(!atomic_compare_exchange_strong_explicit(
+    if (DNET_UNLIKELY(!atomic_compare_exchange_strong_explicit(
             holder, &free, (uint32_t) pid, memory_order_acquire, memory_order_relaxed)))
         dnet_emu_acquire_slow(holder, pid);
 }
@@ -54,7 +54,7 @@ void dnet_emu_sleep(dnet_device_t *dev, uint32_t timeout_us, bool (*still_idle)(
 static inline void dnet_emu_wake(dnet_emu_wid_t *state)
 {
     atomic_signal_fence(memory_order_seq_cst);
-    if (DNET_EMU_UNLIKELY(atomic_load_explicit(&state->sleeping, memory_order_relaxed)))
+    if (DNET_UNLIKELY(atomic_load_explicit(&state->sleeping, memory_order_relaxed)))
         dnet_emu_wake_slow(state);
 }
 

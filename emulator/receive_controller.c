@@ -29,7 +29,7 @@ enum { /* RC_STATE (4.2) */
 /* ---- what goes wrong ---- */
 
 /* [nic 4.2, OP-42] A malformed packet: RC_STATE says why; RC halts unless told to go on. */
-DNET_EMU_COLD static dnet_emu_result_t malformed(const dnet_emu_nic_t *nic, unsigned state)
+DNET_COLD static dnet_emu_result_t malformed(const dnet_emu_nic_t *nic, unsigned state)
 {
     dnet_emu_event(nic, DNET_EMU_DROP_STATE);
     for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++) {
@@ -48,15 +48,15 @@ void dnet_emu_rc_cut_off(const dnet_emu_nic_t *nic)
 }
 
 /* [nic 4.4, OP-13] A packet of another process group. */
-DNET_EMU_COLD static dnet_emu_result_t foreign(const dnet_emu_nic_t *nic)
+DNET_COLD static dnet_emu_result_t foreign(const dnet_emu_nic_t *nic)
 {
     dnet_emu_event(nic, DNET_EMU_DROP_PGID);
     return DNET_EMU_DELIVERED;
 }
 
 /* [X.6] A grant: it needs no other room and is never stopped. */
-DNET_EMU_COLD static dnet_emu_result_t receive_resend(const dnet_emu_nic_t *nic, unsigned wid,
-                                                      const dnet_emu_packet_t *packet)
+DNET_COLD static dnet_emu_result_t receive_resend(const dnet_emu_nic_t *nic, unsigned wid,
+                                                  const dnet_emu_packet_t *packet)
 {
     dnet_emu_wid_t *s = nic->area[wid].state;
     bool known;
@@ -76,8 +76,8 @@ DNET_EMU_COLD static dnet_emu_result_t receive_resend(const dnet_emu_nic_t *nic,
 }
 
 /* RC has halted, or the process is not ready: the answer to every packet.  The side is held. */
-DNET_EMU_COLD static dnet_emu_result_t refuse(const dnet_emu_nic_t *nic, unsigned wid,
-                                              const dnet_emu_packet_t *packet)
+DNET_COLD static dnet_emu_result_t refuse(const dnet_emu_nic_t *nic, unsigned wid,
+                                          const dnet_emu_packet_t *packet)
 {
     if (nic->area[wid].state->rc_state == RC_NORMAL)
         return dnet_emu_flow_no_room(nic, wid, packet, packet->data_bytes);
@@ -113,9 +113,8 @@ static bool is_held(const dnet_emu_nic_t *nic, unsigned wid, uint64_t mode,
 }
 
 /* Something may be against this packet.  False: nothing is. */
-DNET_EMU_COLD static bool refused_or_held(const dnet_emu_nic_t *nic, unsigned wid,
-                                          const dnet_emu_packet_t *packet,
-                                          dnet_emu_result_t *result_p)
+DNET_COLD static bool refused_or_held(const dnet_emu_nic_t *nic, unsigned wid,
+                                      const dnet_emu_packet_t *packet, dnet_emu_result_t *result_p)
 {
     if (must_refuse(nic, wid)) {
         *result_p = refuse(nic, wid, packet);
@@ -181,19 +180,19 @@ static inline dnet_emu_result_t receive_ipush(const dnet_emu_nic_t *nic, unsigne
     dnet_emu_result_t result = DNET_EMU_UNREACHABLE;
     uint32_t address = 0;
 
-    dnet_emu_prefetch_for_write(dnet_emu_lh_next(nic, wid));
+    dnet_prefetch_for_store(dnet_emu_lh_next(nic, wid));
     dnet_emu_rc_acquire(nic, s);
-    if (DNET_EMU_UNLIKELY(must_look(nic, wid)) && refused_or_held(nic, wid, packet, &result))
+    if (DNET_UNLIKELY(must_look(nic, wid)) && refused_or_held(nic, wid, packet, &result))
         ; /* result says how */
-    else if (DNET_EMU_UNLIKELY(eflag && dnet_emu_swu_full(nic, wid)))
+    else if (DNET_UNLIKELY(eflag && dnet_emu_swu_full(nic, wid)))
         result = dnet_emu_flow_no_room(nic, wid, packet, DNET_STATUS_BYTES);
-    else if (DNET_EMU_LIKELY(DNET_GET(packet->header[0], PK_LFLAG)))
+    else if (DNET_LIKELY(DNET_GET(packet->header[0], PK_LFLAG)))
         result = dnet_emu_lh_receive(nic, wid, packet, &address);
     else
         result = receive_ring(nic, wid, packet, &address);
-    if (DNET_EMU_LIKELY(result <= DNET_EMU_DROPPED)) {
+    if (DNET_LIKELY(result <= DNET_EMU_DROPPED)) {
         dnet_emu_publish(nic->area[wid].ureg_load + DNET_UREG_PACKET_COUNTER, ++s->packets);
-        if (DNET_EMU_UNLIKELY(eflag && result == DNET_EMU_DELIVERED))
+        if (DNET_UNLIKELY(eflag && result == DNET_EMU_DELIVERED))
             dnet_emu_swu_write(nic, wid, packet, address);
     }
     dnet_emu_rc_release(s);
@@ -282,9 +281,9 @@ static inline dnet_emu_result_t receive(dnet_emu_nic_t *nic, dnet_emu_packet_t *
     bool hflag = DNET_GET(h, PK_HFLAG);
 
     charge(nic, RC, (2u + packet->header_lines) * packet->packets); /* [nic 11.8] */
-    if (DNET_EMU_UNLIKELY(DNET_GET(h, PK_PGID) != dnet_emu_pgid(nic, wid) && nic->pgid_check))
+    if (DNET_UNLIKELY(DNET_GET(h, PK_PGID) != dnet_emu_pgid(nic, wid) && nic->pgid_check))
         return foreign(nic); /* [nic 2] */
-    if (DNET_EMU_UNLIKELY(hflag != (packet->header_lines > 2)))
+    if (DNET_UNLIKELY(hflag != (packet->header_lines > 2)))
         return malformed(nic, RC_HEADER_LINES);
     switch (type >> 2) {
         case DNET_PRIM_IPUSH >> 2:
@@ -339,7 +338,7 @@ static dnet_emu_result_t receive_in_line(dnet_emu_nic_t *nic, dnet_emu_packet_t 
 
 dnet_emu_result_t dnet_emu_rc_receive(dnet_emu_nic_t *nic, dnet_emu_packet_t *packet)
 {
-    if (DNET_EMU_UNLIKELY(nic->in_line))
+    if (DNET_UNLIKELY(nic->in_line))
         return receive_in_line(nic, packet);
     return receive(nic, packet);
 }

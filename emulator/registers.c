@@ -222,7 +222,7 @@ static __attribute__((noinline)) void store(dnet_emu_device_t *d, uint32_t offse
         handler(d);
 }
 
-DNET_EMU_COLD static void trace_kick(const dnet_device_t *dev, uint32_t offset, bool system)
+DNET_COLD static void trace_kick(const dnet_device_t *dev, uint32_t offset, bool system)
 {
     const uint8_t *page = system ? dev->sreg_store : dev->ureg_store;
     bool readable = page && offset % 8 == 0 && offset < DNET_EMU_PAGE;
@@ -237,9 +237,9 @@ void dnet_emu_kick(dnet_device_t *dev, uint32_t offset, bool system)
 {
     dnet_emu_device_t *d = (dnet_emu_device_t *) (void *) dev;
 
-    if (DNET_EMU_UNLIKELY(dnet_trace_on(DNET_TRACE_kick)))
+    if (DNET_UNLIKELY(dnet_trace_on(DNET_TRACE_kick)))
         trace_kick(dev, offset, system);
-    if (DNET_EMU_LIKELY(!system && offset == DNET_UREG_COMMAND0_LOWER))
+    if (DNET_LIKELY(!system && offset == DNET_UREG_COMMAND0_LOWER))
         store_command0(d);
     else if (!system && offset == DNET_UREG_APERTURE_LENGTH)
         store_aperture(d);

@@ -225,8 +225,8 @@ static __attribute__((noinline)) void queue_request(dnet_emu_device_t *d, uint64
 }
 
 /* A request executed at once whose packet did not simply arrive. */
-DNET_EMU_COLD static void not_delivered(dnet_emu_device_t *d, uint64_t lower,
-                                        const dnet_emu_packet_t *p, dnet_emu_result_t result)
+DNET_COLD static void not_delivered(dnet_emu_device_t *d, uint64_t lower,
+                                    const dnet_emu_packet_t *p, dnet_emu_result_t result)
 {
     dnet_emu_executor_t *x = &d->area->wc->x;
 
@@ -261,7 +261,7 @@ DNET_EMU_COLD static void not_delivered(dnet_emu_device_t *d, uint64_t lower,
 static inline void arrived(dnet_emu_device_t *d, uint64_t lower, const dnet_emu_packet_t *p,
                            dnet_emu_result_t result, unsigned counter, uint64_t done)
 {
-    if (DNET_EMU_LIKELY(result <= DNET_EMU_DROPPED)) {
+    if (DNET_LIKELY(result <= DNET_EMU_DROPPED)) {
         dnet_emu_count(d->area, counter);
         dnet_emu_report(d->nic, d->area, DNET_REPORT_DELIVERED, done);
     } else {
@@ -293,7 +293,7 @@ static bool message_at_once(dnet_emu_device_t *d, uint64_t lower)
         return false;
     charge(d->nic, ACCEPTOR, 3);
     result = d->nic->swif->send(d->nic, (uint16_t) DNET_GET(p.header[0], PK_DLID), &p);
-    if (DNET_EMU_UNLIKELY(result == DNET_EMU_STALLED))
+    if (DNET_UNLIKELY(result == DNET_EMU_STALLED))
         return false; /* where it waits */
     arrived(d, lower, &p, result, DNET_COUNTER_IPUSH, p.data_bytes);
     return true;
@@ -312,8 +312,7 @@ void dnet_emu_wc_request(dnet_emu_device_t *d, uint64_t lower, bool to_pw)
 {
     unsigned type = (unsigned) DNET_GET(lower, RQ_OTYPE);
 
-    if (DNET_EMU_LIKELY(type == DNET_PRIM_BOTF && is_idle(d) &&
-                        DNET_GET(lower, RQ_BOTF_SIZE) >= 16))
+    if (DNET_LIKELY(type == DNET_PRIM_BOTF && is_idle(d) && DNET_GET(lower, RQ_BOTF_SIZE) >= 16))
         window_at_once(d, lower);
     else if (type != DNET_PRIM_LHSv2 || to_pw || !is_idle(d) || !message_at_once(d, lower))
         queue_request(d, lower, to_pw);

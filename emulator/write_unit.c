@@ -40,7 +40,7 @@ bool dnet_emu_payload_copy(const dnet_emu_packet_t *packet, uint32_t from, uint8
             continue;
         }
         n = span->bytes - from < bytes ? span->bytes - from : bytes;
-        if (DNET_EMU_LIKELY(span->pid == 0))
+        if (DNET_LIKELY(span->pid == 0))
             /* a process may send to itself, over its own source */
             move(to, span->at + from, n);
         else if (!dnet_emu_remote_read(span->pid, (uintptr_t) span->at + from, to, n))
@@ -197,7 +197,7 @@ static inline __attribute__((always_inline)) uint32_t spread_of(uint32_t bytes,
     for (uint32_t i = 0; i < count; i++, from += bytes) {
         uint8_t *at = dnet_emu_element_at(&e, first + i, bytes);
 
-        if (DNET_EMU_UNLIKELY(!at))
+        if (DNET_UNLIKELY(!at))
             return i;
         memcpy(at, from, bytes);
     }

@@ -16,9 +16,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 #include "emulator/swif/swif.h"
 #include "emulator/write_unit.h"
@@ -136,7 +136,7 @@ static bool flush(dnet_emu_capture_t *c)
     return true;
 }
 
-DNET_EMU_COLD static void give_up(dnet_emu_capture_t *c)
+DNET_COLD static void give_up(dnet_emu_capture_t *c)
 {
     dnet_error("capture file %s ends after %" PRIu64 " packets, the program goes on: %m", c->path,
                c->packets);
@@ -272,15 +272,13 @@ static void record(dnet_emu_capture_t *c, const dnet_emu_nic_t *nic, const dnet_
 
 static dnet_emu_result_t capture_send(dnet_emu_nic_t *via, uint16_t dlid, dnet_emu_packet_t *packet)
 {
-    struct timespec sent;
+    /* Before delivery: an answer of the receiver must not look older than what it answers. */
+    uint64_t sent_ns = dnet_clock_read_ns(CLOCK_REALTIME);
     dnet_emu_result_t result;
 
-    /* Before delivery: an answer of the receiver must not look older than what it answers. */
-    clock_gettime(CLOCK_REALTIME, &sent);
     result = dnet_emu_swif_carrier(via)->send(via, dlid, packet);
     if (result != DNET_EMU_STALLED && via->capture->fd >= 0)
-        record(via->capture, via, packet, result,
-               (uint64_t) sent.tv_sec * 1000000000u + (uint64_t) sent.tv_nsec);
+        record(via->capture, via, packet, result, sent_ns);
     return result;
 }
 

@@ -69,7 +69,7 @@ void dnet_emu_routes_drop(dnet_emu_nic_t *nic)
 /* ---- packets ---- */
 
 /* The first packet to a LID, or one that cannot go: map the NIC behind it. */
-DNET_EMU_COLD static dnet_emu_nic_t *peer_attach(dnet_emu_nic_t *via, uint16_t dlid)
+DNET_COLD static dnet_emu_nic_t *peer_attach(dnet_emu_nic_t *via, uint16_t dlid)
 {
     uint16_t clid = dnet_lid_to_clid(dlid);
     dnet_emu_route_t *route;
@@ -100,7 +100,7 @@ static inline dnet_emu_nic_t *peer(dnet_emu_nic_t *via, uint16_t lid)
 {
     uint16_t clid = dnet_lid_to_clid(lid);
 
-    if (DNET_EMU_LIKELY(via->route && dnet_clid_to_lid(clid) == lid && via->route[clid].nic))
+    if (DNET_LIKELY(via->route && dnet_clid_to_lid(clid) == lid && via->route[clid].nic))
         return lid <= DNET_LID_UNICAST_LAST ? via->route[clid].nic : NULL;
     return peer_attach(via, lid);
 }
@@ -114,7 +114,7 @@ static dnet_emu_result_t shm_send(dnet_emu_nic_t *via, uint16_t dlid, dnet_emu_p
 {
     dnet_emu_nic_t *nic = peer(via, dlid);
 
-    if (DNET_EMU_UNLIKELY(!nic))
+    if (DNET_UNLIKELY(!nic))
         return DNET_EMU_UNREACHABLE;
     return dnet_emu_rc_receive(nic, packet);
 }

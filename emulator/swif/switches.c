@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 #include "common/trace.h"
 #include "dimmnet/switches.h"
@@ -104,31 +105,23 @@ static void count(const dnet_switches_t *n, const way_t *w, const dnet_emu_packe
 
 /* ---- waiting for one ---- */
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
-}
-
 static const char *name_of(const dnet_switches_t *n, uint32_t sw)
 {
     return n->name + (size_t) sw * DNET_SWITCHES_NAME_BYTES;
 }
 
 /* The way does not exist now: wait until it does, or for too long. */
-DNET_EMU_COLD static bool wait_for_way(const dnet_emu_network_t *net, uint16_t slid, uint16_t dlid,
-                                       way_t *w)
+DNET_COLD static bool wait_for_way(const dnet_emu_network_t *net, uint16_t slid, uint16_t dlid,
+                                   way_t *w)
 {
     const struct timespec pause = {.tv_nsec = LOOK_EVERY_NS};
     const dnet_switches_t *n = &net->is;
-    uint64_t start = now_ns(), waited = 0;
+    uint64_t start = dnet_clock_ns(), waited = 0;
     bool told = false;
 
     DNET_TRACE(no_way, slid, dlid, w->at);
     while (!find_way(n, dnet_lid_to_clid(slid), dnet_lid_to_clid(dlid), w)) {
-        waited = now_ns() - start;
+        waited = dnet_clock_ns() - start;
         if (!told && waited >= TELL_AFTER_NS) {
             told = true;
             dnet_warn(
@@ -166,7 +159,7 @@ static dnet_emu_result_t switches_send(dnet_emu_nic_t *via, uint16_t dlid,
     way_t way;
 
     if (slid != dlid && known(&net->is, slid) && known(&net->is, dlid)) {
-        if (DNET_EMU_UNLIKELY(
+        if (DNET_UNLIKELY(
                 !find_way(&net->is, dnet_lid_to_clid(slid), dnet_lid_to_clid(dlid), &way)) &&
             !wait_for_way(net, slid, dlid, &way))
             return DNET_EMU_UNREACHABLE;
