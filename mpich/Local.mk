@@ -3,7 +3,7 @@
 DNET_MPICH_ENV = \
 	DNET_SRC='$(abs_top_srcdir)' DNET_BUILD='$(abs_top_builddir)' \
 	DNET_DIRS="--prefix='$(prefix)' --bindir='$(bindir)' --libdir='$(libdir)' --includedir='$(includedir)' --mandir='$(mandir)'" \
-	DNET_BIN='$(bindir)' DNET_NETMODS='$(with_netmods)' DNET_MPICH_SOURCE='$(with_mpich_source)' \
+	DNET_BIN='$(bindir)' DNET_LIB='$(libdir)' DNET_NETMODS='$(with_netmods)' DNET_MPICH_SOURCE='$(with_mpich_source)' \
 	DNET_MPICH_FLAGS="$(MPICH_CONFIGURE_FLAGS)" DNET_FORTRAN='$(DNET_FORTRAN)' \
 	CC='$(CC)' FC='$(FC)' MAKE='$(MAKE)' DESTDIR='$(DESTDIR)'
 
