@@ -248,13 +248,13 @@ static dnet_status_t rvs(dnet_drv_t *nic, dnet_drv_target_t target, uint32_t src
 }
 
 dnet_status_t dnet_drv_rvs(dnet_drv_t *nic, dnet_drv_target_t target, const void *src,
-                           dnet_drv_place_t dst, uint32_t len, bool status)
+                           dnet_drv_remote_t dst, uint32_t len, bool status)
 {
     dnet_drv_aperture_set(nic, 0, src, len);
     return rvs(nic, target, dnet_drv_aperture_address(0), dst.address, len, status);
 }
 
-dnet_status_t dnet_drv_rvl(dnet_drv_t *nic, dnet_drv_target_t target, dnet_drv_place_t src,
+dnet_status_t dnet_drv_rvl(dnet_drv_t *nic, dnet_drv_target_t target, dnet_drv_remote_t src,
                            void *dst, uint32_t len)
 {
     dnet_drv_aperture_set(nic, 0, dst, len);
@@ -340,7 +340,7 @@ static dnet_status_t rvl_rows(dnet_drv_t *nic, dnet_drv_target_t target, const d
         uint32_t n = run->count - row < LIST_PIECE ? run->count - row : LIST_PIECE;
         if (i == 0 && run->src_list)
             status =
-                dnet_drv_rvl(nic, target, (dnet_drv_place_t){run->src_step + 4 * row}, src, 4 * n);
+                dnet_drv_rvl(nic, target, (dnet_drv_remote_t){run->src_step + 4 * row}, src, 4 * n);
         if (i == 0 && run->dst_list)
             dnet_drv_sodimm_read(nic, run->dst_step + 4 * row, dst, 4 * n);
         if (status != DNET_OK)

@@ -62,10 +62,11 @@ static inline unsigned dnet_drv_target_wid(dnet_drv_target_t t)
     return (unsigned) DNET_GET(t, PK_DWID);
 }
 
-/** A place in a peer's memory: SO-DIMM offset, or aperture slot and offset (docs/protocol.md 5). */
+/** An address in a peer's memory: SO-DIMM offset, or aperture slot and offset (docs/protocol.md 5).
+ */
 typedef struct {
     uint32_t address;
-} dnet_drv_place_t;
+} dnet_drv_remote_t;
 
 /** What a receive status says (data sheet 8). */
 typedef struct {
@@ -298,15 +299,15 @@ dnet_status_t dnet_drv_resend(dnet_drv_t *nic, dnet_drv_target_t target, uint8_t
 dnet_status_t dnet_drv_ask(dnet_drv_t *nic, dnet_drv_target_t target, uint32_t need_bytes);
 
 /**
- * RDMA write from host memory (extended) to a place at the peer.
+ * RDMA write from host memory (extended) to an address at the peer.
  *
  * @param status  the receiver gets a receive status
  */
 dnet_status_t dnet_drv_rvs(dnet_drv_t *nic, dnet_drv_target_t target, const void *src,
-                           dnet_drv_place_t dst, uint32_t len, bool status);
+                           dnet_drv_remote_t dst, uint32_t len, bool status);
 
-/** RDMA read from a place at the peer into host memory (extended); over when issued. */
-dnet_status_t dnet_drv_rvl(dnet_drv_t *nic, dnet_drv_target_t target, dnet_drv_place_t src,
+/** RDMA read from an address at the peer into host memory (extended); over when issued. */
+dnet_status_t dnet_drv_rvl(dnet_drv_t *nic, dnet_drv_target_t target, dnet_drv_remote_t src,
                            void *dst, uint32_t len);
 
 /**

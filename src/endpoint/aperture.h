@@ -17,7 +17,7 @@ void dnet_aperture_hide(dnet_ep_t *ep, uint32_t slot);
 /** Open a slot into which a peer will store.  @return the slot; 0: none is free */
 uint32_t dnet_aperture_open(dnet_ep_t *ep, dnet_rndv_recv_t *recv, void *at, size_t len);
 
-/** It has stored: close the slot.  @return whom the slot was opened for; NULL: it was not */
+/** It has stored: close the slot.  @return the receive it was opened for; NULL: none */
 dnet_rndv_recv_t *dnet_aperture_close(dnet_ep_t *ep, uint32_t slot);
 
 #endif

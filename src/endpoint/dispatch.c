@@ -107,7 +107,8 @@ static void assembly_done(dnet_ep_t *ep, dnet_assembly_t *a)
     }
 }
 
-/* Pieces of one sender's messages never interleave: its queue sends one message after the other. */
+/* Pieces of one sender's messages never interleave: its channel sends one message after the other.
+ */
 static void receive_piece(dnet_ep_t *ep, const dnet_lh_entry_t *entry, dnet_assembly_t **link)
 {
     const uint32_t from = sizeof(dnet_ep_head_t);
@@ -272,8 +273,8 @@ static void receive_headed(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
     malformed(entry, "unknown type");
 }
 
-/* What has come together.  The entry is still ours, and its sender is a sample of those that use
- * the rings. */
+/* Give the NIC back what was read since the last time.  The entry may still be read, and its sender
+ * is a sample of those that use the rings. */
 static void give_back(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
 {
     if (ep->drv.ring_used >= ep->drv.ring_bytes / 8) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which process waits for which: the state of an endpoint as text, on request (SIGUSR2) or by
+ * What waits for what: the state of an endpoint as text, on request (SIGUSR2) or by
  * dnet_ep_dump().
  */
 #ifndef DNET_ENDPOINT_DUMP_H

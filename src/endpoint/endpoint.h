@@ -42,11 +42,13 @@ static inline uint64_t dnet_ep_envelope(uint16_t context, uint32_t rank, uint32_
            DNET_PUT(tag & 0x7fffffffu, LH_TAG);
 }
 
+/** The rank in an envelope word. */
 static inline uint32_t dnet_ep_envelope_rank(uint64_t envelope)
 {
     return (uint32_t) DNET_GET(envelope, LH_RANK);
 }
 
+/** The tag in an envelope word, without the endpoint's bit. */
 static inline uint32_t dnet_ep_envelope_tag(uint64_t envelope)
 {
     return (uint32_t) DNET_GET(envelope, LH_TAG) & 0x7fffffffu;
@@ -153,6 +155,7 @@ typedef void (*dnet_ep_am_fn)(void *arg, uint32_t peer, uint16_t id, const void 
  */
 dnet_status_t dnet_ep_open(const dnet_ep_config_t *config, dnet_ep_t **ep_p);
 
+/** This process's address, for the others. */
 void dnet_ep_address(const dnet_ep_t *ep, dnet_ep_address_t *address_p);
 
 /**
@@ -178,7 +181,7 @@ void dnet_ep_set_source(dnet_ep_t *ep, dnet_ep_source_fn fn, void *arg);
 
 /**
  * The application will receive nothing more: unexpected messages come in whatever their number, so
- * that those who sent them can end.
+ * that their senders can end.
  */
 void dnet_ep_finish(dnet_ep_t *ep);
 
@@ -295,9 +298,11 @@ typedef struct {
 #undef DNET_EP_COUNTER
 } dnet_ep_counters_t;
 
+/** The counters as they are now; valid until the endpoint is closed. */
 const dnet_ep_counters_t *dnet_ep_counters(const dnet_ep_t *ep);
 
-/** Who waits for whom: posted receives, unexpected messages, stopped peers, sends under way. */
+/** What waits for what, as text: posted receives, unexpected messages, stopped peers, sends under
+ * way. */
 void dnet_ep_dump(dnet_ep_t *ep, FILE *out);
 
 #endif

@@ -12,7 +12,7 @@
  *   job        where the job's processes are       defer_*     messages that are held back
  *   memory     dnet_ep_alloc()                     retry       stops that have lasted long
  *   compare/   flow control for comparison         send, recv  entry points
- *   dispatch   what arrives                        flow        who is stopped here is granted
+ *   dispatch   what arrives                        flow        senders stopped here are granted
  *   progress   the round over all of them          lifecycle   open and close; dump
  */
 #ifndef DNET_ENDPOINT_EP_H
@@ -42,6 +42,7 @@ typedef struct dnet_rndv_recv dnet_rndv_recv_t; /* rndv.h */
 typedef struct dnet_hold dnet_hold_t;           /* defer_recv.h */
 typedef struct dnet_probe dnet_probe_t;         /* defer_recv.h */
 
+#define DNET_EP_LINE 64u /* bytes of a cache line; an endpoint begins with one */
 #define DNET_STAGING_AREAS 4u
 #define DNET_APERTURES_MAX 128u
 
@@ -156,8 +157,8 @@ typedef struct {
 
 struct dnet_ep {
     dnet_drv_t drv;
-    /* What every round and every message looks at. */
-    bool in_progress;
+    /* What every round and every message looks at: one cache line. */
+    _Alignas(DNET_EP_LINE) bool in_progress;
     /* the hold table is in force, or was and some sender has not answered yet */
     bool holding;
     /* the NIC stalls, or senders try again by a timer: a turn in every round */
@@ -170,11 +171,10 @@ struct dnet_ep {
     uint64_t looked_ns; /* last look at the clock while idle; 0: not idle */
     dnet_peer_t *peers;
     uint32_t rank, size;
-    /* Limits that follow from profile and options. */
     uint32_t one_packet;  /* longest message that is one packet without a head */
     uint32_t packet_data; /* data bytes of one packet */
-    uint32_t eager_limit;
-    dnet_rndv_t rndv;
+    dnet_rndv_t rndv;     /* its first members belong to this line */
+    /* The parts. */
     dnet_fc_receiver_t receiver; /* senders this process has stopped */
     dnet_ep_counters_t counters;
     dnet_inbox_t inbox;
@@ -192,7 +192,13 @@ struct dnet_ep {
     void *am_arg;
     dnet_ep_source_fn source_fn;
     void *source_arg;
+    uint32_t eager_limit;
     dnet_options_t options;
 };
+_Static_assert(offsetof(dnet_ep_t, drv) == 0, "the driver's hot members come first");
+_Static_assert(offsetof(dnet_ep_t, in_progress) % DNET_EP_LINE == 0 &&
+                   offsetof(dnet_ep_t, rndv.recvs_stored) + sizeof(uint32_t) ==
+                       offsetof(dnet_ep_t, in_progress) + DNET_EP_LINE,
+               "what every round looks at fills one cache line");
 
 #endif

@@ -18,8 +18,6 @@
 #include "endpoint/memory.h"
 #include "endpoint/op.h"
 
-#define CACHE_LINE 64u
-
 /* Processors the job may use.  A launcher that binds each rank to one keeps the whole set itself.
  */
 static uint32_t processors(void)
@@ -98,7 +96,7 @@ dnet_status_t dnet_ep_open(const dnet_ep_config_t *config, dnet_ep_t **ep_p)
         return DNET_ERR_LIMIT;
     }
     dnet_ep_t *ep;
-    if (posix_memalign((void **) &ep, CACHE_LINE, sizeof(*ep)) != 0)
+    if (posix_memalign((void **) &ep, DNET_EP_LINE, sizeof(*ep)) != 0)
         return DNET_ERR_NO_MEMORY;
     memset(ep, 0, sizeof(*ep));
     ep->rank = config->rank;

@@ -101,7 +101,7 @@ static void retry_at_times(dnet_ep_t *ep, uint64_t now_ns)
     ep->in_progress = false;
 }
 
-/* The caller holds a lock that other threads of this process need: no sleep. */
+/* No sleep: the caller holds a lock that other threads of this process need. */
 static DNET_COLD dnet_status_t idle_round_impatient(dnet_ep_t *ep)
 {
     if (DNET_UNLIKELY(dnet_dump_wanted()))
@@ -113,8 +113,9 @@ static DNET_COLD dnet_status_t idle_round_impatient(dnet_ep_t *ep)
     return check_peers_at_times(ep);
 }
 
-/* Many that are stopped would share the processors with those that they wait for, as sched_yield()
- * does not leave the kernel's autogroup, and each rank has one; a RESEND wakes them. */
+/* A stopped rank has nothing to do before its RESEND, which wakes it.  Where ranks outnumber
+ * processors it sleeps soon: sched_yield() stays within the kernel's autogroup, and each rank has
+ * one, so that its yields would not give the processor to the rank it waits for. */
 static uint32_t yields_before_sleep(const dnet_ep_t *ep)
 {
     bool stopped = ep->tx.open_channels && ep->tx.retry_ns != UINT64_MAX;

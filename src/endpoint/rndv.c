@@ -36,8 +36,8 @@ void dnet_rndv_cts(dnet_ep_t *ep, const dnet_rndv_recv_t *r, dnet_ep_head_t cts,
 
 void dnet_rndv_fetch(dnet_ep_t *ep, dnet_rndv_recv_t *r, size_t len)
 {
-    r->status = dnet_drv_rvl(&ep->drv, ep->peers[r->rank].target, (dnet_drv_place_t){r->fetch_addr},
-                             r->buf, (uint32_t) len);
+    r->status = dnet_drv_rvl(&ep->drv, ep->peers[r->rank].target,
+                             (dnet_drv_remote_t){r->fetch_addr}, r->buf, (uint32_t) len);
     if (r->status != DNET_OK)
         dnet_error("cannot fetch %zu bytes from rank %u: %s", len, r->rank,
                    dnet_status_text(r->status));

@@ -155,7 +155,7 @@ static dnet_status_t put_chunk(dnet_ep_t *ep, dnet_op_t *op, uint32_t n, bool la
     uint32_t to =
         op->remote_addr + (uint32_t) (op->put % op->staging.chunks) * op->staging.chunk_bytes;
     if (ep->dev->sodimm)
-        return dnet_drv_rvs(&ep->drv, target, op->buf + op->off, (dnet_drv_place_t){to}, n, last);
+        return dnet_drv_rvs(&ep->drv, target, op->buf + op->off, (dnet_drv_remote_t){to}, n, last);
     /* Prototype: through the own SO-DIMM, behind everything of the receiving side. */
     uint32_t own = (uint32_t) ep->rndv.staging_end;
     dnet_drv_sodimm_write(&ep->drv, own, op->buf + op->off, n);

@@ -46,7 +46,7 @@ static dnet_status_t turn(dnet_ep_t *ep, dnet_op_t *op, bool *did_p)
     if (!op->issued) {
         dnet_status_t status =
             dnet_drv_rvs(&ep->drv, ep->peers[op->peer].target, op->buf,
-                         (dnet_drv_place_t){op->remote_addr}, (uint32_t) op->len, true);
+                         (dnet_drv_remote_t){op->remote_addr}, (uint32_t) op->len, true);
         op->issued = dnet_rndv_is_stalled(ep, status);
         if (op->issued || status == DNET_STOPPED)
             return DNET_IN_PROGRESS; /* STOPPED: the peer's status ring is full */

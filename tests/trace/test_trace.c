@@ -225,6 +225,24 @@ static void test_trace_that_cannot_be_kept_ends_the_job(void **state)
     assert_int_equal(open_alone(), DNET_OK);
 }
 
+static uint64_t points(const char *text)
+{
+    uint64_t mask = 0;
+    const char *wrong;
+    int len;
+    assert_true(dnet_trace_parse(text, &mask, &wrong, &len));
+    return mask;
+}
+
+static void test_trace_points_are_known_by_their_old_names(void **state)
+{
+    (void) state;
+    assert_int_equal(points("request"), points("rts"));
+    assert_int_equal(points("answer,send"), points("cts,send"));
+    assert_int_equal(points("answered"), points("cleared"));
+    assert_int_not_equal(points("rts"), points("cts"));
+}
+
 static void assert_refused(output_t o, int status, const char *text)
 {
     if (o.status != status || o.lines != 1 || !strstr(o.first, text))
@@ -260,6 +278,7 @@ int main(void)
         cmocka_unit_test(test_trace_is_switched_while_the_process_runs),
         cmocka_unit_test(test_trace_file_outlives_a_killed_process),
         cmocka_unit_test(test_trace_keeps_the_newest_events),
+        cmocka_unit_test(test_trace_points_are_known_by_their_old_names),
         cmocka_unit_test(test_trace_that_cannot_be_kept_ends_the_job),
         cmocka_unit_test(test_trace_tool_refuses_with_one_line),
     };

@@ -10,7 +10,7 @@
  * A ring may change hands at any time.  The NIC looks a packet's ring up once, while it holds the
  * receive side; the packet's LH entry says where its bytes lie; and LH entries are read and given
  * back in one order, whichever sender they came from.  So neither the order of a sender's messages
- * nor that of a ring's bytes depends on who owns it.
+ * nor that of a ring's bytes depends on its owner.
  */
 #include "endpoint/compare/rings.h"
 
