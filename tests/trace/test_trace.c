@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/trace.h"
 #include "tests/endpoint/job.h"
 
 enum { LINE = 512 };
