@@ -7,10 +7,10 @@ libdnet_endpoint_la_SOURCES = \
 	src/endpoint/channel.h \
 	src/endpoint/compare/compare.c \
 	src/endpoint/compare/compare.h \
-	src/endpoint/compare/limit.c \
 	src/endpoint/compare/modes.h \
 	src/endpoint/compare/rings.c \
 	src/endpoint/compare/rings.h \
+	src/endpoint/compare/srq_limit.c \
 	src/endpoint/counters.def \
 	src/endpoint/defer_recv.c \
 	src/endpoint/defer_recv.h \

@@ -143,11 +143,11 @@ dnet_status_t dnet_ep_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses)
     if (status == DNET_OK)
         status = dnet_drv_start(&ep->drv, ep->dev, (uint32_t) ep->options.ring_bytes,
                                 (uint32_t) ep->options.rings, dnet_compare_flow_mode(ep),
-                                dnet_limit_refill(ep));
+                                dnet_srq_limit_refill(ep));
     if (status == DNET_OK)
         status = dnet_flow_start(ep);
     if (status == DNET_OK)
-        status = dnet_limit_start(ep);
+        status = dnet_srq_limit_start(ep);
     if (status == DNET_OK)
         dnet_dump_arm();
     return status;
@@ -208,7 +208,7 @@ static void print_stats(const dnet_ep_t *ep)
 
 void dnet_ep_close(dnet_ep_t *ep)
 {
-    dnet_limit_end(ep);
+    dnet_srq_limit_end(ep);
     if (ep->dev && ep->drv.dev && ep->options.stats)
         print_stats(ep);
     if (ep->dev)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
+ * What DIMMNET_FLOW changes.
+ *
  * stall: a NIC keeps the packet that finds no room, and everything this process has for any peer
  * waits behind it.  rnr, limit: the packet is refused and sent again by a timer.
  */

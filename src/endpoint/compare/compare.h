@@ -25,13 +25,13 @@ dnet_flow_mode_t dnet_compare_flow_mode(const dnet_ep_t *ep);
  * @return whether anything happened */
 DNET_COLD bool dnet_compare_turn(dnet_ep_t *ep);
 
-/** limit: LH entries that the thread offers at a time; 0: no thread. */
-uint32_t dnet_limit_refill(const dnet_ep_t *ep);
+/** limit (compare/srq_limit.c): LH entries that the thread offers at a time; 0: no thread. */
+uint32_t dnet_srq_limit_refill(const dnet_ep_t *ep);
 
 /** limit: start the thread.  @return DNET_OK; DNET_ERR_SYSTEM (logged) */
-dnet_status_t dnet_limit_start(dnet_ep_t *ep);
+dnet_status_t dnet_srq_limit_start(dnet_ep_t *ep);
 
 /** limit: end the thread, if there is one. */
-void dnet_limit_end(dnet_ep_t *ep);
+void dnet_srq_limit_end(dnet_ep_t *ep);
 
 #endif

@@ -14,7 +14,7 @@
 /* As many as the measurement of the flow control specification (4.1) adds at a time. */
 #define REFILL 64u
 
-uint32_t dnet_limit_refill(const dnet_ep_t *ep)
+uint32_t dnet_srq_limit_refill(const dnet_ep_t *ep)
 {
     uint32_t half = ep->dev->geometry.lh_entries / 2;
     if (ep->options.flow != DNET_EP_FLOW_LIMIT)
@@ -38,7 +38,7 @@ static void *offer_buffers(void *arg)
     }
 }
 
-dnet_status_t dnet_limit_start(dnet_ep_t *ep)
+dnet_status_t dnet_srq_limit_start(dnet_ep_t *ep)
 {
     if (ep->options.flow != DNET_EP_FLOW_LIMIT)
         return DNET_OK;
@@ -51,7 +51,7 @@ dnet_status_t dnet_limit_start(dnet_ep_t *ep)
     return DNET_OK;
 }
 
-void dnet_limit_end(dnet_ep_t *ep)
+void dnet_srq_limit_end(dnet_ep_t *ep)
 {
     if (!ep->compare.limit.running)
         return;
