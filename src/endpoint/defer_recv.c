@@ -30,44 +30,44 @@ static bool may_have(void *arg, uint32_t rank, const dnet_match_item_t *receive)
     return source == DNET_EP_NO_RANK || source == rank;
 }
 
-void dnet_hold_init(dnet_ep_t *ep)
+void dnet_defer_init(dnet_ep_t *ep)
 {
-    ep->defer.holds_tail = &ep->defer.holds;
+    ep->defer.senders_tail = &ep->defer.senders;
     dnet_defer_wanted_init(&ep->defer.wanted, may_have, ep);
 }
 
 /* ---- who is held ---- */
 
-static dnet_hold_t *hold_find(const dnet_ep_t *ep, uint32_t rank)
+static dnet_deferred_t *record_find(const dnet_ep_t *ep, uint32_t rank)
 {
-    return ep->defer.hold_of ? ep->defer.hold_of[rank] : NULL;
+    return ep->defer.sender_of ? ep->defer.sender_of[rank] : NULL;
 }
 
-static void list_remove(dnet_ep_t *ep, dnet_hold_t *h)
+static void list_remove(dnet_ep_t *ep, dnet_deferred_t *h)
 {
-    dnet_hold_t **link = &ep->defer.holds;
+    dnet_deferred_t **link = &ep->defer.senders;
     while (*link != h)
         link = &(*link)->next;
     *link = h->next;
-    if (ep->defer.holds_tail == &h->next)
-        ep->defer.holds_tail = link;
+    if (ep->defer.senders_tail == &h->next)
+        ep->defer.senders_tail = link;
 }
 
-static void list_append(dnet_ep_t *ep, dnet_hold_t *h)
+static void list_append(dnet_ep_t *ep, dnet_deferred_t *h)
 {
     h->next = NULL;
-    *ep->defer.holds_tail = h;
-    ep->defer.holds_tail = &h->next;
+    *ep->defer.senders_tail = h;
+    ep->defer.senders_tail = &h->next;
 }
 
-static dnet_hold_t *hold_get(dnet_ep_t *ep, uint32_t rank)
+static dnet_deferred_t *record_get(dnet_ep_t *ep, uint32_t rank)
 {
-    dnet_hold_t *h = hold_find(ep, rank);
+    dnet_deferred_t *h = record_find(ep, rank);
     if (h)
         return h;
-    if (!ep->defer.hold_of)
-        ep->defer.hold_of = calloc(ep->size, sizeof(*ep->defer.hold_of));
-    h = ep->defer.hold_of ? calloc(1, sizeof(*h)) : NULL;
+    if (!ep->defer.sender_of)
+        ep->defer.sender_of = calloc(ep->size, sizeof(*ep->defer.sender_of));
+    h = ep->defer.sender_of ? calloc(1, sizeof(*h)) : NULL;
     if (!h) {
         dnet_error(
             "no memory to hold back rank %u, while %llu bytes of unexpected messages are kept",
@@ -75,18 +75,18 @@ static dnet_hold_t *hold_get(dnet_ep_t *ep, uint32_t rank)
         abort(); /* it would wait for ever */
     }
     h->rx.rank = rank;
-    ep->defer.hold_of[rank] = h;
+    ep->defer.sender_of[rank] = h;
     list_append(ep, h);
-    ep->defer.holds_count++;
+    ep->defer.senders_count++;
     ep->counters.held_others++;
     return h;
 }
 
-static void hold_free(dnet_ep_t *ep, dnet_hold_t *h)
+static void record_free(dnet_ep_t *ep, dnet_deferred_t *h)
 {
     list_remove(ep, h);
-    ep->defer.holds_count--;
-    ep->defer.hold_of[h->rx.rank] = NULL;
+    ep->defer.senders_count--;
+    ep->defer.sender_of[h->rx.rank] = NULL;
     free(h);
 }
 
@@ -102,7 +102,7 @@ static void probe_free(dnet_ep_t *ep, dnet_probe_t **link)
     dnet_probe_t *p = *link;
     *link = p->next;
     ep->defer.probes_count--;
-    dnet_hold_unwant(ep, &p->req);
+    dnet_defer_unwant(ep, &p->req);
     free(p);
 }
 
@@ -128,7 +128,7 @@ static void probe_answer(dnet_probe_t *p, uint32_t rank, const dnet_ep_offer_t *
 
 static bool is_asked(const dnet_ep_t *ep, const dnet_ep_request_t *req)
 {
-    for (const dnet_hold_t *h = ep->defer.holds; h; h = h->next)
+    for (const dnet_deferred_t *h = ep->defer.senders; h; h = h->next)
         if (h->rx.asked == &req->match)
             return true;
     return false;
@@ -152,11 +152,11 @@ static bool probes_make_room(dnet_ep_t *ep)
 /* Then what it was found to have may have been sent by now. */
 static bool is_granted(const dnet_ep_t *ep, uint32_t rank)
 {
-    const dnet_hold_t *h = hold_find(ep, rank);
+    const dnet_deferred_t *h = record_find(ep, rank);
     return h && h->rx.state == DNET_DEFER_RX_GRANTED;
 }
 
-const dnet_probe_t *dnet_hold_probe(dnet_ep_t *ep, uint64_t envelope, uint64_t mask)
+const dnet_probe_t *dnet_defer_probe(dnet_ep_t *ep, uint64_t envelope, uint64_t mask)
 {
     dnet_probe_t *p;
     for (p = ep->defer.probes; p; p = p->next)
@@ -171,14 +171,14 @@ const dnet_probe_t *dnet_hold_probe(dnet_ep_t *ep, uint64_t envelope, uint64_t m
     p->next = ep->defer.probes;
     ep->defer.probes = p;
     ep->defer.probes_count++;
-    dnet_hold_want(ep, &p->req);
+    dnet_defer_want(ep, &p->req);
     return NULL;
 }
 
-bool dnet_hold_take(dnet_ep_t *ep, const dnet_probe_t *probe)
+bool dnet_defer_take(dnet_ep_t *ep, const dnet_probe_t *probe)
 {
     uint32_t rank = probe->rank, op = probe->message.op;
-    const dnet_hold_t *h = hold_find(ep, rank);
+    const dnet_deferred_t *h = record_find(ep, rank);
     if (!h || h->rx.state != DNET_DEFER_RX_HELD)
         return false; /* the answer to a PULL, or what is granted, may be the same message */
     dnet_ep_head_t head = {.type = DNET_HEAD_TAKE, .rank = ep->rank, .op = op};
@@ -195,14 +195,14 @@ static void say(dnet_ep_t *ep, uint32_t rank, dnet_ep_head_t head)
     dnet_send_control(ep, rank, &head, NULL, 0);
 }
 
-static void release(dnet_ep_t *ep, dnet_hold_t *h)
+static void release(dnet_ep_t *ep, dnet_deferred_t *h)
 {
     dnet_drv_hold(&ep->drv, ep->peers[h->rx.rank].target, false);
     probes_forget(ep, h->rx.rank, NULL);
     say(ep, h->rx.rank, (dnet_ep_head_t){.type = DNET_HEAD_RELEASE});
 }
 
-static void pull(dnet_ep_t *ep, const dnet_hold_t *h)
+static void pull(dnet_ep_t *ep, const dnet_deferred_t *h)
 {
     const dnet_match_item_t *receive = h->rx.asked;
     ep->counters.pulls++;
@@ -216,7 +216,7 @@ static void pull(dnet_ep_t *ep, const dnet_hold_t *h)
         });
 }
 
-static void grant(dnet_ep_t *ep, const dnet_hold_t *h)
+static void grant(dnet_ep_t *ep, const dnet_deferred_t *h)
 {
     ep->defer.granted_bytes += h->rx.granted_bytes;
     say(ep, h->rx.rank, (dnet_ep_head_t){.type = DNET_HEAD_GRANT, .length = h->rx.granted_bytes});
@@ -224,7 +224,7 @@ static void grant(dnet_ep_t *ep, const dnet_hold_t *h)
 
 /* Something has happened; the record may be gone afterwards.
  * @return the actions MATCH and VERDICT, for the caller */
-static unsigned happened(dnet_ep_t *ep, dnet_hold_t *h, dnet_defer_rx_event_t event,
+static unsigned happened(dnet_ep_t *ep, dnet_deferred_t *h, dnet_defer_rx_event_t event,
                          dnet_defer_rx_facts_t facts)
 {
     facts.in_table = in_table(ep, h->rx.rank);
@@ -236,13 +236,13 @@ static unsigned happened(dnet_ep_t *ep, dnet_hold_t *h, dnet_defer_rx_event_t ev
     if (actions & DNET_DEFER_RX_DO_GRANT)
         grant(ep, h);
     if (actions & DNET_DEFER_RX_DO_FORGET)
-        hold_free(ep, h);
+        record_free(ep, h);
     return actions & (DNET_DEFER_RX_DO_MATCH | DNET_DEFER_RX_DO_VERDICT);
 }
 
 /* ---- what happens here ---- */
 
-void dnet_hold_over_budget(dnet_ep_t *ep, uint64_t envelope)
+void dnet_defer_full(dnet_ep_t *ep, uint64_t envelope)
 {
     if (ep->defer.hold_all)
         return;
@@ -255,27 +255,27 @@ void dnet_hold_over_budget(dnet_ep_t *ep, uint64_t envelope)
         dnet_drv_hold_all(&ep->drv, true);
     } else if (!in_table(ep, rank)) {
         dnet_drv_hold(&ep->drv, ep->peers[rank].target, true);
-        happened(ep, hold_get(ep, rank), DNET_DEFER_RX_ON_FULL, (dnet_defer_rx_facts_t){0});
+        happened(ep, record_get(ep, rank), DNET_DEFER_RX_ON_FULL, (dnet_defer_rx_facts_t){0});
     }
 }
 
-void dnet_hold_noted(dnet_ep_t *ep, uint32_t rank)
+void dnet_defer_noted(dnet_ep_t *ep, uint32_t rank)
 {
-    happened(ep, hold_get(ep, rank), DNET_DEFER_RX_ON_NOTED, (dnet_defer_rx_facts_t){0});
+    happened(ep, record_get(ep, rank), DNET_DEFER_RX_ON_NOTED, (dnet_defer_rx_facts_t){0});
 }
 
-void dnet_hold_want(dnet_ep_t *ep, dnet_ep_request_t *req)
+void dnet_defer_want(dnet_ep_t *ep, dnet_ep_request_t *req)
 {
     dnet_defer_wanted_add(&ep->defer.wanted, &req->match);
     if (req->waits_in == DNET_WAITS_IN_POSTED)
         req->waits_in = DNET_WAITS_IN_PULLS;
-    for (dnet_hold_t *h = ep->defer.holds; h; h = h->next)
+    for (dnet_deferred_t *h = ep->defer.senders; h; h = h->next)
         happened(ep, h, DNET_DEFER_RX_ON_POSTED, (dnet_defer_rx_facts_t){.receive = &req->match});
 }
 
-void dnet_hold_unwant(dnet_ep_t *ep, dnet_ep_request_t *req)
+void dnet_defer_unwant(dnet_ep_t *ep, dnet_ep_request_t *req)
 {
-    for (dnet_hold_t *h = ep->defer.holds; h; h = h->next)
+    for (dnet_deferred_t *h = ep->defer.senders; h; h = h->next)
         dnet_defer_rx_unwant(&h->rx, &ep->defer.wanted, &req->match);
     dnet_defer_wanted_remove(&req->match);
 }
@@ -283,7 +283,8 @@ void dnet_hold_unwant(dnet_ep_t *ep, dnet_ep_request_t *req)
 /* ---- what the sender says ---- */
 
 /* A message offered for the first time.  @return the receive that takes it */
-static dnet_ep_request_t *match_fresh(dnet_ep_t *ep, dnet_hold_t *h, const dnet_ep_offer_t *offer)
+static dnet_ep_request_t *match_fresh(dnet_ep_t *ep, dnet_deferred_t *h,
+                                      const dnet_ep_offer_t *offer)
 {
     uint64_t before = dnet_defer_rx_before(&h->rx);
     dnet_match_item_t *item = dnet_match_arrive_before(&ep->inbox.match, offer->envelope, before);
@@ -298,7 +299,8 @@ static dnet_ep_request_t *match_fresh(dnet_ep_t *ep, dnet_hold_t *h, const dnet_
 }
 
 /* The message that was pulled.  @return the receive it was pulled for, if that is still open */
-static dnet_ep_request_t *match_pulled(dnet_ep_t *ep, dnet_hold_t *h, const dnet_ep_offer_t *offer)
+static dnet_ep_request_t *match_pulled(dnet_ep_t *ep, dnet_deferred_t *h,
+                                       const dnet_ep_offer_t *offer)
 {
     dnet_ep_request_t *req = (dnet_ep_request_t *) h->rx.asked;
     if (!req)
@@ -313,7 +315,7 @@ static dnet_ep_request_t *match_pulled(dnet_ep_t *ep, dnet_hold_t *h, const dnet
 
 /* Match what is offered.  @param taken_p  by entry: the receive that takes it  @return bits of
  * those */
-static uint32_t match_offers(dnet_ep_t *ep, dnet_hold_t *h, const dnet_ep_head_t *head,
+static uint32_t match_offers(dnet_ep_t *ep, dnet_deferred_t *h, const dnet_ep_head_t *head,
                              const dnet_ep_offer_t *offers, dnet_ep_request_t **taken_p)
 {
     uint32_t count = head->id ? 1 : head->arg; /* a PULL asks for one */
@@ -328,9 +330,9 @@ static uint32_t match_offers(dnet_ep_t *ep, dnet_hold_t *h, const dnet_ep_head_t
     return bits;
 }
 
-void dnet_hold_offered(dnet_ep_t *ep, const dnet_ep_head_t *head, const dnet_ep_offer_t *offers)
+void dnet_defer_offered(dnet_ep_t *ep, const dnet_ep_head_t *head, const dnet_ep_offer_t *offers)
 {
-    dnet_hold_t *h = hold_get(ep, head->rank); /* the NIC's note may be lost */
+    dnet_deferred_t *h = record_get(ep, head->rank); /* the NIC's note may be lost */
     dnet_ep_request_t *taken[DNET_OFFERS_MAX] = {NULL};
     dnet_ep_head_t verdict = {.type = DNET_HEAD_VERDICT, .id = head->id};
     unsigned actions =
@@ -356,7 +358,7 @@ void dnet_hold_offered(dnet_ep_t *ep, const dnet_ep_head_t *head, const dnet_ep_
 }
 
 /* The grant has been used: the sender's next one comes after those of the others. */
-static void grant_done(dnet_ep_t *ep, dnet_hold_t *h, bool more)
+static void grant_done(dnet_ep_t *ep, dnet_deferred_t *h, bool more)
 {
     ep->defer.granted_bytes -= h->rx.granted_bytes;
     probes_forget(ep, h->rx.rank, NULL);
@@ -365,9 +367,9 @@ static void grant_done(dnet_ep_t *ep, dnet_hold_t *h, bool more)
     happened(ep, h, DNET_DEFER_RX_ON_DONE, (dnet_defer_rx_facts_t){.more = more});
 }
 
-void dnet_hold_answered(dnet_ep_t *ep, const dnet_ep_head_t *head)
+void dnet_defer_answered(dnet_ep_t *ep, const dnet_ep_head_t *head)
 {
-    dnet_hold_t *h = hold_find(ep, head->rank);
+    dnet_deferred_t *h = record_find(ep, head->rank);
     if (!h)
         return;
     if (head->type == DNET_HEAD_PULL_NONE)
@@ -385,19 +387,19 @@ static void hold_those_noted(dnet_ep_t *ep)
 {
     ep->defer.hold_all = false;
     dnet_drv_hold_all(&ep->drv, false);
-    for (dnet_hold_t *h = ep->defer.holds; h; h = h->next)
+    for (dnet_deferred_t *h = ep->defer.senders; h; h = h->next)
         dnet_drv_hold(&ep->drv, ep->peers[h->rx.rank].target, true);
 }
 
-bool dnet_hold_round(dnet_ep_t *ep)
+bool dnet_defer_round(dnet_ep_t *ep)
 {
     if (ep->inbox.unexpected_bytes > ep->inbox.budget)
         return false;
     if (ep->defer.hold_all && ep->inbox.unexpected_bytes <= ep->inbox.budget / 2)
         hold_those_noted(ep);
-    uint64_t share = ep->defer.holds_count ? ep->inbox.budget / 2 / ep->defer.holds_count : 0;
+    uint64_t share = ep->defer.senders_count ? ep->inbox.budget / 2 / ep->defer.senders_count : 0;
     bool did = false;
-    for (dnet_hold_t *h = ep->defer.holds; h; h = h->next) {
+    for (dnet_deferred_t *h = ep->defer.senders; h; h = h->next) {
         if (h->rx.state != DNET_DEFER_RX_HELD)
             continue;
         if (ep->inbox.unexpected_bytes + ep->defer.granted_bytes + share > ep->inbox.budget)
@@ -405,18 +407,18 @@ bool dnet_hold_round(dnet_ep_t *ep)
         happened(ep, h, DNET_DEFER_RX_ON_ROOM, (dnet_defer_rx_facts_t){.bytes = share ? share : 1});
         did = true;
     }
-    if (!ep->defer.holds && !ep->defer.hold_all) {
+    if (!ep->defer.senders && !ep->defer.hold_all) {
         dnet_drv_hold_all(&ep->drv, false);
         ep->holding = false;
     }
     return did;
 }
 
-void dnet_hold_fini(dnet_ep_t *ep)
+void dnet_defer_fini(dnet_ep_t *ep)
 {
     while (ep->defer.probes)
         probe_free(ep, &ep->defer.probes);
-    while (ep->defer.holds)
-        hold_free(ep, ep->defer.holds);
-    free(ep->defer.hold_of);
+    while (ep->defer.senders)
+        record_free(ep, ep->defer.senders);
+    free(ep->defer.sender_of);
 }

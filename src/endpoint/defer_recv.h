@@ -9,8 +9,8 @@
 #include "endpoint/inbox.h"
 
 /* A sender whose messages are held back here. */
-struct dnet_hold {
-    dnet_hold_t *next; /* first held first */
+struct dnet_deferred {
+    dnet_deferred_t *next; /* first held first */
     dnet_defer_rx_t rx;
 };
 
@@ -23,44 +23,44 @@ struct dnet_probe {
     dnet_ep_offer_t message;
 };
 
-void dnet_hold_init(dnet_ep_t *ep);
-void dnet_hold_fini(dnet_ep_t *ep);
+void dnet_defer_init(dnet_ep_t *ep);
+void dnet_defer_fini(dnet_ep_t *ep);
 
 /** A message with this envelope has come, and the store is over its budget: hold its sender back.
  */
-DNET_COLD void dnet_hold_over_budget(dnet_ep_t *ep, uint64_t envelope);
+DNET_COLD void dnet_defer_full(dnet_ep_t *ep, uint64_t envelope);
 
 /** The NIC has held a message of this rank back. */
-void dnet_hold_noted(dnet_ep_t *ep, uint32_t rank);
+void dnet_defer_noted(dnet_ep_t *ep, uint32_t rank);
 
 /** Ask the senders held back for a message for this receive, which has been posted. */
-DNET_COLD void dnet_hold_want(dnet_ep_t *ep, dnet_ep_request_t *req);
+DNET_COLD void dnet_defer_want(dnet_ep_t *ep, dnet_ep_request_t *req);
 
 /** That receive is no longer open. */
-DNET_COLD void dnet_hold_unwant(dnet_ep_t *ep, dnet_ep_request_t *req);
+DNET_COLD void dnet_defer_unwant(dnet_ep_t *ep, dnet_ep_request_t *req);
 
 /** As dnet_ep_probe(), among the messages of held senders.  @return NULL: none is known yet */
-const dnet_probe_t *dnet_hold_probe(dnet_ep_t *ep, uint64_t envelope, uint64_t mask);
+const dnet_probe_t *dnet_defer_probe(dnet_ep_t *ep, uint64_t envelope, uint64_t mask);
 
-/** Claim what dnet_hold_probe() has found; it will not be offered again.  @return false: not now,
+/** Claim what dnet_defer_probe() has found; it will not be offered again.  @return false: not now,
  * probe again */
-bool dnet_hold_take(dnet_ep_t *ep, const dnet_probe_t *probe);
+bool dnet_defer_take(dnet_ep_t *ep, const dnet_probe_t *probe);
 
 /** OFFER has come, with head->arg messages. */
-DNET_COLD void dnet_hold_offered(dnet_ep_t *ep, const dnet_ep_head_t *head,
-                                 const dnet_ep_offer_t *offers);
+DNET_COLD void dnet_defer_offered(dnet_ep_t *ep, const dnet_ep_head_t *head,
+                                  const dnet_ep_offer_t *offers);
 
 /** PULL_NONE, RELEASE_ACK or DONE has come. */
-DNET_COLD void dnet_hold_answered(dnet_ep_t *ep, const dnet_ep_head_t *head);
+DNET_COLD void dnet_defer_answered(dnet_ep_t *ep, const dnet_ep_head_t *head);
 
 /** Let held senders send if there is room.  @return whether any has been granted */
-DNET_COLD bool dnet_hold_round(dnet_ep_t *ep);
+DNET_COLD bool dnet_defer_round(dnet_ep_t *ep);
 
 /** A message is in the store: hold its sender back if that is over its budget. */
-static inline void dnet_hold_if_full(dnet_ep_t *ep, uint64_t envelope)
+static inline void dnet_defer_if_full(dnet_ep_t *ep, uint64_t envelope)
 {
     if (dnet_inbox_over_budget(ep))
-        dnet_hold_over_budget(ep, envelope);
+        dnet_defer_full(ep, envelope);
 }
 
 /** Fill in the results of a receive that has been matched by a message of `sent` bytes. */
@@ -68,7 +68,7 @@ static inline void dnet_request_result(dnet_ep_t *ep, dnet_ep_request_t *req, ui
                                        size_t sent)
 {
     if (DNET_UNLIKELY(req->waits_in == DNET_WAITS_IN_PULLS))
-        dnet_hold_unwant(ep, req);
+        dnet_defer_unwant(ep, req);
     req->waits_in = DNET_WAITS_IN_NONE;
     req->in_layout = false;
     req->envelope = envelope & ~DNET_EP_HEADED;

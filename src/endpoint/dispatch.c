@@ -44,7 +44,7 @@ static DNET_COLD void keep_whole(dnet_ep_t *ep, const dnet_lh_entry_t *entry, ui
 {
     uint64_t envelope = entry->envelope & DNET_MATCH_BITS & ~DNET_EP_HEADED;
     dnet_ep_message_t *m = dnet_message_new(ep, envelope, len, len);
-    dnet_hold_if_full(ep, envelope);
+    dnet_defer_if_full(ep, envelope);
     m->kind = DNET_MESSAGE_WHOLE;
     m->got = len;
     if (head) {
@@ -138,7 +138,7 @@ static void receive_first(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dne
         a->cap = a->req->cap_bytes;
     } else {
         dnet_ep_message_t *m = dnet_message_new(ep, envelope, a->len, a->len);
-        dnet_hold_if_full(ep, envelope);
+        dnet_defer_if_full(ep, envelope);
         m->kind = DNET_MESSAGE_PARTIAL;
         m->rank = head->rank;
         dnet_match_keep(&ep->inbox.match, &m->match);
@@ -165,7 +165,7 @@ static void receive_rts(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dnet_
         return;
     }
     dnet_ep_message_t *m = dnet_message_new_rts(ep, head, envelope);
-    dnet_hold_if_full(ep, envelope);
+    dnet_defer_if_full(ep, envelope);
     m->layout = layout;
     dnet_match_keep(&ep->inbox.match, &m->match);
 }
@@ -187,7 +187,7 @@ static DNET_COLD void receive_offer(dnet_ep_t *ep, const dnet_lh_entry_t *entry,
 {
     dnet_ep_offer_t offers[DNET_OFFERS_MAX];
     copy_out(ep, entry, sizeof(*head), offers, head->arg * sizeof(offers[0]));
-    dnet_hold_offered(ep, head, offers);
+    dnet_defer_offered(ep, head, offers);
 }
 
 static DNET_COLD void malformed(const dnet_lh_entry_t *entry, const char *what)
@@ -267,7 +267,7 @@ static void receive_headed(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
         case DNET_HEAD_PULL_NONE:
         case DNET_HEAD_RELEASE_ACK:
         case DNET_HEAD_DONE:
-            dnet_hold_answered(ep, &head);
+            dnet_defer_answered(ep, &head);
             return;
     }
     malformed(entry, "unknown type");

@@ -39,7 +39,7 @@ typedef struct dnet_op dnet_op_t;               /* op.h */
 typedef struct dnet_channel dnet_channel_t;     /* channel.h */
 typedef struct dnet_assembly dnet_assembly_t;   /* inbox.h */
 typedef struct dnet_rndv_recv dnet_rndv_recv_t; /* rndv.h */
-typedef struct dnet_hold dnet_hold_t;           /* defer_recv.h */
+typedef struct dnet_deferred dnet_deferred_t;   /* defer_recv.h */
 typedef struct dnet_probe dnet_probe_t;         /* defer_recv.h */
 
 #define DNET_EP_LINE 64u /* bytes of a cache line; an endpoint begins with one */
@@ -106,11 +106,11 @@ typedef struct {
 /* defer_recv.c: senders whose messages are held back here. */
 typedef struct {
     bool hold_all;
-    dnet_hold_t *holds, **holds_tail;
-    uint32_t holds_count;
-    uint64_t granted_bytes;     /* to all of them */
-    dnet_hold_t **hold_of;      /* by rank; NULL before the first */
-    dnet_defer_wanted_t wanted; /* receives and probes since senders are held */
+    dnet_deferred_t *senders, **senders_tail;
+    uint32_t senders_count;
+    uint64_t granted_bytes;      /* to all of them */
+    dnet_deferred_t **sender_of; /* by rank; NULL before the first */
+    dnet_defer_wanted_t wanted;  /* receives and probes since senders are held */
     dnet_probe_t *probes;
     uint32_t probes_count;
 } dnet_defer_t;

@@ -97,7 +97,7 @@ static bool read_ring(dnet_ep_t *ep)
         if (rank >= ep->size || entry.more)
             continue;
         if (entry.kind == DNET_FLOW_HELD)
-            dnet_hold_noted(ep, rank);
+            dnet_defer_noted(ep, rank);
         else if (entry.kind == DNET_FLOW_RESEND && !ep->tx.timer_ns && !ep->stalled)
             resumed(ep, rank, entry.shared ? entry.credits : 0);
     }
@@ -128,7 +128,7 @@ bool dnet_flow_round(dnet_ep_t *ep)
     if (dnet_fc_receiver_pending(&ep->receiver))
         did |= grant(ep);
     if (ep->holding)
-        did |= dnet_hold_round(ep);
+        did |= dnet_defer_round(ep);
     if (ep->flow_turns)
         did |= dnet_compare_turn(ep);
     return did;

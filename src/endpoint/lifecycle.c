@@ -105,7 +105,7 @@ dnet_status_t dnet_ep_open(const dnet_ep_config_t *config, dnet_ep_t **ep_p)
     ep->rndv.wait_tail = &ep->rndv.wait;
     ep->tx.retry_ns = UINT64_MAX;
     dnet_match_init(&ep->inbox.match);
-    dnet_hold_init(ep);
+    dnet_defer_init(ep);
     dnet_memory_start(ep);
     dnet_status_t status = dnet_options_load(&ep->options);
     if (status == DNET_OK)
@@ -221,7 +221,7 @@ void dnet_ep_close(dnet_ep_t *ep)
         dnet_emu_capture_close(ep->capture);
     if (ep->tracing)
         dnet_trace_close();
-    dnet_hold_fini(ep);
+    dnet_defer_fini(ep);
     dnet_channels_free(ep);
     dnet_inbox_free(ep);
     dnet_ops_free(ep);

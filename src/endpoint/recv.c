@@ -52,7 +52,7 @@ dnet_status_t dnet_ep_recv(dnet_ep_t *ep, uint64_t envelope, uint64_t mask, void
     req->waits_in = DNET_WAITS_IN_POSTED;
     dnet_match_post(&ep->inbox.match, &req->match);
     if (DNET_UNLIKELY(ep->holding))
-        dnet_hold_want(ep, req);
+        dnet_defer_want(ep, req);
     return DNET_IN_PROGRESS;
 }
 
@@ -61,7 +61,7 @@ bool dnet_ep_cancel_recv(dnet_ep_t *ep, dnet_ep_request_t *req)
     if (req->waits_in == DNET_WAITS_IN_NONE)
         return false;
     if (req->waits_in == DNET_WAITS_IN_PULLS)
-        dnet_hold_unwant(ep, req);
+        dnet_defer_unwant(ep, req);
     req->waits_in = DNET_WAITS_IN_NONE;
     dnet_match_withdraw(&ep->inbox.match, &req->match);
     return true;
@@ -76,7 +76,7 @@ dnet_status_t dnet_ep_probe(dnet_ep_t *ep, uint64_t envelope, uint64_t mask,
         *probe_p = (dnet_ep_probe_t){item->envelope, ((dnet_ep_message_t *) item)->len};
         return DNET_OK;
     }
-    if (DNET_LIKELY(!ep->holding) || !(held = dnet_hold_probe(ep, envelope, mask)))
+    if (DNET_LIKELY(!ep->holding) || !(held = dnet_defer_probe(ep, envelope, mask)))
         return DNET_NOT_FOUND;
     *probe_p = (dnet_ep_probe_t){held->message.envelope, held->message.length};
     return DNET_OK;
@@ -84,7 +84,7 @@ dnet_status_t dnet_ep_probe(dnet_ep_t *ep, uint64_t envelope, uint64_t mask,
 
 static dnet_ep_message_t *take_held(dnet_ep_t *ep, uint64_t envelope, uint64_t mask)
 {
-    const dnet_probe_t *held = dnet_hold_probe(ep, envelope, mask);
+    const dnet_probe_t *held = dnet_defer_probe(ep, envelope, mask);
     if (!held)
         return NULL;
     dnet_ep_head_t head = {.rank = held->rank,
@@ -92,10 +92,10 @@ static dnet_ep_message_t *take_held(dnet_ep_t *ep, uint64_t envelope, uint64_t m
                            .arg = held->message.arg,
                            .length = held->message.length};
     uint64_t found = held->message.envelope;
-    if (!dnet_hold_take(ep, held))
+    if (!dnet_defer_take(ep, held))
         return NULL;
     dnet_ep_message_t *m = dnet_message_new_rts(ep, &head, found);
-    dnet_hold_if_full(ep, found);
+    dnet_defer_if_full(ep, found);
     return m;
 }
 
