@@ -6,7 +6,7 @@ DNET_TEST_ENV = \
 	DNET_SRC='$(abs_top_srcdir)' DNET_BUILD='$(abs_top_builddir)' DNET_BIN='$(bindir)' \
 	DNET_UNIT_TESTS='$(DNET_UNIT_TESTS)' DNET_DEVICE_TESTS='$(DNET_DEVICE_TESTS)' \
 	DNET_TOOLS_SHELL_TESTS='$(DNET_TOOLS_SHELL_TESTS)' \
-	DNET_FUZZ_SECONDS='$(SECONDS)' MAKE='$(MAKE)' CC='$(CC)' DNET_CFLAGS='$(CFLAGS)'
+	DNET_FUZZ_SECONDS='$(SECONDS)' MAKE='$(MAKE)' CC='$(CC)' DNET_CFLAGS='$(CFLAGS)' TESTS='$(TESTS)'
 
 # The MPI tests use the installed mpicc and mpirun.  A prefix inside the build tree is ours to refresh.
 check-install: all
@@ -19,10 +19,10 @@ check-install: all
 
 if BUILD_MPICH
 check-local: check-install
-	+@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests unit device hotpath fuzz tools mpi mpich-quick
+	+@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests unit device hotpath house fuzz tools mpi mpich-quick
 else
 check-local:
-	+@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests unit device hotpath fuzz tools
+	+@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests unit device hotpath house fuzz tools
 endif
 
 # All test programs, without running them.
@@ -31,6 +31,12 @@ check-unit: $(check_LTLIBRARIES) $(check_PROGRAMS)
 	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests unit
 check-device: $(check_LTLIBRARIES) $(check_PROGRAMS)
 	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests device
+check-format:
+	@$(DNET_TEST_ENV) TESTS=format $(SHELL) $(srcdir)/tests/run-tests house
+check-layers: all
+	@$(DNET_TEST_ENV) TESTS=layers $(SHELL) $(srcdir)/tests/run-tests house
+format:
+	@$(SHELL) $(srcdir)/scripts/format all
 check-tools: all $(check_LTLIBRARIES) $(check_PROGRAMS)
 	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests tools
 check-mpi: check-install
@@ -46,4 +52,4 @@ check-nightly:
 demo: check-install
 	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/demo/run.sh
 
-.PHONY: check-install check-programs check-unit check-device check-tools check-mpi check-mpich check-nightly demo
+.PHONY: check-install check-programs check-unit check-device check-format check-layers format check-tools check-mpi check-mpich check-nightly demo

@@ -19,6 +19,7 @@
 
 #include "common/log.h"
 #include "dimmnet/format.h"
+#include "subnet/engines/engines.h"
 
 #define FABRIC_MAGIC 0x4342414644494d44ull
 #define FABRIC_NAME "dimmnet-fabric"

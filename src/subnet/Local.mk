@@ -11,6 +11,8 @@ libdnet_subnet_la_SOURCES = \
 	src/subnet/base/progress.h \
 	src/subnet/base/rng.h \
 	src/subnet/engines/dfsssp.c \
+	src/subnet/engines/engines.c \
+	src/subnet/engines/engines.h \
 	src/subnet/engines/ftree.c \
 	src/subnet/engines/minhop.c \
 	src/subnet/engines/turnadd.c \

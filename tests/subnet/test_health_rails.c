@@ -2,6 +2,7 @@
  *
  * The link monitor's judgement and the rail simulation's model.
  */
+#include "subnet/engines/engines.h"
 #include "subnet/judges/health.h"
 #include "subnet/judges/rails.h"
 

@@ -3,6 +3,7 @@
  * What a fabric in service needs of routes and of their judge: management reachable, several LIDs a
  * port, service levels and lanes as the switches have them.
  */
+#include "subnet/engines/engines.h"
 #include "subnet/addresses/lid.h"
 #include "subnet/judges/verify.h"
 

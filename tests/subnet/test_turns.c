@@ -3,6 +3,7 @@
  * Turn addition against the paper's worked example and Table 2, and against the case its published
  * procedure gets wrong; the other turn engines; the verifier's own controls.
  */
+#include "subnet/engines/engines.h"
 #include "subnet/engines/turnadd.h"
 #include "subnet/routing/paths.h"
 #include "subnet/judges/verify.h"

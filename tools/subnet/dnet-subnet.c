@@ -3,6 +3,7 @@
  * dnet-subnet: topologies, routes, addresses, rails and link health of a subnet.  Each command
  * answers one question and has a file of its own; dnet-subnet.1 describes them.
  */
+#include "subnet/engines/engines.h"
 #include "tools/subnet/subnet.h"
 
 #include "common/log.h"

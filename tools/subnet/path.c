@@ -2,6 +2,7 @@
  *
  * dnet-subnet path: the route between two servers, turn by turn.
  */
+#include "subnet/engines/engines.h"
 #include "tools/subnet/subnet.h"
 
 #include "common/log.h"

@@ -3,6 +3,7 @@
  * dnet-subnet rails: the TSUBAME2.0 experiment by simulation [MR §2, §4]: worst bandwidth of random
  * pairs over node counts for alike and for different engines on the two rails.
  */
+#include "subnet/engines/engines.h"
 #include "tools/subnet/rails.h"
 
 #include "common/log.h"

@@ -3,6 +3,7 @@
  * dnet-subnet reproduce: every figure and table of the routing, address assignment and multi-rail
  * papers that can be computed, ours beside the paper's, and data files for the plots.
  */
+#include "subnet/engines/engines.h"
 #include "tools/subnet/rails.h"
 
 #include "common/log.h"

@@ -2,6 +2,7 @@
  *
  * dnet-subnet route: routes of a topology, judged, evaluated, written as forwarding tables.
  */
+#include "subnet/engines/engines.h"
 #include "tools/subnet/subnet.h"
 
 #include "common/log.h"

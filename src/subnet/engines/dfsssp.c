@@ -6,7 +6,7 @@
  * paths win).  Then virtual lanes: while the dependency graph of a lane has a cycle, the paths over
  * the dependency of that cycle with the fewest paths move to the next lane.
  */
-#include "subnet/routing/routing.h"
+#include "subnet/engines/engines.h"
 #include "subnet/base/progress.h"
 
 #include "common/log.h"

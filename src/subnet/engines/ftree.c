@@ -10,7 +10,7 @@
  * Up, then down, never up again: free of deadlock on one lane.  Needs a tree: every link joins
  * neighbouring levels.
  */
-#include "subnet/routing/routing.h"
+#include "subnet/engines/engines.h"
 #include "subnet/base/progress.h"
 
 #include "common/log.h"

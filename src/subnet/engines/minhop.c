@@ -3,7 +3,7 @@
  * minhop: any shortest path, all turns allowed; balanced by destinations per port, not free of
  * deadlock [MR §3.1].
  */
-#include "subnet/routing/routing.h"
+#include "subnet/engines/engines.h"
 
 static dnet_status_t turns(const dnet_topo_t *t, const dnet_route_options_t *opt,
                            const dnet_weights_t *w, dnet_routing_t *r)

@@ -10,6 +10,7 @@
  * turns of a maximum-weight spanning tree allowed first, which can neither close a cycle nor leave
  * anybody out.
  */
+#include "subnet/engines/engines.h"
 #include "subnet/engines/turnadd.h"
 #include "subnet/routing/paths.h"
 #include "subnet/base/progress.h"

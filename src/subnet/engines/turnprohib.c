@@ -8,7 +8,7 @@
  *
  * Spanning tree of allowed turns: each removed switch hangs off a neighbour that remained.
  */
-#include "subnet/routing/routing.h"
+#include "subnet/engines/engines.h"
 #include "subnet/base/progress.h"
 
 #include <stdlib.h>

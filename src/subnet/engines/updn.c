@@ -5,7 +5,7 @@
  * least weight [TA §5.1]; in a fat tree that is an edge switch, because a core as root puts the
  * other cores below the aggregation switches and forbids their trunk turns.
  */
-#include "subnet/routing/routing.h"
+#include "subnet/engines/engines.h"
 #include "subnet/base/progress.h"
 
 #include "common/log.h"

@@ -10,6 +10,7 @@
  * new_lft.  A fabric that cannot be routed completely is refused, so that OpenSM says so and, with
  * no_fallback, keeps the tables it has.
  */
+#include "subnet/engines/engines.h"
 #include "subnet/addresses/lid.h"
 #include "subnet/routing/routing.h"
 #include "subnet/judges/verify.h"

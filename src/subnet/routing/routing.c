@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The list of routing engines and the common path through them (routing.h).
+ * The common path through the routing engines (routing.h).
  */
 #include "subnet/routing/routing.h"
 #include "subnet/routing/paths.h"
@@ -8,30 +8,6 @@
 #include "common/log.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-static const dnet_engine_t *const engines[] = {
-    &dnet_engine_minhop,     &dnet_engine_updn,    &dnet_engine_ftree,
-    &dnet_engine_turnprohib, &dnet_engine_turnadd, &dnet_engine_dfsssp,
-};
-enum { ENGINES = sizeof(engines) / sizeof(engines[0]) };
-
-const dnet_engine_t *dnet_engine_at(int i)
-{
-    return i >= 0 && i < ENGINES ? engines[i] : NULL;
-}
-
-const dnet_engine_t *dnet_engine_find(const char *name)
-{
-    char names[128] = "";
-    for (int i = 0; i < ENGINES; i++) {
-        if (strcmp(engines[i]->name, name) == 0)
-            return engines[i];
-        strcat(strcat(names, " "), engines[i]->name);
-    }
-    dnet_error("subnet: no routing engine '%s'; there are:%s", name, names);
-    return NULL;
-}
 
 dnet_status_t dnet_route_weights(const dnet_topo_t *t, const dnet_traffic_t *tr,
                                  dnet_weights_t **out)

@@ -59,15 +59,6 @@ typedef struct dnet_engine {
     bool needs_weights;
 } dnet_engine_t;
 
-extern const dnet_engine_t dnet_engine_minhop, dnet_engine_updn, dnet_engine_ftree,
-    dnet_engine_turnprohib, dnet_engine_turnadd, dnet_engine_dfsssp;
-
-/** The i-th engine; NULL after the last. */
-const dnet_engine_t *dnet_engine_at(int i);
-
-/** An engine by name; NULL after logging the names there are. */
-const dnet_engine_t *dnet_engine_find(const char *name);
-
 /**
  * Route a topology.
  *
