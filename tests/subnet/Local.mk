@@ -23,6 +23,7 @@ DNET_SUBNET_SHELL_TESTS = \
 	opensm_files \
 	opensm_lid \
 	opensm_plugin \
+	strict \
 	tool
 EXTRA_DIST += tests/subnet/packages.txt tests/subnet/fabric.sh \
 	$(DNET_SUBNET_SHELL_TESTS:%=tests/subnet/%.sh)

@@ -79,10 +79,17 @@ void subnet_report_cycle(const dnet_cycle_t *cycle, const dnet_topo_t *t, dnet_j
 static void report_ways(const char *what, const dnet_ways_t *w, const dnet_ways_t *before,
                         int lanes, const dnet_topo_t *t, dnet_json_t *j)
 {
+    int cut_off = before ? 0 : dnet_topo_cut_off(t); /* data only: servers have no part in others */
+    bool good = dnet_ways_good(w) && cut_off == 0;
     printf("  %s: %s; %ld pairs, %ld missing, %ld astray, %ld loops, %d of %d lanes cyclic\n", what,
-           dnet_ways_good(w) ? "good" : "BAD", w->pairs, w->missing, w->astray, w->loops,
-           w->cyclic_lanes, lanes);
-    dnet_json_bool(j, "good", dnet_ways_good(w));
+           good ? "good" : "BAD", w->pairs, w->missing, w->astray, w->loops, w->cyclic_lanes,
+           lanes);
+    if (cut_off)
+        printf("    %d of %d servers are cut off: their switches are out of service\n", cut_off,
+               t->n_hosts);
+    dnet_json_bool(j, "good", good);
+    if (!before)
+        dnet_json_int(j, "servers_cut_off", cut_off);
     dnet_json_int(j, "pairs", w->pairs);
     dnet_json_int(j, "missing", w->missing);
     dnet_json_int(j, "astray", w->astray);
@@ -142,9 +149,9 @@ void subnet_report_tables(const dnet_tables_t *tables, const dnet_verdict_t *v, 
     dnet_json_int(j, "turns_opened", tables->opened);
 }
 
-int subnet_verdict_exit(const dnet_verdict_t *v)
+int subnet_verdict_exit(const dnet_verdict_t *v, const dnet_topo_t *t)
 {
-    if (!dnet_verdict_good(v))
+    if (!dnet_verdict_good(v) || dnet_topo_cut_off(t))
         return TOOL_BAD;
     return dnet_verdict_managed(v) ? TOOL_GOOD : SUBNET_UNMANAGED;
 }

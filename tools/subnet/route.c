@@ -136,7 +136,7 @@ static dnet_status_t judge(const options_t *o, const dnet_topo_t *t, const dnet_
         st = dnet_verify_turns(r->turns, &v);
         if (!st) {
             subnet_report_verdict("turns", &v, t, j);
-            *rc = dnet_verdict_good(&v) ? TOOL_GOOD : TOOL_BAD;
+            *rc = dnet_verdict_good(&v) && !dnet_topo_cut_off(t) ? TOOL_GOOD : TOOL_BAD;
             st = evaluate_pairs(r->turns, first, joined ? "inside" : "uniform", o, j);
         }
         if (!st && joined)
@@ -147,7 +147,7 @@ static dnet_status_t judge(const options_t *o, const dnet_topo_t *t, const dnet_
         if (!st) {
             subnet_report_verdict("tables_verdict", &v, t, j);
             subnet_report_tables(r->tables, &v, joined, j);
-            *rc = *rc ? *rc : subnet_verdict_exit(&v);
+            *rc = *rc ? *rc : subnet_verdict_exit(&v, t);
         }
     }
     dnet_traffic_free(&in);
@@ -158,12 +158,13 @@ static dnet_status_t judge(const options_t *o, const dnet_topo_t *t, const dnet_
 static void report_work(const dnet_topo_t *t, const dnet_routing_t *r, double seconds,
                         dnet_json_t *j)
 {
+    int servers = t->n_hosts - dnet_topo_cut_off(t);
     printf("%s: %d switches, %d servers, %d links; engine %s, %d lane%s, %.2f s\n", t->name,
-           t->n_switches, t->n_hosts, t->n_links, r->engine, r->lanes, r->lanes > 1 ? "s" : "",
+           t->n_switches, servers, t->n_links, r->engine, r->lanes, r->lanes > 1 ? "s" : "",
            seconds);
     dnet_json_string(j, "topology", t->name);
     dnet_json_int(j, "switches", t->n_switches);
-    dnet_json_int(j, "servers", t->n_hosts);
+    dnet_json_int(j, "servers", servers);
     dnet_json_int(j, "links", t->n_links);
     dnet_json_string(j, "engine", r->engine);
     dnet_json_int(j, "lanes", r->lanes);

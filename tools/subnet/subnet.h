@@ -111,7 +111,7 @@ void subnet_report_verdict(const char *key, const dnet_verdict_t *v, const dnet_
 void subnet_report_cycle(const dnet_cycle_t *cycle, const dnet_topo_t *t, dnet_json_t *j);
 
 /** Exit status for a verdict. */
-int subnet_verdict_exit(const dnet_verdict_t *v);
+int subnet_verdict_exit(const dnet_verdict_t *v, const dnet_topo_t *t);
 
 /** Print throughput and hops; `between` adds the second traffic; tables may be NULL. */
 void subnet_report_tables(const dnet_tables_t *tables, const dnet_verdict_t *v, bool between,

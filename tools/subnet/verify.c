@@ -128,7 +128,7 @@ static int run(int argc, char **argv)
     dnet_status_t st = judge(&k);
     if (!st)
         st = report(&k);
-    int rc = st ? subnet_exit(st) : k.faults.duplicates ? TOOL_BAD : subnet_verdict_exit(&k.v);
+    int rc = st ? subnet_exit(st) : k.faults.duplicates ? TOOL_BAD : subnet_verdict_exit(&k.v, k.t);
     dnet_lanes_free(k.lanes);
     dnet_traffic_free(&k.tr);
     dnet_traffic_free(&k.across);

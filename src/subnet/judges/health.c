@@ -44,6 +44,23 @@ static dnet_status_t read_port(const dnet_topo_t *t, const char *path, int numbe
     return DNET_OK;
 }
 
+/*
+ * What a whole output of ibqueryerrors ends with.  An output without it, or with lines of another
+ * kind, is that of a query that failed, and its silence says nothing of the links.
+ */
+static dnet_status_t check_summary(const char *path, int nodes, int failures)
+{
+    if (nodes < 0)
+        dnet_error("subnet: %s: no line '## Summary: N nodes checked', with which ibqueryerrors "
+                   "ends; the query has failed or is cut off",
+                   path);
+    else if (nodes == 0)
+        dnet_error("subnet: %s: ibqueryerrors has checked no node", path);
+    if (nodes > 0 && failures > 0)
+        dnet_warn("subnet: %s: the counters of %d ports could not be read", path, failures);
+    return nodes > 0 ? DNET_OK : DNET_ERR_FORMAT;
+}
+
 dnet_status_t dnet_health_read(const dnet_topo_t *t, const char *path, dnet_counters_t *counters)
 {
     FILE *in = fopen(path, "r");
@@ -53,17 +70,26 @@ dnet_status_t dnet_health_read(const dnet_topo_t *t, const char *path, dnet_coun
     }
     memset(counters, 0, (size_t) dnet_topo_channels(t) * sizeof(*counters));
     dnet_status_t st = DNET_OK;
-    int s = DNET_TOPO_NONE;
+    int s = DNET_TOPO_NONE, nodes = -1, failures = 0;
     char line[1024], guid[32];
     for (int number = 1; !st && fgets(line, sizeof(line), in); number++) {
-        const char *p = line + strspn(line, " \t");
-        if (sscanf(p, "Errors for %31s", guid) == 1)
+        const char *p = line + strspn(line, " \t\r\n");
+        if (sscanf(p, "Errors for %31s", guid) == 1) {
             s = dnet_topo_find_switch(t, guid);
-        else if (strncmp(p, "GUID ", 5) == 0)
+        } else if (strncmp(p, "GUID ", 5) == 0) {
             st = read_port(t, path, number, s, p, counters);
+        } else if (strncmp(p, "## ", 3) == 0) {
+            sscanf(p, "## Summary: %d nodes checked", &nodes);
+            if (strstr(p, "PMA query failures"))
+                sscanf(p, "## %d", &failures);
+        } else if (*p && *p != '#' && strncmp(p, "Link info:", 10) != 0) {
+            dnet_error("subnet: %s:%d: no line of ibqueryerrors: %.60s", path, number,
+                       strtok(line, "\n"));
+            st = DNET_ERR_FORMAT;
+        }
     }
     fclose(in);
-    return st;
+    return st ? st : check_summary(path, nodes, failures);
 }
 
 /* Number before a word: "Could be 12X" has 12 before "X" behind "Could be ". */

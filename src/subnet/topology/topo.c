@@ -6,6 +6,7 @@
 #include "subnet/topology/topo.h"
 
 #include "common/log.h"
+#include "common/number.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -383,9 +384,11 @@ bool dnet_topo_find_part(const dnet_topo_t *t, const char *what, int *switch_p, 
         return false;
     memcpy(name, what, (size_t) (colon - what));
     name[colon - what] = '\0';
-    int port = atoi(colon + 1), s = dnet_topo_find_switch(t, name);
+    uint64_t port;
+    int s = dnet_number(colon + 1, 1, INT32_MAX, &port) ? dnet_topo_find_switch(t, name)
+                                                        : DNET_TOPO_NONE;
     for (int c = 0; s != DNET_TOPO_NONE && c < dnet_topo_channels(t); c++)
-        if (dnet_topo_tail(t, c) == s && dnet_topo_out_port(t, c) == port)
+        if (dnet_topo_tail(t, c) == s && dnet_topo_out_port(t, c) == (int) port)
             *link_p = c >> 1;
     *switch_p = s;
     return *link_p != DNET_TOPO_NONE;
@@ -400,4 +403,12 @@ dnet_status_t dnet_topo_cut(dnet_topo_t *t, const char *what)
         return dnet_topo_set_link(t, link, true);
     dnet_error("cut %s: neither a switch nor SWITCH:PORT of a link in %s", what, t->name);
     return DNET_ERR_ARGUMENT;
+}
+
+int dnet_topo_cut_off(const dnet_topo_t *t)
+{
+    int hosts = 0;
+    for (int s = 0; s < t->n_switches; s++)
+        hosts += t->sw[s].down ? t->sw[s].hosts : 0;
+    return hosts;
 }

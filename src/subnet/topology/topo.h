@@ -184,6 +184,9 @@ bool dnet_topo_find_part(const dnet_topo_t *t, const char *what, int *switch_p, 
  * such. */
 dnet_status_t dnet_topo_cut(dnet_topo_t *t, const char *what);
 
+/** Servers at switches that are out of service: no packet leaves or reaches them. */
+int dnet_topo_cut_off(const dnet_topo_t *t);
+
 /** True if all switches in service that have servers can reach each other. */
 bool dnet_topo_connected(const dnet_topo_t *t);
 

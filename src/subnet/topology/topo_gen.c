@@ -8,6 +8,7 @@
 #include "subnet/base/rng.h"
 
 #include "common/log.h"
+#include "common/number.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -122,18 +123,16 @@ dnet_status_t dnet_topo_gen_random(dnet_topo_t *t, const dnet_topo_args_t *args)
     return st;
 }
 
-/* "4x4x2" into sizes; 0 dimensions on a malformed word. */
+/* "4x4x2" into sizes; 0 dimensions on a malformed word, or one with more than four. */
 static int parse_dims(const char *word, int dims[4])
 {
+    char copy[DNET_TOPO_WORD_BYTES], *rest = copy;
+    uint64_t size;
     int n = 0;
-    for (const char *p = word; *p && n < 4; n++) {
-        char *end;
-        long v = strtol(p, &end, 10);
-        if (end == p || v < 1 || v > 4096 || (*end && *end != 'x'))
+    snprintf(copy, sizeof(copy), "%s", word);
+    for (char *one; (one = strsep(&rest, "x")); dims[n++] = (int) size)
+        if (n == 4 || !dnet_number(one, 1, 4096, &size))
             return 0;
-        dims[n] = (int) v;
-        p = *end ? end + 1 : end;
-    }
     return n;
 }
 
@@ -216,28 +215,31 @@ dnet_status_t dnet_topo_gen_dragonfly(dnet_topo_t *t, const dnet_topo_args_t *ar
     return DNET_OK;
 }
 
+/* An argument is a number (n), sizes (d) or a word (w), which its generator checks. */
 static const struct kind {
-    const char *name, *help;
+    const char *name, *arguments, *help;
     dnet_status_t (*make)(dnet_topo_t *t, const dnet_topo_args_t *args);
 } kinds[] = {
-    {"two-fat-trees",
+    {"two-fat-trees", "nww",
      "two-fat-trees:N[:top|middle|bottom[:half|sum|all]]  two joined trees of "
      "N = 2*k^3 servers",
      dnet_topo_gen_two_fat_trees},
-    {"fat-tree",
+    {"fat-tree", "nnn",
      "fat-tree:STAGES:RADIX[:PODS]  2 or 3 stages; fat-tree:3:36 has 11664 nodes, "
      "fat-tree:3:36:18 5832",
      dnet_topo_gen_fat_tree},
-    {"leaf-spine", "leaf-spine:LEAVES:NODES:SPINES  one link from each leaf to each spine",
+    {"leaf-spine", "nnn", "leaf-spine:LEAVES:NODES:SPINES  one link from each leaf to each spine",
      dnet_topo_gen_leaf_spine},
-    {"tsubame", "tsubame[:EDGES[:UPLINKS[:EDGES-WITH-14[:IO-SERVERS]]]]  one rail of TSUBAME2.0",
+    {"tsubame", "nnnn",
+     "tsubame[:EDGES[:UPLINKS[:EDGES-WITH-14[:IO-SERVERS]]]]  one rail of TSUBAME2.0",
      dnet_topo_gen_tsubame},
-    {"random", "random:SWITCHES[:PORTS[:SERVERS]]  no parallel links, connected",
+    {"random", "nnn", "random:SWITCHES[:PORTS[:SERVERS]]  no parallel links, connected",
      dnet_topo_gen_random},
-    {"ring", "ring:SWITCHES[:SERVERS]", dnet_topo_gen_ring},
-    {"mesh", "mesh:AxBx..[:SERVERS]  up to four dimensions", dnet_topo_gen_mesh},
-    {"torus", "torus:AxBx..[:SERVERS]", dnet_topo_gen_torus},
-    {"dragonfly", "dragonfly:ROUTERS-PER-GROUP:GLOBAL-LINKS[:SERVERS]", dnet_topo_gen_dragonfly},
+    {"ring", "nn", "ring:SWITCHES[:SERVERS]", dnet_topo_gen_ring},
+    {"mesh", "dn", "mesh:AxBx..[:SERVERS]  up to four dimensions", dnet_topo_gen_mesh},
+    {"torus", "dn", "torus:AxBx..[:SERVERS]", dnet_topo_gen_torus},
+    {"dragonfly", "nnn", "dragonfly:ROUTERS-PER-GROUP:GLOBAL-LINKS[:SERVERS]",
+     dnet_topo_gen_dragonfly},
 };
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
@@ -246,21 +248,31 @@ const char *dnet_topo_kinds(int i)
     return i >= 0 && i < KINDS ? kinds[i].help : NULL;
 }
 
-static dnet_status_t parse_args(const char *spec, dnet_topo_args_t *args)
+static dnet_status_t wrong_argument(const char *spec, const struct kind *kind, const char *what,
+                                    const char *why)
 {
-    const char *p = strchr(spec, ':');
-    while (p) {
-        const char *next = strchr(++p, ':');
+    dnet_error("subnet: topology '%s': argument '%.40s' %s; expected %.*s", spec, what, why,
+               (int) (strstr(kind->help, "  ") ? strcspn(kind->help, " ") : strlen(kind->help)),
+               kind->help);
+    return DNET_ERR_FORMAT;
+}
+
+/* Every argument is a whole word of the kind that its place wants, and there is none too many. */
+static dnet_status_t parse_args(const char *spec, const struct kind *kind, dnet_topo_args_t *args)
+{
+    for (const char *p = strchr(spec, ':'), *next; p; p = next) {
+        next = strchr(++p, ':');
         size_t len = next ? (size_t) (next - p) : strlen(p);
-        if (args->count == DNET_TOPO_ARGS || len == 0 || len >= sizeof(args->word[0])) {
-            dnet_error("subnet: topology '%s': argument %d is empty, too long or one too many",
-                       spec, args->count + 1);
-            return DNET_ERR_FORMAT;
-        }
-        memcpy(args->word[args->count], p, len);
-        args->number[args->count] = (int) strtol(p, NULL, 10);
-        args->count++;
-        p = next;
+        if ((size_t) args->count == strlen(kind->arguments))
+            return wrong_argument(spec, kind, p, "is one too many");
+        if (len == 0 || len >= DNET_TOPO_WORD_BYTES)
+            return wrong_argument(spec, kind, p, len ? "is too long" : "is empty");
+        char *word = args->word[args->count];
+        uint64_t number = 0;
+        memcpy(word, p, len);
+        if (kind->arguments[args->count] == 'n' && !dnet_number(word, 0, 1000000, &number))
+            return wrong_argument(spec, kind, word, "is no number from 0 to 1000000");
+        args->number[args->count++] = (int) number;
     }
     return DNET_OK;
 }
@@ -295,7 +307,7 @@ dnet_status_t dnet_topo_make(const char *spec, uint64_t seed, dnet_topo_t **out)
         if (strlen(kinds[i].name) != len || strncmp(spec, kinds[i].name, len) != 0)
             continue;
         dnet_topo_args_t args = {.seed = seed};
-        dnet_status_t st = parse_args(spec, &args);
+        dnet_status_t st = parse_args(spec, &kinds[i], &args);
         dnet_topo_t *t = st ? NULL : dnet_topo_new(spec);
         if (!t)
             return st ? st : DNET_ERR_NO_MEMORY;

@@ -8,13 +8,14 @@
 
 #include "subnet/topology/topo.h"
 
-#define DNET_TOPO_ARGS 6
+#define DNET_TOPO_ARGS 4
+#define DNET_TOPO_WORD_BYTES 48
 
-/* Arguments after the kind.  A word argument has number 0. */
+/* Arguments after the kind.  One that is no number has number 0. */
 typedef struct dnet_topo_args {
     int count;
     int number[DNET_TOPO_ARGS];
-    char word[DNET_TOPO_ARGS][48];
+    char word[DNET_TOPO_ARGS][DNET_TOPO_WORD_BYTES];
     uint64_t seed;
 } dnet_topo_args_t;
 

@@ -1,0 +1,73 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Bad input is no good news: junk in a topology or a number, a health query that has failed, servers that are cut off.
+subnet=$DNET_BUILD/tools/dnet-subnet
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/dnet-subnet-XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+
+# expect STATUS TEXT ARGUMENT...: the exit status, and the text somewhere in the output.
+expect() {
+    status=$1 text=$2
+    shift 2
+    rc=0
+    "$subnet" "$@" >out 2>&1 || rc=$?
+    if [ "$rc" != "$status" ] || ! grep -q -e "$text" out; then
+        echo "FAIL: dnet-subnet $*: status $rc instead of $status, or no '$text' in:"
+        cat out
+        exit 1
+    fi
+}
+
+# refuse TEXT ARGUMENT...: status 2 and one line, which holds the text.
+refuse() {
+    text=$1
+    shift
+    expect 2 "$text" "$@"
+    [ "$(wc -l <out)" = 1 ] || { echo "FAIL: dnet-subnet $*: more than one line:"; cat out; exit 1; }
+}
+
+# A topology is what its whole specification says.
+for spec in ring:5:1junk ring:5junk ring:5:1:9 ring:5: ring:: ring:-5 'ring: 5' torus:4x4x4x4x4 torus:4x4x torus:4x4y \
+    mesh:4xx4 mesh:x4 fat-tree:3:4junk leaf-spine:2:2:2:2 tsubame:88:18:6:0:1 random:20:10:10:10 dragonfly:2:1:1x \
+    two-fat-trees:16:middle:half:half two-fat-trees:16:muddle two-fat-trees:0x10x; do
+    refuse 'subnet: ' gen --topology "$spec"
+done
+expect 0 '256 switches' route --topology torus:4x4x4x4 --quiet --engine minhop
+for option in '--seed x' '--seed 1x' '--seed -1' '--seed 1.5' '--lanes 0' '--lanes 8x' '--between inf' '--between 0' '--bundles 1e3'; do
+    # shellcheck disable=SC2086
+    refuse "${option%% *}" route --topology ring:5 $option
+done
+refuse 'neither a switch nor' route --topology ring:5 --cut S00001:2junk
+refuse 'unexpected argument' route --topology ring:5 stray
+
+# Servers whose switch is out of service are not served.
+expect 0 'tables_verdict: good' route --topology leaf-spine:4:2:2 --verify --quiet --cut spine0001
+expect 1 '2 of 8 servers are cut off' route --topology leaf-spine:4:2:2 --verify --quiet --cut leaf0001 --json cut.json
+grep -q '"servers_cut_off": 2' cut.json || { echo "FAIL: servers_cut_off"; exit 1; }
+grep -A4 '"turns"' cut.json | grep -q '"good": false' || { echo "FAIL: cut off, and good"; exit 1; }
+
+# health OUTPUT: a reading of the counters that is no reading.
+"$subnet" gen --topology leaf-spine:2:2:2 --output net || exit 1
+summary='## Summary: 8 nodes checked, 0 bad nodes found
+##          12 ports checked, 0 ports have errors beyond threshold
+## 
+## Suppressed:'
+printf '\n%s\n' "$summary" >good
+expect 0 '0 links not clean' health --topology file:net --before good --after good
+health() {
+    printf '%s\n' "$1" >bad
+    refuse "$2" health --topology file:net --before good --after bad
+    refuse "$2" health --topology file:net --before bad --after good
+}
+: >empty
+refuse 'Summary' health --topology file:net --before good --after empty
+health "ibwarn: [4711] get_abi_version: can't open UMAD port" 'bad:1: no line of ibqueryerrors'
+health 'It was a dark and stormy night.' 'bad:1: no line of ibqueryerrors'
+health 'Errors for 0x200000 "leaf0001"
+   GUID 0x200000 port 3: [SymbolErrorCounter == 70]' 'Summary' # cut off
+health '## Summary: 0 nodes checked, 0 bad nodes found' 'has checked no node'
+expect 3 'cannot open' health --topology file:net --before good --after missing
+printf '\n%s\n##          3 PMA query failures\n' "$summary" >failures
+expect 0 'counters of 3 ports could not be read' health --topology file:net --before good --after failures
