@@ -5,10 +5,13 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/log.h"
+#include "common/trace.h"
 
 extern char **environ;
 
@@ -84,49 +87,13 @@ static bool known_variable(const char *name, size_t len)
     return false;
 }
 
-static void warn_unknown_variables(void)
+void dnet_options_warn_unknown(void)
 {
     for (char **e = environ; *e; e++) {
         size_t len = strcspn(*e, "=");
         if (strncmp(*e, "DIMMNET_", 8) == 0 && !known_variable(*e, len))
             dnet_warn("%.*s is not an option; dnet-info lists the options", (int) len, *e);
     }
-}
-
-dnet_status_t dnet_options_load(dnet_options_t *options_p)
-{
-    dnet_options_t o;
-    dnet_status_t status;
-#define DNET_OPTION_CHOICE(field, variable, preset, title, a, b, c, d) \
-    status = read_choice(variable, preset, (const char *const[]){a, b, c, d}, &o.field); \
-    if (status != DNET_OK) \
-        return status;
-#define DNET_OPTION_NUMBER(field, variable, preset, least, most, unit, title) \
-    status = read_number(variable, preset, least, most, unit, &o.field); \
-    if (status != DNET_OK) \
-        return status;
-#define DNET_OPTION_TEXT(field, variable, title) o.field = getenv(variable);
-#include "common/options.def"
-#undef DNET_OPTION_CHOICE
-#undef DNET_OPTION_NUMBER
-#undef DNET_OPTION_TEXT
-    if (o.ring_bytes & (o.ring_bytes - 1)) {
-        dnet_error("DIMMNET_RING_BYTES=%" PRIu64 " is not a power of two", o.ring_bytes);
-        return DNET_ERR_FORMAT;
-    }
-    if ((o.rings & (o.rings - 1)) || o.ring_bytes / o.rings < 4096) {
-        dnet_error("DIMMNET_RINGS=%" PRIu64 " is not a power of two, or leaves less than 4096 of "
-                   "DIMMNET_RING_BYTES=%" PRIu64 " for each ring",
-                   o.rings, o.ring_bytes);
-        return DNET_ERR_FORMAT;
-    }
-    if (o.chunk_bytes % 4096) {
-        dnet_error("DIMMNET_CHUNK_BYTES=%" PRIu64 " is not a multiple of 4096", o.chunk_bytes);
-        return DNET_ERR_FORMAT;
-    }
-    warn_unknown_variables();
-    *options_p = o;
-    return DNET_OK;
 }
 
 /* Where the rank goes in a name that does not say it: before the suffix, or at the end. */
@@ -165,15 +132,107 @@ dnet_status_t dnet_options_rank_path(const char *variable, const char *pattern, 
     return DNET_ERR_FORMAT;
 }
 
-void dnet_options_print(const dnet_options_t *o, FILE *out)
+/* Can rank 0 write its file?  A directory that has the rank in its name is left to whoever opens
+ * it. */
+static dnet_status_t check_path(const char *variable, const char *pattern)
 {
+    char path[4096], *slash;
+    if (!pattern)
+        return DNET_OK;
+    dnet_status_t status = dnet_options_rank_path(variable, pattern, 0, 1, path, sizeof(path));
+    const char *folder = strrchr(pattern, '/');
+    const char *named = strstr(pattern, "%r");
+    if (status != DNET_OK || (named && folder && named < folder) || access(path, W_OK) == 0)
+        return status;
+    bool there = errno != ENOENT;
+    if (!there && (slash = strrchr(path, '/')))
+        slash[slash == path] = '\0';
+    if (!there && access(slash ? path : ".", W_OK | X_OK) == 0)
+        return DNET_OK;
+    dnet_error("%s=%s cannot be written: %s", variable, pattern, strerror(errno));
+    return DNET_ERR_SYSTEM;
+}
+
+static dnet_status_t check_texts(const dnet_options_t *o)
+{
+    uint64_t mask;
+    const char *wrong;
+    int len;
+    dnet_status_t status = check_path("DIMMNET_PCAP", o->pcap);
+    if (status == DNET_OK)
+        status = check_path("DIMMNET_TRACE_FILE", o->trace_file);
+    if (status == DNET_OK)
+        status = check_path("DIMMNET_DUMP", o->dump_file);
+    if (status == DNET_OK && o->trace && !dnet_trace_parse(o->trace, &mask, &wrong, &len)) {
+        dnet_error("DIMMNET_TRACE=%s: %.*s is no trace point; dnet-trace list shows them", o->trace,
+                   len, wrong);
+        status = DNET_ERR_FORMAT;
+    }
+    return status;
+}
+
+dnet_status_t dnet_options_load(dnet_options_t *options_p)
+{
+    dnet_options_t o;
+    dnet_status_t status;
 #define DNET_OPTION_CHOICE(field, variable, preset, title, a, b, c, d) \
-    fprintf(out, "  %-22s %-12s %s\n", variable, ((const char *const[]){a, b, c, d})[o->field], \
-            title);
+    status = read_choice(variable, preset, (const char *const[]){a, b, c, d}, &o.field); \
+    if (status != DNET_OK) \
+        return status;
 #define DNET_OPTION_NUMBER(field, variable, preset, least, most, unit, title) \
-    fprintf(out, "  %-22s %-12" PRIu64 " %s (%s)\n", variable, o->field, title, unit);
-#define DNET_OPTION_TEXT(field, variable, title) \
-    fprintf(out, "  %-22s %-12s %s\n", variable, o->field ? o->field : "-", title);
+    status = read_number(variable, preset, least, most, unit, &o.field); \
+    if (status != DNET_OK) \
+        return status;
+#define DNET_OPTION_TEXT(field, variable, title) o.field = getenv(variable);
+#include "common/options.def"
+#undef DNET_OPTION_CHOICE
+#undef DNET_OPTION_NUMBER
+#undef DNET_OPTION_TEXT
+    if (o.ring_bytes & (o.ring_bytes - 1)) {
+        dnet_error("DIMMNET_RING_BYTES=%" PRIu64 " is not a power of two", o.ring_bytes);
+        return DNET_ERR_FORMAT;
+    }
+    if ((o.rings & (o.rings - 1)) || o.ring_bytes / o.rings < 4096) {
+        dnet_error("DIMMNET_RINGS=%" PRIu64 " is not a power of two, or leaves less than 4096 of "
+                   "DIMMNET_RING_BYTES=%" PRIu64 " for each ring",
+                   o.rings, o.ring_bytes);
+        return DNET_ERR_FORMAT;
+    }
+    if (o.chunk_bytes % 4096) {
+        dnet_error("DIMMNET_CHUNK_BYTES=%" PRIu64 " is not a multiple of 4096", o.chunk_bytes);
+        return DNET_ERR_FORMAT;
+    }
+    status = check_texts(&o);
+    if (status != DNET_OK)
+        return status;
+    *options_p = o;
+    return DNET_OK;
+}
+
+void dnet_options_each(const dnet_options_t *o, dnet_options_visit_fn *visit, void *arg)
+{
+    dnet_option_t option;
+#define DNET_OPTION_CHOICE(field, name, standard, says, a, b, c, d) \
+    option = (dnet_option_t){.variable = name, .title = says, .set = getenv(name) != NULL}; \
+    option.kind = DNET_OPTION_IS_CHOICE; \
+    memcpy(option.choices, (const char *const[]){a, b, c, d, NULL}, sizeof(option.choices)); \
+    option.text = option.choices[o->field]; \
+    option.preset_text = option.choices[standard]; \
+    visit(arg, &option);
+#define DNET_OPTION_NUMBER(field, name, standard, low, high, unit_name, says) \
+    option = (dnet_option_t){.variable = name, .title = says, .set = getenv(name) != NULL}; \
+    option.kind = DNET_OPTION_IS_NUMBER; \
+    option.unit = unit_name; \
+    option.number = o->field; \
+    option.preset = standard; \
+    option.least = low; \
+    option.most = high; \
+    visit(arg, &option);
+#define DNET_OPTION_TEXT(field, name, says) \
+    option = (dnet_option_t){.variable = name, .title = says, .set = getenv(name) != NULL}; \
+    option.kind = DNET_OPTION_IS_TEXT; \
+    option.text = o->field; \
+    visit(arg, &option);
 #include "common/options.def"
 #undef DNET_OPTION_CHOICE
 #undef DNET_OPTION_NUMBER

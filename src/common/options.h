@@ -5,8 +5,9 @@
 #ifndef DNET_COMMON_OPTIONS_H
 #define DNET_COMMON_OPTIONS_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "dimmnet/status.h"
 
@@ -21,14 +22,15 @@ typedef struct {
 } dnet_options_t;
 
 /**
- * Read all options.
+ * Read all options: numbers and choices, whether files can be written, whether trace points exist.
  *
- * Names that start with DIMMNET_ but are no option are warned about.
- *
- * @return DNET_OK, or DNET_ERR_FORMAT after one line that names the variable, its value and what is
- *         allowed
+ * @return DNET_OK, or after one line that names the variable, its value and what is allowed:
+ *         DNET_ERR_FORMAT; DNET_ERR_SYSTEM (a file that cannot be written)
  */
 dnet_status_t dnet_options_load(dnet_options_t *options_p);
+
+/** Warn of each variable that starts with DIMMNET_ but is no option; one process of a job does. */
+void dnet_options_warn_unknown(void);
 
 /**
  * The file of one rank of a job.
@@ -42,7 +44,21 @@ dnet_status_t dnet_options_load(dnet_options_t *options_p);
 dnet_status_t dnet_options_rank_path(const char *variable, const char *pattern, uint32_t rank,
                                      uint32_t size, char *path, size_t room);
 
-/** Table of all options with their values, for people. */
-void dnet_options_print(const dnet_options_t *options, FILE *out);
+/* One option with its value. */
+typedef struct {
+    enum { DNET_OPTION_IS_CHOICE, DNET_OPTION_IS_NUMBER, DNET_OPTION_IS_TEXT } kind;
+    const char *variable, *title;
+    bool set;                /* by the environment; else it is the default */
+    const char *text;        /* of choices and texts; NULL: a text that is not set */
+    const char *preset_text; /* of choices: the default */
+    const char *choices[5];  /* the last is NULL */
+    const char *unit;        /* of numbers */
+    uint64_t number, preset, least, most;
+} dnet_option_t;
+
+typedef void dnet_options_visit_fn(void *arg, const dnet_option_t *option);
+
+/** Visit all options, in the order of options.def. */
+void dnet_options_each(const dnet_options_t *o, dnet_options_visit_fn *visit, void *arg);
 
 #endif

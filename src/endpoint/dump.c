@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "endpoint/inbox.h"
@@ -32,6 +33,12 @@ void dnet_dump_arm(void)
     sigaction(SIGUSR2, &action, NULL);
 }
 
+/* Where lines go, and whose they are: each carries the rank, because those of several ranks mix. */
+typedef struct {
+    FILE *out;
+    uint32_t rank;
+} target_t;
+
 static void print_envelope(FILE *out, uint64_t envelope, uint64_t mask)
 {
     fprintf(out, "context %" PRIu64, (uint64_t) DNET_GET(envelope, LH_CONTEXT));
@@ -47,8 +54,10 @@ static void print_envelope(FILE *out, uint64_t envelope, uint64_t mask)
 
 static void print_item(void *arg, const dnet_match_item_t *item, bool posted)
 {
-    FILE *out = arg;
-    fprintf(out, "  %s: ", posted ? "receive waits for" : "unexpected message");
+    const target_t *to = arg;
+    FILE *out = to->out;
+    fprintf(out, "dimmnet[rank %" PRIu32 "]   %s: ", to->rank,
+            posted ? "receive waits for" : "unexpected message");
     print_envelope(out, item->envelope, posted ? item->mask : DNET_MATCH_BITS);
     if (posted)
         fprintf(out, ", room for %zu bytes\n", ((const dnet_ep_request_t *) item)->cap_bytes);
@@ -56,8 +65,9 @@ static void print_item(void *arg, const dnet_match_item_t *item, bool posted)
         fprintf(out, ", %zu bytes\n", ((const dnet_ep_message_t *) item)->len);
 }
 
-static void print_op(FILE *out, const dnet_op_t *op)
+static void print_op(const target_t *to, const dnet_op_t *op)
 {
+    FILE *out = to->out;
     static const char *const states[] = {
         [DNET_OP_FREE] = "free",
         [DNET_OP_PACKETS] = "waits in the queue",
@@ -67,13 +77,14 @@ static void print_op(FILE *out, const dnet_op_t *op)
         [DNET_OP_STAGED] = "rendezvous, chunks under way",
         [DNET_OP_FETCH_WAIT] = "rendezvous, waits until the receiver has fetched its half",
     };
-    fprintf(out, "  send to rank %" PRIu32 ": ", op->peer);
+    fprintf(out, "dimmnet[rank %" PRIu32 "]   send to rank %" PRIu32 ": ", to->rank, op->peer);
     print_envelope(out, op->envelope, DNET_MATCH_BITS);
     fprintf(out, ", %zu of %zu bytes sent, %s\n", op->off, op->len, states[op->state]);
 }
 
 void dnet_ep_dump(dnet_ep_t *ep, FILE *out)
 {
+    target_t to = {out, ep->rank};
     fprintf(out,
             "dimmnet[rank %" PRIu32 "] state: %" PRIu32 " receives posted, %" PRIu32
             " messages unexpected, %" PRIu32 " sends under way, %" PRIu32
@@ -82,20 +93,29 @@ void dnet_ep_dump(dnet_ep_t *ep, FILE *out)
             ep->ops.active, ep->tx.open_channels, ep->receiver.stopped.count);
     for (uint32_t r = 0; ep->tx.open_channels && r < ep->size; r++)
         if (ep->peers[r].channel)
-            fprintf(out, "  stopped by rank %" PRIu32 ", wait for its resend request\n", r);
-    dnet_match_walk(&ep->inbox.match, print_item, out);
+            fprintf(out,
+                    "dimmnet[rank %" PRIu32 "]   stopped by rank %" PRIu32
+                    ", wait for its resend request\n",
+                    ep->rank, r);
+    dnet_match_walk(&ep->inbox.match, print_item, &to);
     for (uint32_t i = 0; i < ep->ops.cap; i++)
         if (ep->ops.by_id[i]->state != DNET_OP_FREE)
-            print_op(out, ep->ops.by_id[i]);
+            print_op(&to, ep->ops.by_id[i]);
     fflush(out);
 }
 
 void dnet_dump_now(dnet_ep_t *ep)
 {
     atomic_store_explicit(&dump_wanted, false, memory_order_relaxed);
-    FILE *out = ep->options.dump_file ? fopen(ep->options.dump_file, "a") : NULL;
-    if (ep->options.dump_file && !out)
-        dnet_error("DIMMNET_DUMP: cannot open %s: %m", ep->options.dump_file);
+    const char *name = ep->options.dump_file;
+    char path[4096];
+    if (name && strstr(name, "%r") &&
+        dnet_options_rank_path("DIMMNET_DUMP", name, ep->rank, ep->size, path, sizeof(path)) ==
+            DNET_OK)
+        name = path;
+    FILE *out = name ? fopen(name, "a") : NULL;
+    if (name && !out)
+        dnet_error("DIMMNET_DUMP: cannot open %s: %m", name);
     dnet_ep_dump(ep, out ? out : stderr);
     if (out)
         fclose(out);

@@ -22,6 +22,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "common/options.h"
 #include "dimmnet/format.h"
 #include "dimmnet/status.h"
 #include "lhs_match/lhs_match.h"
@@ -154,6 +155,15 @@ typedef void (*dnet_ep_am_fn)(void *arg, uint32_t peer, uint16_t id, const void 
  *         cluster); DNET_ERR_STATE (it is in use, or has no flow ring); each logged
  */
 dnet_status_t dnet_ep_open(const dnet_ep_config_t *config, dnet_ep_t **ep_p);
+
+/**
+ * Would dnet_ep_open() in a job of `size` processes take the options as they are now?  Nothing is
+ * made or changed.
+ *
+ * @param options_p  set on success
+ * @return as dnet_ep_open(), logged
+ */
+dnet_status_t dnet_ep_check(uint32_t size, dnet_options_t *options_p);
 
 /** This process's address, for the others. */
 void dnet_ep_address(const dnet_ep_t *ep, dnet_ep_address_t *address_p);

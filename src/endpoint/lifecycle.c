@@ -82,6 +82,44 @@ static dnet_status_t open_trace(dnet_ep_t *ep)
     return status;
 }
 
+/* An endpoint that has nothing yet.  @return NULL: no memory */
+static dnet_ep_t *make(const dnet_ep_config_t *config)
+{
+    dnet_ep_t *ep;
+    if (posix_memalign((void **) &ep, DNET_EP_LINE, sizeof(*ep)) != 0)
+        return NULL;
+    memset(ep, 0, sizeof(*ep));
+    ep->rank = config->rank;
+    ep->size = config->size;
+    ep->job.id = config->job;
+    ep->rndv.wait_tail = &ep->rndv.wait;
+    ep->tx.retry_ns = UINT64_MAX;
+    dnet_match_init(&ep->inbox.match);
+    dnet_defer_init(ep);
+    dnet_memory_start(ep);
+    return ep;
+}
+
+/* What the environment asks for, as far as it can be judged before there is a NIC. */
+static dnet_status_t read_settings(dnet_ep_t *ep)
+{
+    dnet_status_t status = dnet_options_load(&ep->options);
+    if (status == DNET_OK)
+        status = dnet_job_open(ep);
+    return status == DNET_OK ? dnet_compare_check(ep) : status;
+}
+
+dnet_status_t dnet_ep_check(uint32_t size, dnet_options_t *options_p)
+{
+    dnet_ep_t *ep = make(&(dnet_ep_config_t){.size = size});
+    if (!ep)
+        return DNET_ERR_NO_MEMORY;
+    dnet_status_t status = read_settings(ep);
+    *options_p = ep->options;
+    dnet_ep_close(ep);
+    return status;
+}
+
 dnet_status_t dnet_ep_open(const dnet_ep_config_t *config, dnet_ep_t **ep_p)
 {
     char who[32];
@@ -95,23 +133,12 @@ dnet_status_t dnet_ep_open(const dnet_ep_config_t *config, dnet_ep_t **ep_p)
                        DNET_PROCESSES_PER_NIC);
         return DNET_ERR_LIMIT;
     }
-    dnet_ep_t *ep;
-    if (posix_memalign((void **) &ep, DNET_EP_LINE, sizeof(*ep)) != 0)
+    dnet_ep_t *ep = make(config);
+    if (!ep)
         return DNET_ERR_NO_MEMORY;
-    memset(ep, 0, sizeof(*ep));
-    ep->rank = config->rank;
-    ep->size = config->size;
-    ep->job.id = config->job;
-    ep->rndv.wait_tail = &ep->rndv.wait;
-    ep->tx.retry_ns = UINT64_MAX;
-    dnet_match_init(&ep->inbox.match);
-    dnet_defer_init(ep);
-    dnet_memory_start(ep);
-    dnet_status_t status = dnet_options_load(&ep->options);
-    if (status == DNET_OK)
-        status = dnet_job_open(ep);
-    if (status == DNET_OK)
-        status = dnet_compare_check(ep);
+    if (config->rank == 0)
+        dnet_options_warn_unknown();
+    dnet_status_t status = read_settings(ep);
     if (status == DNET_OK)
         status = open_capture(ep);
     if (status == DNET_OK)

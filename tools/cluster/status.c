@@ -286,7 +286,8 @@ static int run(int argc, char **argv)
     }
     if (s.json) {
         dnet_json_end_array(s.json);
-        s.failed |= dnet_json_close(s.json) != DNET_OK;
+        if (dnet_json_close(s.json) != DNET_OK)
+            return TOOL_SYSTEM;
     } else if (!s.shown) {
         printf("no cluster\n");
     }

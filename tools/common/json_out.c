@@ -69,7 +69,7 @@ dnet_status_t dnet_json_open(dnet_json_t *j, const char *path)
         return DNET_OK;
     j->out = strcmp(path, "-") == 0 ? take_stdout() : fopen(path, "w");
     if (!j->out) {
-        dnet_error("subnet: cannot write %s: %s", path, strerror(errno));
+        dnet_error("cannot write %s: %s", path, strerror(errno));
         return DNET_ERR_SYSTEM;
     }
     fputc('{', j->out);
@@ -85,7 +85,8 @@ dnet_status_t dnet_json_close(dnet_json_t *j)
     bad |= fclose(j->out) != 0;
     j->out = NULL;
     if (bad) {
-        dnet_error("subnet: writing %s failed: %s", j->path, strerror(errno));
+        dnet_error("cannot write %s: %s", strcmp(j->path, "-") == 0 ? "the output" : j->path,
+                   strerror(errno));
         return DNET_ERR_SYSTEM;
     }
     return DNET_OK;

@@ -9,16 +9,17 @@
 #include <sched.h>
 #include <stdio.h>
 
+#include "common/log.h"
 #include "common/options.h"
 #include "dimmnet/emulator.h"
 #include "endpoint/endpoint.h"
 #include "driver/driver.h"
 #include "srq_flowctl/srq_flowctl.h"
 #include "tools/common/command.h"
+#include "tools/common/json_out.h"
 
 typedef struct {
-    bool json;
-    bool first;
+    dnet_json_t *json; /* NULL: for people */
 } printer_t;
 
 /* One fact: a line for people, a member for scripts. */
@@ -26,18 +27,18 @@ static void fact(printer_t *p, const char *key, const char *title, const char *v
                  const char *unit)
 {
     if (p->json)
-        printf("%s\n  \"%s\": \"%s\"", p->first ? "{" : ",", key, value);
+        dnet_json_string(p->json, key, value);
     else
         printf("  %-34s %s%s%s\n", title, value, *unit ? " " : "", unit);
-    p->first = false;
 }
 
 static void number(printer_t *p, const char *key, const char *title, uint64_t value,
                    const char *unit)
 {
-    char text[32];
-    snprintf(text, sizeof(text), "%" PRIu64, value);
-    fact(p, key, title, text, unit);
+    if (p->json)
+        dnet_json_int(p->json, key, (long long) value);
+    else
+        printf("  %-34s %" PRIu64 "%s%s\n", title, value, *unit ? " " : "", unit);
 }
 
 static void heading(const printer_t *p, const char *text)
@@ -137,14 +138,73 @@ static void show_running(printer_t *p)
     number(p, "nic_processes_now", "by processes", u.processes, "");
 }
 
+/* ---- options ---- */
+
+static void show_option(void *arg, const dnet_option_t *o)
+{
+    (void) arg;
+    char value[32];
+    snprintf(value, sizeof(value), "%" PRIu64, o->number);
+    bool number = o->kind == DNET_OPTION_IS_NUMBER;
+    printf("  %-22s %-12s %s%s%s%s\n", o->variable,
+           number    ? value
+           : o->text ? o->text
+                     : "-",
+           o->title, number ? " (" : "", number ? o->unit : "", number ? ")" : "");
+}
+
+static void write_option(void *arg, const dnet_option_t *o)
+{
+    static const char *const kinds[] = {"choice", "number", "text"};
+    dnet_json_t *j = arg;
+    dnet_json_object(j, o->variable);
+    dnet_json_string(j, "type", kinds[o->kind]);
+    dnet_json_string(j, "set_by", o->set ? "environment" : "default");
+    switch (o->kind) {
+        case DNET_OPTION_IS_CHOICE:
+            dnet_json_string(j, "value", o->text);
+            dnet_json_string(j, "default", o->preset_text);
+            dnet_json_array(j, "choices");
+            for (int i = 0; o->choices[i]; i++)
+                dnet_json_string(j, NULL, o->choices[i]);
+            dnet_json_end_array(j);
+            break;
+        case DNET_OPTION_IS_NUMBER:
+            dnet_json_int(j, "value", (long long) o->number);
+            dnet_json_string(j, "unit", o->unit);
+            dnet_json_int(j, "default", (long long) o->preset);
+            dnet_json_int(j, "least", (long long) o->least);
+            dnet_json_int(j, "most", (long long) o->most);
+            break;
+        case DNET_OPTION_IS_TEXT:
+            if (o->text)
+                dnet_json_string(j, "value", o->text);
+            break;
+    }
+    dnet_json_string(j, "title", o->title);
+    dnet_json_end_object(j);
+}
+
+/* ---- command line ---- */
+
 typedef struct {
     bool json;
+    int ranks;
 } options_t;
 
 static const tool_option_t table[] = {
     TOOL_OPTION(options_t, json, "json", TOOL_FLAG, NULL, "as JSON"),
+    TOOL_OPTION(options_t, ranks, "ranks", TOOL_INT, "N",
+                "check the options for a job of N ranks (1)", .letter = 'n', .least = 1,
+                .most = DNET_NODES_MAX * DNET_PROCESSES_PER_NIC),
     {NULL},
 };
+
+static void more(FILE *out)
+{
+    fprintf(out, "Exit status: 0 good, 2 a job with these DIMMNET_* variables would not start, 3 "
+                 "system.\n");
+}
 
 static int run(int argc, char **argv);
 
@@ -156,35 +216,43 @@ static const tool_command_t info = {
 
 static int run(int argc, char **argv)
 {
-    printer_t p = {.first = true};
-    options_t o = {0};
+    dnet_json_t json;
+    printer_t p = {0};
+    options_t o = {.ranks = 1};
+    dnet_options_t options;
     if (!tool_parse(&info, &argc, &argv, &o))
         return TOOL_USAGE;
-    p.json = o.json;
-    dnet_options_t options;
-    if (dnet_options_load(&options) != DNET_OK)
-        return TOOL_BAD;
+    dnet_options_warn_unknown();
+    dnet_status_t status = dnet_ep_check((uint32_t) o.ranks, &options);
+    if (status != DNET_OK)
+        return status == DNET_ERR_NO_MEMORY ? TOOL_SYSTEM : TOOL_USAGE;
+    if (o.json && dnet_json_open(&json, "-") == DNET_OK)
+        p.json = &json;
     heading(&p, "dimmnet");
     fact(&p, "version", "version", PACKAGE_VERSION, "");
     fact(&p, "compiler", "built with", __VERSION__, "");
     number(&p, "processors", "processors this process may use", processors(), "");
     if (show_nic(&p, &options) != DNET_OK)
-        return TOOL_BAD;
+        return TOOL_SYSTEM;
     show_paths(&p, &options);
     show_flow_control(&p, &options);
     show_running(&p);
-    if (p.json) {
-        printf("\n}\n");
+    if (!p.json) {
+        printf("Options\n");
+        dnet_options_each(&options, show_option, NULL);
         return TOOL_GOOD;
     }
-    printf("Options\n");
-    dnet_options_print(&options, stdout);
-    return TOOL_GOOD;
+    dnet_json_object(p.json, "options");
+    dnet_options_each(&options, write_option, p.json);
+    dnet_json_end_object(p.json);
+    return dnet_json_close(p.json) == DNET_OK ? TOOL_GOOD : TOOL_SYSTEM;
 }
 
 int main(int argc, char **argv)
 {
     static const tool_command_t *const commands[] = {&info, NULL};
-    static const tool_t tool = {"dnet-info", commands, NULL};
+    static const tool_t tool = {"dnet-info", commands, more};
+    dnet_log_init();
+    dnet_log_identity("dnet-info");
     return tool_main(&tool, argc, argv);
 }
