@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 noinst_LTLIBRARIES += libdnet_endpoint.la
 libdnet_endpoint_la_SOURCES = \
+	src/endpoint/am.h \
 	src/endpoint/aperture.c \
 	src/endpoint/aperture.h \
 	src/endpoint/channel.c \

@@ -188,8 +188,18 @@ void dnet_channel_remove(dnet_channel_t *ch, dnet_op_t *op)
         list->tail = op->prev;
 }
 
-/* Where many are stopped each waits long for its turn: a stop that lasts a few times as long as the
- * last one did is no sign of a loss. */
+/* A long wait may have been a loss that the timer has ended: one that counted in full would make
+ * the next loss last four times as long, until each costs a second. */
+static void note_wait(dnet_ep_t *ep, uint64_t ns)
+{
+    if (ns < ep->tx.waited_ns)
+        ep->tx.waited_ns = ns;
+    else
+        ep->tx.waited_ns += (ns - ep->tx.waited_ns) / 8;
+}
+
+/* Where many are stopped each waits long for its turn: a stop that lasts a few times as long as
+ * those before it is no sign of a loss. */
 static uint64_t retry_after_ns(const dnet_ep_t *ep)
 {
     return 4 * ep->tx.waited_ns > RETRY_NS ? 4 * ep->tx.waited_ns : RETRY_NS;
@@ -324,7 +334,7 @@ dnet_channel_t *dnet_channel_resume(dnet_ep_t *ep, uint32_t peer, uint32_t credi
         return NULL;
     DNET_TRACE(resumed, peer, 0, 0);
     ep->counters.resend++;
-    ep->tx.waited_ns = dnet_clock_ns() - ch->stopped_ns;
+    note_wait(ep, dnet_clock_ns() - ch->stopped_ns);
     ch->limited = credits != 0;
     ch->credits = credits;
     return ch;

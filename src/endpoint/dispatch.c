@@ -204,7 +204,8 @@ static bool head_is_sound(const dnet_ep_t *ep, const dnet_lh_entry_t *entry,
         return false;
     size_t behind = size - sizeof(*head);
     if (head->type == DNET_HEAD_AM || head->type == DNET_HEAD_AM_RTS)
-        return ep->am_fn && head->arg <= behind && head->arg <= DNET_EP_AM_HEADER_MAX;
+        return (head->type == DNET_HEAD_AM ? ep->am_fn != NULL : ep->am_long.begin != NULL) &&
+               head->arg <= behind && head->arg <= DNET_EP_AM_HEADER_MAX;
     if (head->type == DNET_HEAD_OFFER)
         return head->arg <= DNET_OFFERS_MAX && head->arg * sizeof(dnet_ep_offer_t) == behind;
     return true;

@@ -30,6 +30,7 @@
 #include "deferral/defer_rx.h"
 #include "driver/driver.h"
 #include "driver/heap.h"
+#include "endpoint/am.h"
 #include "endpoint/endpoint.h"
 #include "endpoint/wire.h"
 #include "srq_flowctl/partners.h"
@@ -64,7 +65,7 @@ typedef struct {
     dnet_channel_t *free;
     uint32_t open_channels; /* peers that have one */
     uint64_t retry_ns;      /* the next time of a channel, or earlier; UINT64_MAX: none */
-    uint64_t waited_ns;     /* how long the last stop has taken that ended with a RESEND */
+    uint64_t waited_ns;     /* how long stops take that end with a RESEND: rises slowly */
     /* a refused packet is sent again after so long, and no receiver resumes its senders (compare/);
      * 0: stop and resend */
     uint64_t timer_ns;
@@ -138,6 +139,8 @@ typedef struct {
     uint32_t yields;
     uint32_t check_next; /* peer that is looked at next */
     uint64_t idle_since_ns;
+    /* polling where processors are few: when it last had one back, and how long it was without */
+    uint64_t runs_since_ns, away_ns;
     uint64_t checked_ns; /* last look at the peers */
     bool dead_reported;
 } dnet_progress_t;
@@ -189,6 +192,7 @@ struct dnet_ep {
     dnet_device_t *dev;
     dnet_emu_capture_t *capture; /* DIMMNET_PCAP; else NULL */
     dnet_ep_am_fn am_fn;
+    dnet_ep_am_long_t am_long;
     void *am_arg;
     dnet_ep_source_fn source_fn;
     void *source_arg;

@@ -191,6 +191,11 @@ void dnet_ep_am_register(dnet_ep_t *ep, dnet_ep_am_fn fn, void *arg)
     ep->am_arg = arg;
 }
 
+void dnet_ep_am_register_long(dnet_ep_t *ep, const dnet_ep_am_long_t *functions)
+{
+    ep->am_long = *functions;
+}
+
 void dnet_ep_set_source(dnet_ep_t *ep, dnet_ep_source_fn fn, void *arg)
 {
     ep->source_fn = fn;

@@ -15,9 +15,12 @@
 #define ROUND_ENTRIES 64u
 /* Idle rounds between two looks at the clock: each, where ranks outnumber processors. */
 #define CLOCK_EVERY 256u
-/* A longer time between two looks means that the caller computes between its calls. */
-#define PAUSE_NS 5000000u
-#define PAUSE_OVERSUBSCRIBED_NS 50000u
+/* Who waits calls again at once; one that stays away for longer works between its calls, and only
+ * looks whether there is something. */
+#define AT_ONCE_NS 2000u
+/* Such a caller gives its processor away at most so often. */
+#define OWN_SHARE_LEAST_NS 100000u
+#define OWN_SHARE_MOST_NS 10000000u
 #define ROUNDS_BEFORE_YIELD 2u
 #define YIELDS_BEFORE_SLEEP 512u
 #define YIELDS_OF_STOPPED 4u
@@ -122,6 +125,21 @@ static uint32_t yields_before_sleep(const dnet_ep_t *ep)
     return stopped && ep->oversubscribed ? YIELDS_OF_STOPPED : YIELDS_BEFORE_SLEEP;
 }
 
+/* The caller works between its calls: it neither sleeps nor is slowed down.  Where processors are
+ * few others get one, but not before this process has had it for as long as it was last without. */
+static dnet_status_t look_round(dnet_ep_t *ep, uint64_t now)
+{
+    uint64_t share = ep->progress.away_ns;
+    share = share > OWN_SHARE_LEAST_NS ? share : OWN_SHARE_LEAST_NS;
+    if (ep->oversubscribed && now - ep->progress.runs_since_ns >= share) {
+        sched_yield();
+        ep->looked_ns = ep->progress.runs_since_ns = dnet_clock_ns();
+        uint64_t away = ep->looked_ns - now;
+        ep->progress.away_ns = away < OWN_SHARE_MOST_NS ? away : OWN_SHARE_MOST_NS;
+    }
+    return check_peers_at_times(ep);
+}
+
 /* Poll for a while, then give the time slice away, then sleep. */
 static DNET_COLD dnet_status_t idle_round(dnet_ep_t *ep)
 {
@@ -129,9 +147,12 @@ static DNET_COLD dnet_status_t idle_round(dnet_ep_t *ep)
     if (DNET_UNLIKELY(dnet_dump_wanted()))
         dnet_dump_now(ep);
     retry_at_times(ep, now);
-    if (ep->looked_ns == 0 ||
-        now - ep->looked_ns > (ep->oversubscribed ? PAUSE_OVERSUBSCRIBED_NS : PAUSE_NS)) {
+    bool first = ep->looked_ns == 0;
+    uint64_t away_ns = now - ep->looked_ns;
+    if (first || away_ns > AT_ONCE_NS * (ep->oversubscribed ? 1 : CLOCK_EVERY)) {
         ep->looked_ns = ep->progress.idle_since_ns = now;
+        if (!first)
+            return look_round(ep, now);
         ep->progress.yields = 0;
         return DNET_OK;
     }

@@ -27,10 +27,7 @@ struct dnet_rndv_recv {
     dnet_ep_layout_t layout; /* as the message's */
     dnet_ep_request_t *req;  /* NULL: an active message */
     dnet_status_t status;    /* of fetching */
-    /* Active message: header, then data, in one block. */
-    uint8_t *am_block;
-    uint32_t am_header_len;
-    uint16_t am_id;
+    void *am;                /* active message: of dnet_ep_am_long_t */
     /* Staged. */
     uint32_t area;        /* index of the staging area */
     uint64_t taken;       /* chunks copied out */

@@ -22,10 +22,9 @@ static void finish(dnet_ep_t *ep, dnet_rndv_recv_t *r)
         req->complete(req, status);
         return;
     }
-    ep->am_fn(ep->am_arg, r->rank, r->am_id, r->am_block, r->am_header_len,
-              r->am_block + r->am_header_len, r->len);
-    free(r->am_block);
+    void *am = r->am;
     free(r);
+    ep->am_long.end(ep->am_arg, am);
 }
 
 /* Shall the message be fetched whole?  Always where its sender would have to wait for a processor
@@ -80,12 +79,19 @@ static void begin_in_turn(dnet_ep_t *ep, dnet_rndv_recv_t *r)
 static void begin_waiting(dnet_ep_t *ep)
 {
     while (ep->rndv.wait) {
-        dnet_rndv_recv_t *r = ep->rndv.wait, *next = r->next;
-        if (!begin(ep, r))
-            return;
-        ep->rndv.wait = next;
-        if (!next)
+        /* Out of the list first: begin() may complete it, free it, and so let the caller post a
+         * receive that has to wait too. */
+        dnet_rndv_recv_t *r = ep->rndv.wait;
+        ep->rndv.wait = r->next;
+        if (!r->next)
             ep->rndv.wait_tail = &ep->rndv.wait;
+        if (begin(ep, r))
+            continue;
+        if (!ep->rndv.wait)
+            ep->rndv.wait_tail = &r->next;
+        r->next = ep->rndv.wait;
+        ep->rndv.wait = r;
+        return;
     }
 }
 
@@ -118,16 +124,9 @@ void dnet_rndv_recv_message(dnet_ep_t *ep, const dnet_ep_head_t *rts,
 void dnet_rndv_recv_am(dnet_ep_t *ep, const dnet_ep_head_t *rts, const uint8_t *header)
 {
     dnet_rndv_recv_t *r = recv_new(rts);
-    r->am_id = rts->id;
-    r->am_header_len = rts->arg;
-    r->am_block = malloc(rts->arg + rts->length + 1);
-    if (!r->am_block) {
-        dnet_error("no memory for an active message of %llu bytes from rank %u",
-                   (unsigned long long) rts->length, rts->rank);
-        abort();
-    }
-    memcpy(r->am_block, header, rts->arg);
-    r->buf = r->am_block + rts->arg;
+    void *to;
+    r->am = ep->am_long.begin(ep->am_arg, rts->rank, rts->id, header, rts->arg, rts->length, &to);
+    r->buf = to;
     r->len = rts->length;
     begin_in_turn(ep, r);
 }

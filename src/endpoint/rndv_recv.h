@@ -17,7 +17,7 @@
 void dnet_rndv_recv_message(dnet_ep_t *ep, const dnet_ep_head_t *rts,
                             const dnet_ep_layout_t *layout, dnet_ep_request_t *req);
 
-/** An active message with its data to come.  @param header  rts->arg bytes; copied */
+/** An active message with its data to come.  @param header  rts->arg bytes */
 void dnet_rndv_recv_am(dnet_ep_t *ep, const dnet_ep_head_t *rts, const uint8_t *header);
 
 /** Take data that have come, and end receives.  @return whether there were any */

@@ -7,6 +7,7 @@
 #define NETMOD_DISABLE_INLINES
 #include "dimmnet_impl.h"
 #include "dimmnet_am.h"
+#include "endpoint/am.h"
 
 struct MPIDI_DIMMNET_am_op {
     dnet_ep_request_t ep;
@@ -99,9 +100,71 @@ static void am_arrived(void *arg, uint32_t peer, uint16_t id, const void *header
         MPID_Abort(MPIR_Process.comm_world, mpi_errno, 1, "an active message could not be handled");
 }
 
+/* One whose data are to come.  MPICH keeps accumulates in the order in which it has seen their
+ * headers, whenever their data arrive. */
+typedef struct {
+    MPIR_Request *rreq; /* NULL: MPICH does not want the data */
+    void *apart;        /* data that MPICH takes out later, into blocks; else NULL */
+} am_long_t;
+
+static bool in_one_place(MPIR_Request *rreq)
+{
+    int contig = MPIDIG_REQUEST(rreq, req->recv_async).recv_type == MPIDIG_RECV_CONTIG;
+    if (MPIDIG_REQUEST(rreq, req->recv_async).recv_type == MPIDIG_RECV_DATATYPE)
+        MPIR_Datatype_is_contig(MPIDIG_REQUEST(rreq, datatype), &contig);
+    return contig;
+}
+
+/* Where the data go: where MPICH wants them, if that is one place that they fit into. */
+static void *place_of(am_long_t *l, size_t len)
+{
+    int contig, device;
+    void *place;
+    MPI_Aint room;
+    if (l->rreq && in_one_place(l->rreq)) {
+        MPIDIG_get_recv_data(&contig, &device, &place, &room, l->rreq);
+        if (room >= (MPI_Aint) len)
+            return place;
+    }
+    l->apart = MPL_malloc(len, MPL_MEM_BUFFER);
+    if (!l->apart)
+        MPIDI_DIMMNET_abort(DNET_ERR_NO_MEMORY);
+    return l->apart;
+}
+
+static void *am_begin(void *arg, uint32_t peer, uint16_t id, const void *header, size_t header_len,
+                      size_t len, void **to_p)
+{
+    am_long_t *l = MPL_calloc(1, sizeof(*l), MPL_MEM_OTHER);
+    if (!l)
+        MPIDI_DIMMNET_abort(DNET_ERR_NO_MEMORY);
+    int mpi_errno = MPIDIG_global.target_msg_cbs[id]((void *) header, NULL, len,
+                                                     MPIDIG_AM_ATTR__IS_ASYNC, &l->rreq);
+    if (mpi_errno != MPI_SUCCESS)
+        MPID_Abort(MPIR_Process.comm_world, mpi_errno, 1, "an active message could not be handled");
+    *to_p = place_of(l, len);
+    return l;
+}
+
+static void am_end(void *arg, void *begun)
+{
+    am_long_t *l = begun;
+    if (l->rreq) {
+        if (l->apart)
+            MPIDIG_recv_copy(l->apart, l->rreq);
+        else
+            MPIR_STATUS_SET_COUNT(l->rreq->status, MPIDIG_recv_in_data_sz(l->rreq));
+        MPIDIG_REQUEST(l->rreq, req->target_cmpl_cb)(l->rreq);
+    }
+    MPL_free(l->apart);
+    MPL_free(l);
+}
+
 void MPIDI_DIMMNET_am_init(void)
 {
+    static const dnet_ep_am_long_t am_long = {am_begin, am_end};
     dnet_ep_am_register(MPIDI_DIMMNET_global.ep, am_arrived, NULL);
+    dnet_ep_am_register_long(MPIDI_DIMMNET_global.ep, &am_long);
 }
 
 void MPIDI_DIMMNET_am_finalize(void)

@@ -84,10 +84,16 @@ int MPIDI_DIMMNET_send_packed(const void *buf, MPI_Aint count, MPI_Datatype data
 
 /* ---- receives ---- */
 
+/* MPICH keeps the texts of the last 128 codes, and a request may be asked long after it has failed:
+ * its class is a code too, and stays.  Where the first error ends the job it can be told in full.
+ */
 static DNET_COLD void recv_error(MPIR_Request *rreq, dnet_status_t status)
 {
     const dnet_ep_request_t *ep_req = &MPIDI_DIMMNET_REQ(rreq).ep;
-    if (status == DNET_ERR_TRUNCATED)
+    bool fatal = rreq->comm && !rreq->comm->errhandler;
+    if (!fatal)
+        rreq->status.MPI_ERROR = status == DNET_ERR_TRUNCATED ? MPI_ERR_TRUNCATE : MPI_ERR_OTHER;
+    else if (status == DNET_ERR_TRUNCATED)
         rreq->status.MPI_ERROR = MPIR_Err_create_code(
             MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_TRUNCATE, "**truncate",
             "**truncate %d %d %d %d", rreq->status.MPI_SOURCE,
@@ -133,9 +139,7 @@ void MPIDI_DIMMNET_recv_unpack(dnet_ep_request_t *ep_req, dnet_status_t status)
                             &unpacked);
         /* There was room, yet not all fitted: the sender's elements are of another size. */
         if (unpacked < (MPI_Aint) ep_req->len_bytes && status == DNET_OK)
-            rreq->status.MPI_ERROR =
-                MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
-                                     MPI_ERR_TYPE, "**dtypemismatch", 0);
+            rreq->status.MPI_ERROR = MPI_ERR_TYPE;
         MPIR_STATUS_SET_COUNT(rreq->status, unpacked);
     }
     packed_release(rreq);

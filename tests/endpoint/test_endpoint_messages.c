@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "endpoint/am.h"
 #include "job.h"
 
 static const size_t sizes[] = {0,     1,     8,      40,     48,      49,     200,
@@ -193,6 +194,39 @@ static void on_am(void *arg, uint32_t peer, uint16_t id, const void *header, siz
     am_count++;
 }
 
+/* A long one: its header comes first, and says where the data go. */
+typedef struct {
+    uint16_t id;
+    uint32_t header_len;
+    size_t len;
+    uint8_t header[512];
+    uint8_t data[];
+} am_begun_t;
+
+static void *on_am_begin(void *arg, uint32_t peer, uint16_t id, const void *header,
+                         size_t header_len, size_t len, void **to_p)
+{
+    (void) arg;
+    (void) peer;
+    am_begun_t *begun = malloc(sizeof(*begun) + len);
+    assert_non_null(begun);
+    begun->id = id;
+    begun->header_len = (uint32_t) header_len;
+    begun->len = len;
+    memcpy(begun->header, header, header_len);
+    *to_p = begun->data;
+    return begun;
+}
+
+static void on_am_end(void *arg, void *of)
+{
+    am_begun_t *begun = of;
+    on_am(arg, 0, begun->id, begun->header, begun->header_len, begun->data, begun->len);
+    free(begun);
+}
+
+static const dnet_ep_am_long_t am_long = {on_am_begin, on_am_end};
+
 static int active(dnet_job_rank_t *job, void *arg)
 {
     (void) arg;
@@ -203,6 +237,7 @@ static int active(dnet_job_rank_t *job, void *arg)
     uint64_t want = 0, total = 0;
     am_bytes = am_bad = am_count = 0;
     dnet_ep_am_register(job->ep, on_am, NULL);
+    dnet_ep_am_register_long(job->ep, &am_long);
     dnet_job_barrier(job);
     for (unsigned h = 0; h < 5; h++)
         for (unsigned l = 0; l < 6; l++) {

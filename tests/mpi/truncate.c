@@ -2,12 +2,33 @@
  *
  * A message longer than its receive is an error of class MPI_ERR_TRUNCATE at the receiver, raised
  * on the communicator of the receive; the part that fits is there, nothing behind the buffer
- * changes, the sender succeeds, and the next message is not disturbed.
+ * changes, the sender succeeds, and the next message is not disturbed.  Of many that have failed
+ * before the first is asked, each says so.
  */
 #include "check.h"
 
 static const int lengths[] = {1, 48, 49, 500, 5000, 16384, 70000, 1000000};
+enum { MANY = 300 };
 enum { SIZES = sizeof(lengths) / sizeof(*lengths), MOST = 1000000, GUARD = 16 };
+
+static void truncate_many(MPI_Comm comm)
+{
+    static int in[MANY], out[2];
+    MPI_Request requests[MANY];
+    for (int i = 0; i < MANY && rank == 1; i++)
+        MPI_Irecv(&in[i], 1, MPI_INT, 0, 50, comm, &requests[i]);
+    MPI_Barrier(comm);
+    for (int i = 0; i < MANY && rank == 0; i++)
+        MPI_Send(out, 2, MPI_INT, 1, 50, comm);
+    MPI_Barrier(comm); /* all have come */
+    for (int i = 0; i < MANY && rank == 1; i++) {
+        int class, len, error = MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+        char text[MPI_MAX_ERROR_STRING];
+        MPI_Error_class(error, &class);
+        CHECK(class == MPI_ERR_TRUNCATE, "receive %d of %d: error class %d", i, MANY, class);
+        CHECK(MPI_Error_string(error, text, &len) == MPI_SUCCESS, "code %d has no text", error);
+    }
+}
 
 int main(int argc, char **argv)
 {
@@ -52,6 +73,7 @@ int main(int argc, char **argv)
             CHECK(next == i, "the next message is %d", next);
         }
     }
+    truncate_many(comm);
     MPI_Comm_free(&comm);
     free(buf);
     return check_end();

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Rendezvous: receives that a completion starts while others wait for room; the order in which the
+ * headers of active messages are handed on.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "endpoint/am.h"
+#include "job.h"
+
+enum { BYTES = 300000, AREAS = 4, CHAIN = 8 };
+
+/* ---- a receive whose completion starts the next one ---- */
+
+typedef struct {
+    dnet_job_request_t r; /* first member */
+    dnet_job_rank_t *job;
+    uint8_t *buf;
+    uint32_t tag;
+} link_t;
+
+static void start(link_t *l, size_t room);
+
+/* Each receive of the chain takes nothing of its message, so that it is over as soon as it is its
+ * turn; the last one takes all. */
+static void next_of_chain(dnet_ep_request_t *req, dnet_status_t status)
+{
+    link_t *l = (link_t *) req;
+    dnet_job_complete(req, status);
+    if (l->tag + 1 < AREAS + CHAIN)
+        start(l + 1, l->tag + 2 < AREAS + CHAIN ? 0 : BYTES);
+}
+
+static void start(link_t *l, size_t room)
+{
+    l->r = (dnet_job_request_t){.req.complete = next_of_chain};
+    dnet_status_t status = dnet_ep_recv(l->job->ep, dnet_ep_envelope(1, 0, l->tag), DNET_MATCH_BITS,
+                                        l->buf, room, &l->r.req);
+    if (status != DNET_IN_PROGRESS)
+        next_of_chain(&l->r.req, status);
+}
+
+static int chain_receiver(dnet_job_rank_t *job, link_t *links)
+{
+    int bad = 0;
+    static uint8_t small[8];
+    /* all announced, so that a receive finds its message at once */
+    dnet_job_recv(job, dnet_ep_envelope(1, 0, 1000), DNET_MATCH_BITS, small, 0);
+    for (uint32_t i = 0; i < AREAS + CHAIN; i++)
+        links[i] = (link_t){.job = job, .tag = i, .buf = calloc(1, BYTES)};
+    for (uint32_t i = 0; i < AREAS; i++)
+        dnet_job_irecv(job, &links[i].r, dnet_ep_envelope(1, 0, i), DNET_MATCH_BITS, links[i].buf,
+                       BYTES);
+    start(&links[AREAS], 0); /* waits for an area */
+    for (uint32_t i = 0; i < AREAS + CHAIN; i++) {
+        while (i > AREAS && !links[i].r.req.complete) { /* not started yet */
+            bool did;
+            dnet_ep_progress(job->ep, &did);
+        }
+        bool whole = i < AREAS || i + 1 == AREAS + CHAIN;
+        dnet_status_t status = dnet_job_wait(job, &links[i].r);
+        bad += status != (whole ? DNET_OK : DNET_ERR_TRUNCATED);
+        for (size_t b = 0; whole && b < BYTES; b++)
+            bad += links[i].buf[b] != (uint8_t) (b + i);
+        free(links[i].buf);
+    }
+    return bad;
+}
+
+static int chain(dnet_job_rank_t *job, void *arg)
+{
+    (void) arg;
+    static link_t links[AREAS + CHAIN];
+    static dnet_job_request_t sends[AREAS + CHAIN];
+    static uint8_t data[AREAS + CHAIN][BYTES];
+    int bad = 0;
+    if (job->rank == 1) {
+        bad = chain_receiver(job, links);
+    } else {
+        for (uint32_t i = 0; i < AREAS + CHAIN; i++) {
+            for (size_t b = 0; b < BYTES; b++)
+                data[i][b] = (uint8_t) (b + i);
+            dnet_job_isend(job, &sends[i], 1, dnet_ep_envelope(1, 0, i), data[i], BYTES, false);
+        }
+        dnet_job_send(job, 1, dnet_ep_envelope(1, 0, 1000), NULL, 0, false);
+        for (uint32_t i = 0; i < AREAS + CHAIN; i++)
+            bad += dnet_job_wait(job, &sends[i]) != DNET_OK;
+    }
+    dnet_job_barrier(job);
+    return bad;
+}
+
+static void test_rndv_receive_posted_by_a_waiting_one_completes(void **state)
+{
+    (void) state;
+    setenv("DIMMNET_RENDEZVOUS", "staged", 1);
+    assert_int_equal(dnet_job_run(2, 60, chain, NULL), 0);
+    unsetenv("DIMMNET_RENDEZVOUS");
+}
+
+/* ---- active messages ---- */
+
+enum { MESSAGES = 40 };
+
+static uint32_t seen[MESSAGES], seen_count, over_count, wrong;
+static uint8_t landing[MESSAGES][BYTES];
+
+static void on_am(void *arg, uint32_t peer, uint16_t id, const void *header, size_t header_len,
+                  const void *data, size_t len)
+{
+    (void) arg;
+    (void) peer;
+    (void) id;
+    (void) data;
+    wrong += header_len != 4 || len != 8;
+    memcpy(&seen[seen_count++], header, 4);
+    over_count++;
+}
+
+static void *on_begin(void *arg, uint32_t peer, uint16_t id, const void *header, size_t header_len,
+                      size_t len, void **to_p)
+{
+    (void) arg;
+    (void) peer;
+    (void) id;
+    wrong += header_len != 4 || len != BYTES;
+    memcpy(&seen[seen_count], header, 4);
+    *to_p = landing[seen[seen_count++]];
+    return *to_p;
+}
+
+static void on_end(void *arg, void *begun)
+{
+    (void) arg;
+    const uint8_t *at = begun;
+    for (size_t b = 0; b < BYTES; b++)
+        wrong += at[b] != (uint8_t) b;
+    over_count++;
+}
+
+static int headers_in_order(dnet_job_rank_t *job, void *arg)
+{
+    (void) arg;
+    static const dnet_ep_am_long_t am_long = {on_begin, on_end};
+    static dnet_job_request_t requests[MESSAGES];
+    static uint8_t data[BYTES];
+    bool did;
+    seen_count = over_count = wrong = 0;
+    for (size_t b = 0; b < BYTES; b++)
+        data[b] = (uint8_t) b;
+    dnet_ep_am_register(job->ep, on_am, NULL);
+    dnet_ep_am_register_long(job->ep, &am_long);
+    dnet_job_barrier(job);
+    for (uint32_t i = 0; i < MESSAGES && job->rank == 0; i++) {
+        requests[i].req.complete = dnet_job_complete;
+        (void) dnet_ep_am_send(job->ep, 1, 3, &i, 4, data, i % 3 ? 8 : BYTES, &requests[i].req);
+    }
+    while (job->rank == 1 && over_count < MESSAGES)
+        dnet_ep_progress(job->ep, &did);
+    dnet_job_barrier(job);
+    for (uint32_t i = 0; i < MESSAGES && job->rank == 1; i++)
+        wrong += seen[i] != i;
+    return wrong != 0;
+}
+
+static void test_rndv_headers_of_active_messages_come_in_order_of_sending(void **state)
+{
+    (void) state;
+    assert_int_equal(dnet_job_run(2, 60, headers_in_order, NULL), 0);
+    setenv("DIMMNET_RENDEZVOUS", "staged", 1);
+    assert_int_equal(dnet_job_run(2, 60, headers_in_order, NULL), 0);
+    unsetenv("DIMMNET_RENDEZVOUS");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rndv_receive_posted_by_a_waiting_one_completes),
+        cmocka_unit_test(test_rndv_headers_of_active_messages_come_in_order_of_sending),
+    };
+    return cmocka_run_group_tests_name("endpoint_rndv", tests, NULL, NULL);
+}
