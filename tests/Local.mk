@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # `make check` and its parts; tests/README.md says how to add to them.
-EXTRA_DIST += tests/README.md tests/run-tests tests/mpich/exclude.txt tests/mpich/slow.txt tests/mpich/run
+EXTRA_DIST += tests/README.md tests/run-tests tests/mpich/exclude.txt tests/mpich/slow.txt tests/mpich/run \
+	tests/random/run tests/random/random.h tests/random/main.c tests/random/data.c tests/random/comms.c \
+	tests/random/p2p_plan.c tests/random/p2p_run.c tests/random/requests.c tests/random/collective.c \
+	tests/random/onesided.c tests/random/watch.c
 
 DNET_TEST_ENV = \
 	DNET_SRC='$(abs_top_srcdir)' DNET_BUILD='$(abs_top_builddir)' DNET_BIN='$(bindir)' \
@@ -41,6 +44,8 @@ check-tools: all $(check_LTLIBRARIES) $(check_PROGRAMS)
 	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests tools
 check-mpi: check-install
 	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests mpi
+check-random: check-install
+	@$(DNET_TEST_ENV) DNET_RANDOM_SECONDS='$(SECONDS)' SEED='$(SEED)' SEEDS='$(SEEDS)' $(SHELL) $(srcdir)/tests/random/run
 check-mpich: check-install
 	+@$(DNET_TEST_ENV) DIRS='$(DIRS)' $(SHELL) $(srcdir)/tests/mpich/run
 # What takes hours or needs no look at every change.
@@ -48,8 +53,9 @@ check-nightly:
 	+@$(MAKE) $(AM_MAKEFLAGS) --no-print-directory check-fuzz SECONDS=600
 	+@$(MAKE) $(AM_MAKEFLAGS) --no-print-directory check-spin-exhaustive
 	+@$(MAKE) $(AM_MAKEFLAGS) --no-print-directory check-subnet
+	+@$(MAKE) $(AM_MAKEFLAGS) --no-print-directory check-random SEEDS=10000
 	+@$(MAKE) $(AM_MAKEFLAGS) --no-print-directory check-mpich
 demo: check-install
 	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/demo/run.sh
 
-.PHONY: check-install check-programs check-unit check-device check-format check-layers format check-tools check-mpi check-mpich check-nightly demo
+.PHONY: check-install check-programs check-unit check-device check-format check-layers format check-tools check-mpi check-random check-mpich check-nightly demo
