@@ -12,7 +12,8 @@
 
 #include "endpoint/inbox.h"
 
-/* T_stop of the flow control specification (8.7): doubled each time, up to a second. */
+/* A stop whose grant does not come is tried again after T_stop (flow control specification, 8.7),
+ * which is doubled each time, up to a second. */
 #define RETRY_NS UINT64_C(10000000)
 #define RETRY_MOST_NS UINT64_C(1000000000)
 #define RETRIES_COUNTED 7u
@@ -87,8 +88,8 @@ static dnet_status_t emit_pieces(dnet_ep_t *ep, dnet_op_t *op, uint64_t envelope
     return DNET_OK;
 }
 
-/* All packets the op still has to send.  DNET_OK: all are out.  `pass`: let in although it is held
- * back. */
+/* Send all packets that the op still has to send.  DNET_OK: all are out.
+ * @param pass  the receiver shall let them in although it holds messages back */
 static dnet_status_t emit_op(dnet_ep_t *ep, dnet_op_t *op, bool pass)
 {
     uint64_t envelope = pass ? op->envelope | DNET_ENVELOPE_PASS : op->envelope;

@@ -4,8 +4,8 @@
  * flow ring of the NIC and the logic of src/srq_flowctl.
  *
  * The NIC stops exactly the sender that finds no room and notes it in the flow ring.  This process
- * grants the stopped ones once it has emptied its rings; as a sender it takes up its queue for a
- * peer when that peer's grant arrives.
+ * grants the stopped senders once it has emptied its rings.  As a sender it goes on with what waits
+ * for a peer when that peer's grant arrives.
  */
 #include "endpoint/flow.h"
 
@@ -22,7 +22,8 @@
  * were put first, the others would starve: test_stop_nobody_starves.) */
 #define GRANT_NS 20000u
 
-/* Given back before the only one that is stopped is granted: as many as a grant has credits. */
+/* Entries that are given back before the only stopped sender is granted: as many as a grant has
+ * credits. */
 #define FIRST_ENTRIES 8u
 
 static dnet_status_t send_grant(void *arg, dnet_fc_peer_t peer, unsigned credits, bool repeat)

@@ -43,11 +43,10 @@ typedef enum {
 
 /** A way to move a message. */
 typedef struct {
-    const char *name;
     /** Receiver: take what the way needs, and tell the sender. */
     dnet_rndv_begun_t (*begin)(dnet_ep_t *ep, dnet_rndv_recv_t *r);
     /**
-     * Sender: send what can be sent now.  NULL: the sender sends nothing.
+     * Sender: send what can be sent now.  NULL: the sender sends nothing, or its half as stored.
      *
      * @param did_p  set to true when anything was sent
      * @return DNET_OK: all is out; DNET_IN_PROGRESS: a further turn is needed; else an error

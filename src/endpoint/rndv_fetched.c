@@ -10,4 +10,4 @@ static dnet_rndv_begun_t begin(dnet_ep_t *ep, dnet_rndv_recv_t *r)
     return DNET_RNDV_DONE;
 }
 
-const dnet_rndv_way_t dnet_rndv_fetched = {.name = "fetched", .begin = begin};
+const dnet_rndv_way_t dnet_rndv_fetched = {.begin = begin};

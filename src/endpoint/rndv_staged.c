@@ -219,5 +219,4 @@ static bool ready(const dnet_ep_t *ep, const dnet_op_t *op)
            op->put - dnet_drv_word(&ep->drv, op->word) < op->staging.chunks;
 }
 
-const dnet_rndv_way_t dnet_rndv_staged = {
-    .name = "staged", .begin = begin, .turn = turn, .ready = ready};
+const dnet_rndv_way_t dnet_rndv_staged = {.begin = begin, .turn = turn, .ready = ready};

@@ -64,8 +64,5 @@ static bool ready(const dnet_ep_t *ep, const dnet_op_t *op)
     return true;
 }
 
-const dnet_rndv_way_t dnet_rndv_stored = {
-    .name = "stored", .begin = begin_stored, .turn = turn, .ready = ready};
-/* The sender's half is stored as a whole message is. */
-const dnet_rndv_way_t dnet_rndv_split = {
-    .name = "split", .begin = begin_split, .turn = turn, .ready = ready};
+const dnet_rndv_way_t dnet_rndv_stored = {.begin = begin_stored, .turn = turn, .ready = ready};
+const dnet_rndv_way_t dnet_rndv_split = {.begin = begin_split};
