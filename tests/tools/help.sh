@@ -1,20 +1,41 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Every tool and every command of a tool explains itself: --help on standard output, status 0, nothing else;
-# --version; a wrong option is one line and status 2.
+# Every tool and every command of a tool explains itself: --help and -h on standard output, status 0, nothing else;
+# --version; a wrong option is one line and status 2; a man page with its exit statuses and examples. A cluster is
+# --cluster, a job --job in all of them.
 . "$DNET_SRC/tests/tools/lib.sh"
 
 helps() {
     expect 0 "$@" --help
     shows '^usage: '
     [ ! -s err ] || fail "$*: --help writes to standard error"
+    mv out long
+    expect 0 "$@" -h
+    cmp -s out long || fail "$*: -h is not --help"
 }
 
 for tool in dnet-cluster dnet-info dnet-replay dnet-stat dnet-subnet dnet-trace dsh; do
     helps $tool
     expect 0 $tool --version
-    shows "^$tool "
+    shows "^$tool (dimmnet) "
+    expect 2 $tool --nonsense
+    grep -q nonsense err || fail "$tool: the wrong option is not named"
+    [ $tool = dnet-replay ] || expect 2 $tool stray arguments stray stray
+    page=$(echo "$DNET_SRC"/tools/*/$tool.1)
+    for section in 'EXIT STATUS' EXAMPLES; do
+        grep -q "^.SH $section" "$page" || fail "$tool.1 has no $section"
+    done
+done
+for command in 'dnet-cluster path' 'dnet-cluster cut' 'dnet-cluster restore' 'dnet-cluster degrade' dsh 'dnet-subnet health'; do
+    # shellcheck disable=SC2086
+    expect 0 $command --help
+    shows '--cluster NAME'
+done
+for command in 'dnet-trace show' 'dnet-trace on' 'dnet-trace off' 'dnet-trace status' dsh dnet-stat; do
+    # shellcheck disable=SC2086
+    expect 0 $command --help
+    shows '--job PID'
 done
 for command in list status on off show; do
     helps dnet-trace $command

@@ -35,6 +35,16 @@ good = (len(own) == 1 and own[0]["owner"] == {"lid": 1, "wid": 1} and own[0]["us
 sys.exit(not good)
 END
 
+# What has started the job stands for it, as mpirun does, in every tool that takes a job.
+expect 0 dnet-stat --job $job
+grep process out | cmp - own || fail '--job'
+expect 0 dnet-trace status --job $job
+[ "$(grep -c '^rank [012] ' out)" = 3 ] || fail 'the rings of the job'
+expect 0 dnet-trace status -p "$rank1"
+[ "$(grep -c '^rank ' out)" = 1 ] && shows '^rank 1 ' || fail 'the ring of a rank'
+expect 2 dnet-stat --job $job "$rank1"
+says 'want one of them'
+
 expect 0 dnet-stat --help
 shows '^usage: dnet-stat'
 expect 0 dnet-stat --version

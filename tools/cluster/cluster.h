@@ -22,8 +22,9 @@ dnet_status_t cluster_find(const char *name, dnet_cluster_t **cluster_p);
 /* ---- network.c: the network between the nodes ---- */
 
 #define CLUSTER_NAME_OPTION(type) \
-    TOOL_OPTION(type, name, "name", TOOL_TEXT, "NAME", \
-                "the cluster (" DNET_CLUSTER_NAME_DEFAULT ")")
+    TOOL_OPTION(type, name, "cluster", TOOL_TEXT, "NAME", \
+                "the cluster (" DNET_CLUSTER_NAME_DEFAULT ")"), \
+        TOOL_OPTION(type, name, "name", TOOL_TEXT, "NAME", NULL)
 
 /** Take the network of a cluster, to change it or to look.  @return false: a line has said why */
 bool cluster_take_network(const char *name, bool change, dnet_network_t *n);

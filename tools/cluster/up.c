@@ -68,7 +68,7 @@ static int start_keeper(const dnet_cluster_config_t *config)
     char byte;
     if (pipe2(ready, O_CLOEXEC) != 0) {
         tool_error("cannot make a pipe: %m");
-        return TOOL_BAD;
+        return TOOL_SYSTEM;
     }
     pid_t keeper = fork();
     if (keeper == 0) {

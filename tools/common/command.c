@@ -74,7 +74,8 @@ static void command_help(const tool_command_t *c)
     printf("usage: %s%s%s%s%s%s\n%s\n\n", running->name, c->name ? " " : "", c->name ? c->name : "",
            c->options ? " [OPTIONS]" : "", c->args ? " " : "", c->args ? c->args : "", c->summary);
     for (const tool_option_t *o = c->options; o && o->name; o++)
-        print_option(o->letter, o->name, o->arg, o->help);
+        if (o->help)
+            print_option(o->letter, o->name, o->arg, o->help);
     print_option('h', "help", NULL, "this");
     if (is_single(running))
         print_option(0, "version", NULL, "its version");

@@ -40,10 +40,10 @@ typedef struct {
 typedef struct {
     const char *name; /* without the dashes */
     tool_type_t type;
-    size_t at;       /* offsetof its member of the command's options */
-    const char *arg; /* what --help calls its value; NULL for flags */
-    const char *help;
-    char letter; /* its short form; 0: none */
+    size_t at;        /* offsetof its member of the command's options */
+    const char *arg;  /* what --help calls its value; NULL for flags */
+    const char *help; /* NULL: an earlier name of another row; works, and is not shown */
+    char letter;      /* its short form; 0: none */
     uint64_t least, most;
     double low, high;
     const char *const *words; /* the last is NULL */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "tools/common/nics.h"
+#include "tools/common/processes.h"
 
 /* Keep each NIC once, however many processes hold it. */
 static void note(void *arg, const dnet_emu_locator_t *at)
@@ -50,29 +49,6 @@ nics_t nics_all(void)
     return f;
 }
 
-static int32_t parent_of(int32_t pid)
-{
-    char path[32], text[512];
-    int parent = 0;
-    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-    FILE *in = fopen(path, "re");
-    size_t n = in ? fread(text, 1, sizeof(text) - 1, in) : 0;
-    if (in)
-        fclose(in);
-    text[n] = '\0';
-    /* The name before may hold anything, so look behind its last parenthesis: state, parent. */
-    const char *rest = strrchr(text, ')');
-    return rest && sscanf(rest + 1, " %*c %d", &parent) == 1 ? parent : 0;
-}
-
-static bool descends(int32_t pid, int32_t ancestor)
-{
-    for (unsigned depth = 0; pid > 0 && depth < 64; depth++, pid = parent_of(pid))
-        if (pid == ancestor)
-            return true;
-    return false;
-}
-
 static bool used_by(const nics_nic_t *n, int32_t pid)
 {
     return n->is.maker == pid || n->is.process[0] == pid || n->is.process[1] == pid;
@@ -80,8 +56,8 @@ static bool used_by(const nics_nic_t *n, int32_t pid)
 
 static bool below(const nics_nic_t *n, int32_t ancestor)
 {
-    return descends(n->is.maker, ancestor) || descends(n->is.process[0], ancestor) ||
-           descends(n->is.process[1], ancestor);
+    return tool_descends(n->is.maker, ancestor) || tool_descends(n->is.process[0], ancestor) ||
+           tool_descends(n->is.process[1], ancestor);
 }
 
 void nics_job(nics_t *f, int32_t pid, uint32_t *at_p, unsigned *wid_p)
@@ -91,7 +67,7 @@ void nics_job(nics_t *f, int32_t pid, uint32_t *at_p, unsigned *wid_p)
     for (uint32_t i = 0; !own && i < f->count; i++)
         own = used_by(&f->nic[i], pid) ? &f->nic[i] : NULL;
     nics_nic_t mine = own ? *own : (nics_nic_t){.pgid = 0};
-    int32_t ancestor = own ? parent_of(pid) : pid;
+    int32_t ancestor = own ? tool_parent_of(pid) : pid;
     *at_p = 0;
     *wid_p = own && mine.is.process[1] == pid;
     for (uint32_t i = 0; i < f->count; i++) {

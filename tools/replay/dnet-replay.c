@@ -88,7 +88,7 @@ static void more(FILE *out)
     fprintf(out, "\n"
                  "  TRACE       files of libdimmnet-trace, of all ranks; gzip is understood\n"
                  "  bt|sp RANKS the communication of NAS bt or sp, class A, RANKS a square number\n"
-                 "Exit status: 0 good, 1 the trace is wrong, 2 wrong command line, 3 system.\n");
+                 "Exit status: 0 good, 2 wrong command line or trace, 3 system.\n");
 }
 
 static int form(const options_t *o)
@@ -105,7 +105,7 @@ static void must(dnet_status_t status)
                    "all ranks traced to their end?");
     else if (status != DNET_ERR_FORMAT && status != DNET_ERR_SYSTEM) /* they have been told */
         dnet_error("%s", dnet_status_text(status));
-    exit(TOOL_BAD);
+    exit(status == DNET_ERR_NO_MEMORY || status == DNET_ERR_SYSTEM ? TOOL_SYSTEM : TOOL_USAGE);
 }
 
 /* Points of the study on their way out. */

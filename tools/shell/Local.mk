@@ -6,6 +6,8 @@ tools_dsh_SOURCES = \
 	tools/common/command.h \
 	tools/common/nics.c \
 	tools/common/nics.h \
+	tools/common/processes.c \
+	tools/common/processes.h \
 	tools/shell/attach.c \
 	tools/shell/commands.c \
 	tools/shell/commands.def \

@@ -6,5 +6,7 @@ tools_dnet_stat_SOURCES = \
 	tools/common/command.h \
 	tools/common/nics.c \
 	tools/common/nics.h \
+	tools/common/processes.c \
+	tools/common/processes.h \
 	tools/stat/dnet-stat.c
 tools_dnet_stat_LDADD = libdnet_all.la

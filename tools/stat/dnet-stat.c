@@ -254,10 +254,12 @@ static bool choose(nics_t *nics, const char *text)
 
 typedef struct {
     bool json;
+    const char *job;
 } options_t;
 
 static const tool_option_t options[] = {
     TOOL_OPTION(options_t, json, "json", TOOL_FLAG, NULL, "as JSON"),
+    TOOL_OPTION(options_t, job, "job", TOOL_TEXT, "PID", "the same as PID alone"),
     {NULL},
 };
 
@@ -285,7 +287,11 @@ static int run(int argc, char **argv)
     options_t o = {0};
     if (!tool_parse(&stat, &argc, &argv, &o))
         return TOOL_USAGE;
-    const char *which = argc ? argv[0] : NULL;
+    const char *which = argc ? argv[0] : o.job;
+    if (argc && o.job) {
+        tool_error("--job %s and %s: want one of them", o.job, argv[0]);
+        return TOOL_USAGE;
+    }
     nics_t nics = nics_all();
     if (which && !choose(&nics, which)) {
         tool_error("'%s' is neither a process number nor a LID such as 0x0001", which);

@@ -4,6 +4,8 @@ dist_man_MANS += tools/trace/dnet-trace.1
 tools_dnet_trace_SOURCES = \
 	tools/common/command.c \
 	tools/common/command.h \
+	tools/common/processes.c \
+	tools/common/processes.h \
 	tools/trace/dnet-trace.c \
 	tools/trace/list.c \
 	tools/trace/on.c \

@@ -11,11 +11,11 @@
 #include "tools/trace/trace.h"
 
 typedef struct {
-    tool_texts_t pid;
+    tool_texts_t job;
 } options_t;
 
 static const tool_option_t options[] = {
-    TRACE_PID_OPTION(options_t),
+    TRACE_JOB_OPTION(options_t),
     {NULL},
 };
 
@@ -45,7 +45,7 @@ static int run_on(int argc, char **argv)
     uint64_t mask;
     if (!tool_parse(&trace_on, &argc, &argv, &o) || !trace_parse_points(argv[0], &mask))
         return TOOL_USAGE;
-    return trace_find_rings(argv + 1, &o.pid, true) && switch_points(mask) ? TOOL_GOOD : TOOL_BAD;
+    return trace_find_rings(argv + 1, &o.job, true) && switch_points(mask) ? TOOL_GOOD : TOOL_BAD;
 }
 
 static int run_off(int argc, char **argv)
@@ -53,7 +53,7 @@ static int run_off(int argc, char **argv)
     options_t o = {0};
     if (!tool_parse(&trace_off, &argc, &argv, &o))
         return TOOL_USAGE;
-    return trace_find_rings(argv, &o.pid, true) && switch_points(0) ? TOOL_GOOD : TOOL_BAD;
+    return trace_find_rings(argv, &o.job, true) && switch_points(0) ? TOOL_GOOD : TOOL_BAD;
 }
 
 const tool_command_t trace_on = {

@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/number.h"
+#include "tools/common/processes.h"
 #include "tools/trace/trace.h"
 
 trace_ring_t *trace_rings;
@@ -94,30 +96,45 @@ static bool ring_of_process(const char *pid, bool write)
     return found;
 }
 
-static void rings_of_all_processes(bool write)
+/* The rings of all processes that `ancestor` has started; 0: of all. */
+static void rings_below(int32_t ancestor, bool write)
 {
     DIR *d = opendir("/proc");
     for (struct dirent *e; d && (e = readdir(d));)
-        if (isdigit((unsigned char) e->d_name[0]))
+        if (isdigit((unsigned char) e->d_name[0]) &&
+            (ancestor == 0 || tool_descends((int32_t) atol(e->d_name), ancestor)))
             ring_of_process(e->d_name, write);
     if (d)
         closedir(d);
 }
 
-bool trace_find_rings(char **files, const tool_texts_t *pid, bool write)
+/* A process that has a ring, else those it has started: mpirun stands for its job. */
+static bool rings_of_job(const char *text, bool write)
+{
+    uint64_t pid;
+    unsigned before = trace_ring_count;
+    if (dnet_number(text, 1, INT32_MAX, &pid)) {
+        if (ring_of_process(text, write))
+            return true;
+        rings_below((int32_t) pid, write);
+    }
+    if (trace_ring_count > before)
+        return true;
+    tool_error("process %s cannot be traced: neither it nor a process it has started has a dimmnet "
+               "endpoint, or it writes its trace to a file, or is another user's",
+               text);
+    return false;
+}
+
+bool trace_find_rings(char **files, const tool_texts_t *job, bool write)
 {
     bool good = true;
-    for (int i = 0; i < pid->count; i++)
-        if (!ring_of_process(pid->text[i], write)) {
-            tool_error("process %s cannot be traced: it has no dimmnet endpoint, "
-                       "writes its trace to a file, or is another user's",
-                       pid->text[i]);
-            good = false;
-        }
+    for (int i = 0; i < job->count; i++)
+        good &= rings_of_job(job->text[i], write);
     for (char **f = files; *f; f++)
         good &= ring_add(*f, write);
-    if (!*files && !pid->count) {
-        rings_of_all_processes(write);
+    if (!*files && !job->count) {
+        rings_below(0, write);
         good = trace_ring_count > 0;
         if (!good)
             tool_error("no process of this user has a dimmnet endpoint now");

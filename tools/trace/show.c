@@ -16,7 +16,7 @@ typedef struct {
     bool json, csv, chrome;
     const char *points;
     int last;
-    tool_texts_t pid;
+    tool_texts_t job;
 } options_t;
 
 static const tool_option_t options[] = {
@@ -28,7 +28,7 @@ static const tool_option_t options[] = {
                 .least = 1, .most = INT32_MAX),
     TOOL_OPTION(options_t, points, "points", TOOL_TEXT, "POINTS", "events of these points only",
                 .letter = 't'),
-    TRACE_PID_OPTION(options_t),
+    TRACE_JOB_OPTION(options_t),
     {NULL},
 };
 
@@ -213,7 +213,7 @@ static int run(int argc, char **argv)
     if (!tool_parse(&trace_show, &argc, &argv, &o) ||
         (o.points && !trace_parse_points(o.points, &mask)))
         return TOOL_USAGE;
-    if (!trace_find_rings(argv, &o.pid, false))
+    if (!trace_find_rings(argv, &o.job, false))
         return TOOL_BAD;
     show(o.chrome ? CHROME : o.csv ? CSV : o.json ? JSON : TABLE, mask, (size_t) o.last);
     return TOOL_GOOD;

@@ -10,11 +10,11 @@
 #include "tools/trace/trace.h"
 
 typedef struct {
-    tool_texts_t pid;
+    tool_texts_t job;
 } options_t;
 
 static const tool_option_t options[] = {
-    TRACE_PID_OPTION(options_t),
+    TRACE_JOB_OPTION(options_t),
     {NULL},
 };
 
@@ -39,7 +39,7 @@ static int run(int argc, char **argv)
     options_t o = {0};
     if (!tool_parse(&trace_status, &argc, &argv, &o))
         return TOOL_USAGE;
-    if (!trace_find_rings(argv, &o.pid, false))
+    if (!trace_find_rings(argv, &o.job, false))
         return TOOL_BAD;
     show();
     return TOOL_GOOD;

@@ -31,9 +31,11 @@ typedef struct {
 extern trace_ring_t *trace_rings;
 extern unsigned trace_ring_count;
 
-#define TRACE_PID_OPTION(type) \
-    TOOL_OPTION(type, pid, "pid", TOOL_TEXTS, "PID", \
-                "this process; repeatable (all processes of this user)", .letter = 'p')
+#define TRACE_JOB_OPTION(type) \
+    TOOL_OPTION(type, job, "job", TOOL_TEXTS, "PID", \
+                "this process, or those it has started; repeatable (all of this user)", \
+                .letter = 'p'), \
+        TOOL_OPTION(type, job, "pid", TOOL_TEXTS, "PID", NULL)
 
 /**
  * Map what is asked for: files, processes, or without either all processes of this user.
@@ -41,7 +43,7 @@ extern unsigned trace_ring_count;
  * @param files  ends with NULL
  * @return false: not all could be had; lines have said why
  */
-bool trace_find_rings(char **files, const tool_texts_t *pid, bool write);
+bool trace_find_rings(char **files, const tool_texts_t *job, bool write);
 
 /** Points by their names.  @return false: a line has said which is none */
 bool trace_parse_points(const char *text, uint64_t *mask_p);
