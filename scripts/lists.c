@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 static const char *const files[] = {
+    "docs/protocol.md",
     "docs/register-guide.md",
     "docs/tracing.md",
     "tools/wireshark/dimmnet.lua",
@@ -190,6 +191,20 @@ static void print_lua_words(FILE *out)
     fprintf(out, "  },\n}\n");
 }
 
+static void heads(FILE *out)
+{
+    fprintf(out, "| At | Type | Field | |\n|---|---|---|---|\n");
+#define DNET_HEAD_FIELD(type, name, at, title) \
+    fprintf(out, "| %u | `%s` | %s | %s |\n", at, #type, #name, title);
+#include "endpoint/heads.def"
+    fprintf(out, "\n| Type | Name | | Matched | op | arg | length | Behind the head |\n"
+                 "|---|---|---|---|---|---|---|---|\n");
+#define DNET_HEAD_TYPE(name, value, title, matched, op, arg, length, behind) \
+    fprintf(out, "| %u | %s | %s | %s | %s | %s | %s | %s |\n", value, #name, title, \
+            (matched) ? "yes" : "no", op, arg, length, behind);
+#include "endpoint/heads.def"
+}
+
 static void dissector(FILE *out)
 {
     unsigned number = 0;
@@ -203,7 +218,8 @@ static void dissector(FILE *out)
 #include "emulator/results.def"
 #undef DNET_RESULT
     fprintf(out, "}\nlists.heads = {\n");
-#define DNET_HEAD_TYPE(name, value, title) fprintf(out, "  [%u] = \"%s\",\n", value, #name);
+#define DNET_HEAD_TYPE(name, value, title, matched, op, arg, length, behind) \
+    fprintf(out, "  [%u] = \"%s\",\n", value, #name);
 #include "endpoint/heads.def"
     fprintf(out, "}\nlists.head_fields = {\n");
 #define DNET_HEAD_FIELD(type, name, at, title) \
@@ -225,6 +241,7 @@ static const struct {
     {"results", results},
     {"capture word", capture_word},
     {"trace points", trace_points},
+    {"heads", heads},
     {"dissector", dissector},
 };
 

@@ -5,7 +5,7 @@ libdnet_driver_la_SOURCES = \
 	src/driver/heap.h \
 	src/driver/driver.c \
 	src/driver/driver.h \
-	src/driver/pool.c
+	src/driver/srq_limit.c
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test_heap
@@ -13,9 +13,9 @@ DNET_UNIT_TESTS += tests/unit/test_heap
 tests_unit_test_heap_SOURCES = tests/unit/test_heap.c
 tests_unit_test_heap_LDADD = libdnet_driver.la -lcmocka
 
-check_PROGRAMS += tests/unit/test_driver_pool
-DNET_UNIT_TESTS += tests/unit/test_driver_pool
-DNET_FLOWCTL_TESTS += tests/unit/test_driver_pool
-tests_unit_test_driver_pool_SOURCES = tests/unit/test_driver_pool.c
-tests_unit_test_driver_pool_LDADD = libdnet_all.la -lcmocka
+check_PROGRAMS += tests/unit/test_driver_srq_limit
+DNET_UNIT_TESTS += tests/unit/test_driver_srq_limit
+DNET_FLOWCTL_TESTS += tests/unit/test_driver_srq_limit
+tests_unit_test_driver_srq_limit_SOURCES = tests/unit/test_driver_srq_limit.c
+tests_unit_test_driver_srq_limit_LDADD = libdnet_all.la -lcmocka
 endif

@@ -90,7 +90,7 @@ dnet_status_t dnet_drv_start(dnet_drv_t *nic, dnet_device_t *dev, uint32_t area_
         .rings = rings,
         .status_read = DNET_DRV_STATUS_RING,
         /* Head is one ahead of the last entry that may be filled. */
-        .pool = {.refill = refill, .mark = refill / 4, .offered = 1 + refill / 4},
+        .srq = {.refill = refill, .mark = refill / 4, .offered = 1 + refill / 4},
     };
     for (uint32_t r = 0; r < rings; r++) { /* empty: Head = Tail = the ring's start */
         uint64_t entry = DNET_PUT(r * ring_bytes, AMT_HEAD) | DNET_PUT(r * ring_bytes, AMT_TAIL);
@@ -105,7 +105,7 @@ dnet_status_t dnet_drv_start(dnet_drv_t *nic, dnet_device_t *dev, uint32_t area_
     dnet_reg_store(dev, DNET_UREG_STATUS_NEXT_READ, DNET_DRV_STATUS_RING);
     dnet_reg_store(dev, DNET_UREG_PRIMITIVE_COUNTER_RESET, 0);
     if (refill)
-        dnet_drv_refill(nic);
+        dnet_drv_srq_refill(nic);
     dnet_reg_store(dev, DNET_UREG_FLOW_MODE, mode);
     return DNET_OK;
 }
@@ -385,8 +385,8 @@ void dnet_drv_publish(dnet_drv_t *nic)
     }
     nic->ring_due = false;
     if (nic->lh_read != nic->lh_freed) {
-        if (nic->pool.refill)
-            dnet_drv_pool_return(nic);
+        if (nic->srq.refill)
+            dnet_drv_srq_return(nic);
         else
             dnet_reg_store_quiet(dev, DNET_UREG_LH_NEXT_READ,
                                  (uint64_t) (nic->lh_read & nic->lh_mask) * DNET_LH_ENTRY_BYTES);

@@ -106,7 +106,7 @@ typedef struct {
     _Atomic uint32_t returned; /* entries given back */
     /* the thread had nothing to offer, and waits for more to be given back */
     _Atomic bool wanting;
-} dnet_drv_pool_t;
+} dnet_drv_srq_t;
 
 /** Elements of one size, at both ends of an RVL: in steps, or where a list of 32-bit offsets says.
  */
@@ -144,7 +144,7 @@ typedef struct {
     /* Status ring and flow ring. */
     uint32_t status_read;
     uint32_t flow_read;
-    dnet_drv_pool_t pool;
+    dnet_drv_srq_t srq;
 } dnet_drv_t;
 
 /**
@@ -155,8 +155,8 @@ typedef struct {
  * @param rings       how many, a power of two up to DNET_DRV_RINGS_MAX; each has 4096 bytes or more
  * @param mode        STALL, STOP or RETRY: what becomes of a packet that finds no room
  * @param refill      0: an LH entry is the NIC's again when it is given back.  Else entries are
- * only the NIC's when dnet_drv_refill() offers them, so many at a time: DNET_DRV_REFILL_LEAST to
- * half of the LH Buffer
+ * only the NIC's when dnet_drv_srq_refill() offers them, so many at a time: DNET_DRV_REFILL_LEAST
+ * to half of the LH Buffer
  * @return DNET_OK; DNET_ERR_ARGUMENT; DNET_ERR_NO_MEMORY (logged)
  */
 dnet_status_t dnet_drv_start(dnet_drv_t *nic, dnet_device_t *dev, uint32_t area_bytes,
@@ -164,20 +164,20 @@ dnet_status_t dnet_drv_start(dnet_drv_t *nic, dnet_device_t *dev, uint32_t area_
 
 /**
  * Sleep until the limit event has happened more often than `seen` times: of the entries offered few
- * are left. This and dnet_drv_refill() are for one thread, beside the one that does everything
+ * are left. This and dnet_drv_srq_refill() are for one thread, beside the one that does everything
  * else.
  *
  * @param when_ns_p  when it happened last, on CLOCK_MONOTONIC
  * @return how often it has happened
  */
-uint32_t dnet_drv_limit_wait(dnet_drv_t *nic, uint32_t seen, uint64_t *when_ns_p);
+uint32_t dnet_drv_srq_limit_wait(dnet_drv_t *nic, uint32_t seen, uint64_t *when_ns_p);
 
-/** End a dnet_drv_limit_wait(). */
-void dnet_drv_limit_raise(dnet_drv_t *nic);
+/** End a dnet_drv_srq_limit_wait(). */
+void dnet_drv_srq_limit_raise(dnet_drv_t *nic);
 
 /** Offer the NIC more LH entries that were given back, and arm the limit event again if it has got
  * any. */
-void dnet_drv_refill(dnet_drv_t *nic);
+void dnet_drv_srq_refill(dnet_drv_t *nic);
 
 /** From now on what this sender sends to this process goes to that ring. */
 void dnet_drv_ring_assign(dnet_drv_t *nic, dnet_drv_target_t sender, uint32_t ring);
@@ -357,8 +357,8 @@ static inline bool dnet_drv_lh_more(const dnet_drv_t *nic)
 /** Publish what was freed: LH Head and ring Head. */
 void dnet_drv_publish(dnet_drv_t *nic);
 
-/** pool.c: entries were given back that a thread is to offer. */
-void dnet_drv_pool_return(dnet_drv_t *nic);
+/** srq_limit.c: entries were given back that a thread is to offer. */
+void dnet_drv_srq_return(dnet_drv_t *nic);
 
 /* Which ring an entry's bytes lie in. */
 static inline uint32_t dnet_drv_ring_of(const dnet_drv_t *nic, const dnet_lh_entry_t *entry)

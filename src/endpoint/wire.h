@@ -17,7 +17,8 @@
 #define DNET_EP_CONTROL (DNET_EP_HEADED | DNET_ENVELOPE_PASS)
 
 typedef enum {
-#define DNET_HEAD_TYPE(name, value, title) DNET_HEAD_##name = (value),
+#define DNET_HEAD_TYPE(name, value, title, matched, op, arg, length, behind) \
+    DNET_HEAD_##name = (value),
 #include "endpoint/heads.def"
 } dnet_head_type_t;
 

@@ -28,10 +28,10 @@ static void *offer_buffers(void *arg)
     uint32_t seen = 0;
     for (;;) {
         uint64_t when_ns;
-        seen = dnet_drv_limit_wait(&ep->drv, seen, &when_ns);
+        seen = dnet_drv_srq_limit_wait(&ep->drv, seen, &when_ns);
         if (atomic_load(&ep->compare.limit.stop))
             return NULL;
-        dnet_drv_refill(&ep->drv);
+        dnet_drv_srq_refill(&ep->drv);
         atomic_fetch_add_explicit(&ep->compare.limit.events, 1, memory_order_relaxed);
         atomic_fetch_add_explicit(&ep->compare.limit.ns, dnet_clock_ns() - when_ns,
                                   memory_order_relaxed);
@@ -56,7 +56,7 @@ void dnet_srq_limit_end(dnet_ep_t *ep)
     if (!ep->compare.limit.running)
         return;
     atomic_store(&ep->compare.limit.stop, true);
-    dnet_drv_limit_raise(&ep->drv);
+    dnet_drv_srq_limit_raise(&ep->drv);
     pthread_join(ep->compare.limit.thread, NULL);
     ep->compare.limit.running = false;
 }

@@ -88,10 +88,10 @@ static void drain(pair_t *p, unsigned count)
 static uint32_t events(pair_t *p)
 {
     uint64_t when_ns;
-    return dnet_drv_limit_wait(&p->nic[0], UINT32_MAX, &when_ns);
+    return dnet_drv_srq_limit_wait(&p->nic[0], UINT32_MAX, &when_ns);
 }
 
-static void test_pool_has_a_refill_and_a_quarter(void **state)
+static void test_srq_limit_has_a_refill_and_a_quarter(void **state)
 {
     (void) state;
     pair_t p;
@@ -103,7 +103,7 @@ static void test_pool_has_a_refill_and_a_quarter(void **state)
     pair_down(&p);
 }
 
-static void test_pool_limit_event_when_a_quarter_is_left_and_once(void **state)
+static void test_srq_limit_limit_event_when_a_quarter_is_left_and_once(void **state)
 {
     (void) state;
     pair_t p;
@@ -118,13 +118,13 @@ static void test_pool_limit_event_when_a_quarter_is_left_and_once(void **state)
     fill(&p);
     assert_int_equal(events(&p), 1);
     drain(&p, REFILL);
-    dnet_drv_refill(&p.nic[0]); /* arms it again */
+    dnet_drv_srq_refill(&p.nic[0]); /* arms it again */
     fill(&p);
     assert_int_equal(events(&p), 2);
     pair_down(&p);
 }
 
-static void test_pool_given_back_is_not_offered(void **state)
+static void test_srq_limit_given_back_is_not_offered(void **state)
 {
     (void) state;
     pair_t p;
@@ -132,12 +132,12 @@ static void test_pool_given_back_is_not_offered(void **state)
     assert_int_equal(start_receiver(&p, REFILL), DNET_OK);
     drain(&p, fill(&p));
     assert_int_equal(fill(&p), 0);
-    dnet_drv_refill(&p.nic[0]);
+    dnet_drv_srq_refill(&p.nic[0]);
     assert_int_equal(fill(&p), REFILL);
     pair_down(&p);
 }
 
-static void test_pool_nothing_to_offer_giving_back_raises_the_event(void **state)
+static void test_srq_limit_nothing_to_offer_giving_back_raises_the_event(void **state)
 {
     (void) state;
     pair_t p;
@@ -148,20 +148,20 @@ static void test_pool_nothing_to_offer_giving_back_raises_the_event(void **state
     uint32_t seen;
     do { /* nothing is given back: in the end all entries are offered, and full */
         seen = events(&p);
-        dnet_drv_refill(&p.nic[0]);
+        dnet_drv_srq_refill(&p.nic[0]);
         held += fill(&p);
     } while (events(&p) != seen);
     assert_int_equal(held, entries - 1); /* one stays empty, or full would look like empty */
     assert_int_equal(fill(&p), 0);
     drain(&p, 1);
     assert_int_equal(events(&p), seen + 1);
-    dnet_drv_refill(&p.nic[0]);
+    dnet_drv_srq_refill(&p.nic[0]);
     assert_int_equal(fill(&p), 1);
     drain(&p, held);
     pair_down(&p);
 }
 
-static void test_pool_many_laps_nothing_lost_or_overwritten(void **state)
+static void test_srq_limit_many_laps_nothing_lost_or_overwritten(void **state)
 {
     (void) state;
     static const dnet_profile_t profiles[] = {DNET_PROFILE_EXTENDED, DNET_PROFILE_PROTOTYPE_FLOW};
@@ -175,7 +175,7 @@ static void test_pool_many_laps_nothing_lost_or_overwritten(void **state)
             /* sometimes nothing, sometimes all */
             drain(&p, (unsigned) (p.sent - p.received) * (turn % 4) / 3);
             if (events(&p) != seen)
-                dnet_drv_refill(&p.nic[0]);
+                dnet_drv_srq_refill(&p.nic[0]);
             seen = events(&p);
         }
         drain(&p, (unsigned) (p.sent - p.received));
@@ -183,7 +183,7 @@ static void test_pool_many_laps_nothing_lost_or_overwritten(void **state)
     }
 }
 
-static void test_pool_of_the_least_size(void **state)
+static void test_srq_limit_of_the_least_size(void **state)
 {
     (void) state;
     pair_t p;
@@ -194,12 +194,12 @@ static void test_pool_of_the_least_size(void **state)
         assert_in_range(n, DNET_DRV_REFILL_LEAST, DNET_DRV_REFILL_LEAST + 1);
         assert_int_equal(events(&p), i);
         drain(&p, n);
-        dnet_drv_refill(&p.nic[0]);
+        dnet_drv_srq_refill(&p.nic[0]);
     }
     pair_down(&p);
 }
 
-static void test_pool_refill_out_of_range_is_refused(void **state)
+static void test_srq_limit_refill_out_of_range_is_refused(void **state)
 {
     (void) state;
     pair_t p;
@@ -219,13 +219,13 @@ static void test_pool_refill_out_of_range_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pool_has_a_refill_and_a_quarter),
-        cmocka_unit_test(test_pool_limit_event_when_a_quarter_is_left_and_once),
-        cmocka_unit_test(test_pool_given_back_is_not_offered),
-        cmocka_unit_test(test_pool_nothing_to_offer_giving_back_raises_the_event),
-        cmocka_unit_test(test_pool_many_laps_nothing_lost_or_overwritten),
-        cmocka_unit_test(test_pool_of_the_least_size),
-        cmocka_unit_test(test_pool_refill_out_of_range_is_refused),
+        cmocka_unit_test(test_srq_limit_has_a_refill_and_a_quarter),
+        cmocka_unit_test(test_srq_limit_limit_event_when_a_quarter_is_left_and_once),
+        cmocka_unit_test(test_srq_limit_given_back_is_not_offered),
+        cmocka_unit_test(test_srq_limit_nothing_to_offer_giving_back_raises_the_event),
+        cmocka_unit_test(test_srq_limit_many_laps_nothing_lost_or_overwritten),
+        cmocka_unit_test(test_srq_limit_of_the_least_size),
+        cmocka_unit_test(test_srq_limit_refill_out_of_range_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,22 +9,22 @@
  */
 #include "driver/driver.h"
 
-void dnet_drv_pool_return(dnet_drv_t *nic)
+void dnet_drv_srq_return(dnet_drv_t *nic)
 {
-    dnet_drv_pool_t *p = &nic->pool;
-    /* Sequentially consistent, as in dnet_drv_refill(): one of the two sees what the other has
+    dnet_drv_srq_t *p = &nic->srq;
+    /* Sequentially consistent, as in dnet_drv_srq_refill(): one of the two sees what the other has
      * stored. */
     atomic_store(&p->returned, nic->lh_read);
     if (atomic_load(&p->wanting))
-        dnet_drv_limit_raise(nic);
+        dnet_drv_srq_limit_raise(nic);
 }
 
-uint32_t dnet_drv_limit_wait(dnet_drv_t *nic, uint32_t seen, uint64_t *when_ns_p)
+uint32_t dnet_drv_srq_limit_wait(dnet_drv_t *nic, uint32_t seen, uint64_t *when_ns_p)
 {
     return nic->dev->ops->event_wait(nic->dev, seen, when_ns_p);
 }
 
-void dnet_drv_limit_raise(dnet_drv_t *nic)
+void dnet_drv_srq_limit_raise(dnet_drv_t *nic)
 {
     nic->dev->ops->event_raise(nic->dev);
 }
@@ -34,13 +34,13 @@ static uint32_t entries_left(const dnet_drv_t *nic)
 {
     uint32_t tail =
         (uint32_t) dnet_reg_load(nic->dev, DNET_UREG_LH_NEXT_WRITE) / DNET_LH_ENTRY_BYTES;
-    return (nic->pool.offered - 1 - tail) & nic->lh_mask;
+    return (nic->srq.offered - 1 - tail) & nic->lh_mask;
 }
 
 /* Offer up to `refill` entries.  @return false: all that were given back are offered already */
 static bool offer(dnet_drv_t *nic)
 {
-    dnet_drv_pool_t *p = &nic->pool;
+    dnet_drv_srq_t *p = &nic->srq;
     uint32_t most = atomic_load(&p->returned) + nic->lh_mask + 1;
     uint32_t n = most - p->offered < p->refill ? most - p->offered : p->refill;
     p->offered += n;
@@ -49,15 +49,15 @@ static bool offer(dnet_drv_t *nic)
     return n > 0;
 }
 
-void dnet_drv_refill(dnet_drv_t *nic)
+void dnet_drv_srq_refill(dnet_drv_t *nic)
 {
-    dnet_drv_pool_t *p = &nic->pool;
+    dnet_drv_srq_t *p = &nic->srq;
     atomic_store(&p->wanting, false);
     do {
         if (!offer(nic)) {
             atomic_store(&p->wanting, true);
             if (!offer(nic))
-                return; /* dnet_drv_pool_return() raises the event */
+                return; /* dnet_drv_srq_return() raises the event */
             atomic_store(&p->wanting, false);
         }
     } while (entries_left(nic) <= p->mark);
