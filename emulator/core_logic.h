@@ -251,8 +251,9 @@ struct dnet_emu_nic {
     bool watched;    /* mapped read-only */
     uint64_t bytes;
     uint64_t id;
-    int fd;      /* -1: a peer's NIC, whose descriptor is not kept */
-    int32_t pid; /* this process */
+    int fd;       /* -1: a peer's NIC, whose descriptor is not kept */
+    int spare_fd; /* given up where a peer is mapped and no other is left; -1: none */
+    int32_t pid;  /* this process */
     uint16_t lid;
     const dnet_emu_swif_ops_t *swif;
     /* switches that packets sent by this process pass; NULL: none */

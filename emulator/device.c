@@ -37,10 +37,10 @@ dnet_status_t dnet_emu_create(const dnet_emu_config_t *config, dnet_emu_nic_t **
     return DNET_OK;
 }
 
-static dnet_status_t attach(const dnet_emu_locator_t *locator, bool watch, dnet_emu_nic_t **nic_p)
+static dnet_status_t attach(const dnet_emu_locator_t *locator, unsigned how, dnet_emu_nic_t **nic_p)
 {
     dnet_emu_nic_t *nic;
-    dnet_status_t status = dnet_emu_segment_attach(locator, watch, &nic);
+    dnet_status_t status = dnet_emu_segment_attach(locator, how, &nic);
 
     if (status != DNET_OK)
         return status;
@@ -51,12 +51,12 @@ static dnet_status_t attach(const dnet_emu_locator_t *locator, bool watch, dnet_
 
 dnet_status_t dnet_emu_attach(const dnet_emu_locator_t *locator, dnet_emu_nic_t **nic_p)
 {
-    return attach(locator, false, nic_p);
+    return attach(locator, 0, nic_p);
 }
 
 dnet_status_t dnet_emu_watch(const dnet_emu_locator_t *locator, dnet_emu_nic_t **nic_p)
 {
-    return attach(locator, true, nic_p);
+    return attach(locator, DNET_EMU_ATTACH_WATCH, nic_p);
 }
 
 void dnet_emu_locate(const dnet_emu_nic_t *nic, dnet_emu_locator_t *locator_p)

@@ -365,6 +365,9 @@ static void complete(const dnet_emu_context_t *c, const work_t *w, unsigned coun
         case DNET_EMU_UNREACHABLE:
             report = DNET_REPORT_UNREACHABLE;
             break;
+        case DNET_EMU_REFUSED:
+            report = DNET_REPORT_REFUSED;
+            break;
     }
     dnet_emu_report(c->nic, c->area, report, c->x->done);
 }

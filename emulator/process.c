@@ -12,6 +12,8 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <sched.h>
+#include <signal.h>
+#include <stdio.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,6 +25,25 @@
 #define SPINS_BEFORE_YIELD 200
 #define YIELDS_BEFORE_CHECK 64
 
+/* The same where pidfd_open() is refused: no descriptors left, an old kernel, a seccomp filter. */
+static bool ended_without_pidfd(int32_t pid)
+{
+    char path[32], text[256];
+    const char *state = NULL;
+    FILE *file;
+
+    if (kill(pid, 0) != 0)
+        return errno == ESRCH;
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    file = fopen(path, "re");
+    if (!file)
+        return false;
+    if (fgets(text, sizeof text, file))
+        state = strrchr(text, ')'); /* ends the command's name, which may hold anything */
+    fclose(file);
+    return state && (state[2] == 'Z' || state[2] == 'X');
+}
+
 DNET_COLD bool dnet_emu_process_ended(int32_t pid)
 {
     int fd = (int) syscall(SYS_pidfd_open, pid, 0);
@@ -30,7 +51,7 @@ DNET_COLD bool dnet_emu_process_ended(int32_t pid)
     bool ended;
 
     if (fd < 0)
-        return errno == ESRCH;
+        return errno == ESRCH || ended_without_pidfd(pid);
     ended = poll(&state, 1, 0) == 1;
     close(fd);
     return ended;

@@ -90,7 +90,7 @@ static dnet_emu_nic_t *nic_alloc(void)
     if (!nic)
         dnet_error("no memory for a NIC: %zu bytes needed", sizeof *nic);
     else
-        nic->fd = -1;
+        nic->fd = nic->spare_fd = -1;
     return nic;
 }
 
@@ -132,17 +132,42 @@ static void set_options(dnet_emu_nic_t *nic)
     nic->in_line = !nic->extended || (nic->header->options & DNET_EMU_IN_LINE);
 }
 
-static dnet_status_t map(dnet_emu_nic_t *nic, int fd, const profile_t *p, const layout_t *l)
+/* What the caller can do about what the operating system refuses. */
+static const char *advice(int error)
+{
+    switch (error) {
+        case EMFILE:
+            return "; raise the limit on open files (ulimit -n)";
+        case ENFILE:
+            return "; raise the machine's limit on open files (fs.file-max)";
+        case ENOMEM:
+            return "; raise the limits on address space (ulimit -v) and mappings (vm.max_map_count)";
+    }
+    return "";
+}
+
+/* A call for a NIC's segment has failed; `quiet`: what may pass is not logged. */
+static dnet_status_t refused(int32_t pid, const char *what, int error, bool quiet)
+{
+    dnet_status_t status = error == ENOENT || error == ESRCH    ? DNET_ERR_PEER_DEAD
+                           : error == ENOMEM                    ? DNET_ERR_NO_MEMORY
+                           : error == EMFILE || error == ENFILE ? DNET_ERR_LIMIT
+                                                                : DNET_ERR_SYSTEM;
+
+    if (!quiet || (status != DNET_ERR_NO_MEMORY && status != DNET_ERR_LIMIT))
+        dnet_error("cannot %s the NIC of process %d: %s%s", what, pid, strerror(error),
+                   advice(error));
+    return status;
+}
+
+static dnet_status_t map(dnet_emu_nic_t *nic, int fd, int32_t pid, bool quiet, const profile_t *p,
+                         const layout_t *l)
 {
     int protection = nic->watched ? PROT_READ : PROT_READ | PROT_WRITE;
     void *base = mmap(NULL, l->bytes, protection, MAP_SHARED | MAP_NORESERVE, fd, 0);
 
-    if (base == MAP_FAILED) {
-        bool full = errno == ENOMEM;
-        dnet_error("cannot map a NIC of %" PRIu64 " bytes: %m%s", l->bytes,
-                   full ? "; raise the limit on address space (ulimit -v)" : "");
-        return full ? DNET_ERR_NO_MEMORY : DNET_ERR_SYSTEM;
-    }
+    if (base == MAP_FAILED)
+        return refused(pid, "map", errno, quiet);
     (void) madvise(base, l->bytes, MADV_DONTDUMP);
     nic->header = base;
     set_areas(nic, p, l);
@@ -169,7 +194,7 @@ static dnet_status_t make(dnet_emu_nic_t *nic, const dnet_emu_config_t *config)
     }
     status = dnet_emu_memory_reserve(fd, 0, l.reserved_end, "a NIC");
     if (status == DNET_OK)
-        status = map(nic, fd, p, &l);
+        status = map(nic, fd, getpid(), false, p, &l);
     if (status != DNET_OK) {
         close(fd);
         return status;
@@ -243,7 +268,7 @@ static dnet_status_t check_segment(int fd, const dnet_emu_locator_t *at, bool an
     return DNET_OK;
 }
 
-static dnet_status_t join(dnet_emu_nic_t *nic, const dnet_emu_locator_t *at)
+static dnet_status_t join(dnet_emu_nic_t *nic, const dnet_emu_locator_t *at, bool quiet)
 {
     char path[64];
     dnet_emu_header_t header;
@@ -253,16 +278,12 @@ static dnet_status_t join(dnet_emu_nic_t *nic, const dnet_emu_locator_t *at)
 
     snprintf(path, sizeof path, "/proc/%d/fd/%d", at->pid, at->fd);
     fd = open(path, (nic->watched ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (fd < 0) {
-        int error = errno;
-
-        dnet_error("cannot join the NIC of process %d: %m", at->pid);
-        return error == ENOENT || error == ESRCH ? DNET_ERR_PEER_DEAD : DNET_ERR_SYSTEM;
-    }
+    if (fd < 0)
+        return refused(at->pid, "join", errno, quiet);
     status = check_segment(fd, at, nic->watched && at->id == 0, &header);
     if (status == DNET_OK) {
         l = layout_of(&profiles[header.profile]);
-        status = map(nic, fd, &profiles[header.profile], &l);
+        status = map(nic, fd, at->pid, quiet, &profiles[header.profile], &l);
     }
     if (status != DNET_OK) {
         close(fd);
@@ -274,7 +295,7 @@ static dnet_status_t join(dnet_emu_nic_t *nic, const dnet_emu_locator_t *at)
     return DNET_OK;
 }
 
-dnet_status_t dnet_emu_segment_attach(const dnet_emu_locator_t *at, bool watch,
+dnet_status_t dnet_emu_segment_attach(const dnet_emu_locator_t *at, unsigned how,
                                       dnet_emu_nic_t **nic_p)
 {
     dnet_emu_nic_t *nic = nic_alloc();
@@ -282,8 +303,8 @@ dnet_status_t dnet_emu_segment_attach(const dnet_emu_locator_t *at, bool watch,
 
     if (!nic)
         return DNET_ERR_NO_MEMORY;
-    nic->watched = watch;
-    status = join(nic, at);
+    nic->watched = how & DNET_EMU_ATTACH_WATCH;
+    status = join(nic, at, how & DNET_EMU_ATTACH_QUIET);
     if (status != DNET_OK) {
         free(nic);
         return status;

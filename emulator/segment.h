@@ -10,9 +10,15 @@
 /* Make a segment, and a NIC object of it.  DNET_ERR_NO_MEMORY, DNET_ERR_SYSTEM: logged. */
 dnet_status_t dnet_emu_segment_create(const dnet_emu_config_t *config, dnet_emu_nic_t **nic_p);
 
-/* Map the segment of a NIC that another process has made; `watch`: to look at it only.
- * DNET_ERR_PEER_DEAD, DNET_ERR_FORMAT, DNET_ERR_SYSTEM, DNET_ERR_NO_MEMORY: logged. */
-dnet_status_t dnet_emu_segment_attach(const dnet_emu_locator_t *at, bool watch,
+enum {                            /* how to attach */
+       DNET_EMU_ATTACH_WATCH = 1, /* to look at it only */
+       DNET_EMU_ATTACH_QUIET = 2, /* do not log what may pass */
+};
+
+/* Map the segment of a NIC that another process has made.  Each cause is logged; two may pass:
+ * DNET_ERR_NO_MEMORY (memory, address space), DNET_ERR_LIMIT (descriptors).  DNET_ERR_PEER_DEAD,
+ * DNET_ERR_FORMAT, DNET_ERR_SYSTEM: as dnet_emu_attach(). */
+dnet_status_t dnet_emu_segment_attach(const dnet_emu_locator_t *at, unsigned how,
                                       dnet_emu_nic_t **nic_p);
 
 /* Unmap the segment and free the object. */

@@ -243,6 +243,9 @@ DNET_COLD static void not_delivered(dnet_emu_device_t *d, uint64_t lower,
         case DNET_EMU_UNREACHABLE:
             dnet_emu_report(d->nic, d->area, DNET_REPORT_UNREACHABLE, 0);
             return;
+        case DNET_EMU_REFUSED:
+            dnet_emu_report(d->nic, d->area, DNET_REPORT_REFUSED, 0);
+            return;
         case DNET_EMU_STALLED:
             break;
         case DNET_EMU_SERVE:

@@ -6,8 +6,13 @@
  */
 #include "config.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 #include "common/trace.h"
 #include "emulator/aperture.h"
@@ -20,8 +25,13 @@
 struct dnet_emu_route {
     dnet_emu_nic_t *nic;   /* NULL: nothing mapped (yet) */
     dnet_emu_locator_t at; /* id 0: no route */
-    bool failed;           /* attaching failed and has been logged */
+    /* Why the last attempt to map it has failed, which has been logged; DNET_OK: it has not. */
+    dnet_status_t failed;
 };
+
+/* How long a first packet waits for descriptors or memory to map its destination. */
+#define WAIT_NS 2000000000u
+#define LOOK_EVERY_NS 1000000u
 
 /* ---- routes ---- */
 
@@ -35,6 +45,7 @@ dnet_status_t dnet_emu_routes_make(dnet_emu_nic_t *nic)
         return DNET_ERR_NO_MEMORY;
     }
     nic->route[dnet_lid_to_clid(nic->lid)].nic = nic; /* loopback (OP-57) */
+    nic->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     return DNET_OK;
 }
 
@@ -52,7 +63,7 @@ dnet_status_t dnet_emu_route(dnet_emu_nic_t *nic, const dnet_emu_locator_t *loca
     }
     if (locator->lid != nic->lid) {
         nic->route[clid].at = *locator;
-        nic->route[clid].failed = false;
+        nic->route[clid].failed = DNET_OK;
     }
     return DNET_OK;
 }
@@ -64,9 +75,54 @@ void dnet_emu_routes_drop(dnet_emu_nic_t *nic)
             dnet_emu_segment_leave(nic->route[i].nic);
     free(nic->route);
     nic->route = NULL;
+    if (nic->spare_fd >= 0)
+        close(nic->spare_fd);
+    nic->spare_fd = -1;
 }
 
 /* ---- packets ---- */
+
+/* May the cause be gone at the next attempt? */
+static bool may_pass(dnet_status_t status)
+{
+    return status == DNET_ERR_NO_MEMORY || status == DNET_ERR_LIMIT;
+}
+
+/* Map the NIC behind a route.  A process that has used up its descriptors has one for this. */
+static dnet_status_t attach_once(dnet_emu_nic_t *via, dnet_emu_route_t *route, bool quiet)
+{
+    dnet_status_t status;
+
+    if (via->spare_fd >= 0)
+        close(via->spare_fd);
+    status = dnet_emu_segment_attach(&route->at, quiet ? DNET_EMU_ATTACH_QUIET : 0, &route->nic);
+    if (status == DNET_OK) {
+        /* Only the owner's own reserve call needs the descriptor; thousands of peers must not hold
+         * one each. */
+        dnet_emu_segment_close_descriptor(route->nic);
+        dnet_emu_segment_protect(route->nic);
+    }
+    via->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    return status;
+}
+
+/* The same; the first attempt waits for a while, the later ones of a route do not. */
+static void attach_route(dnet_emu_nic_t *via, dnet_emu_route_t *route)
+{
+    const struct timespec pause = {.tv_nsec = LOOK_EVERY_NS};
+    uint64_t start = dnet_clock_ns();
+    bool first = route->failed == DNET_OK;
+
+    do {
+        bool last = !first || dnet_clock_ns() - start >= WAIT_NS;
+        dnet_status_t status = attach_once(via, route, !last || !first);
+
+        if (status == DNET_OK || last || !may_pass(status)) {
+            route->failed = status;
+            return;
+        }
+    } while (nanosleep(&pause, NULL) == 0 || errno == EINTR);
+}
 
 /* The first packet to a LID, or one that cannot go: map the NIC behind it. */
 DNET_COLD static dnet_emu_nic_t *peer_attach(dnet_emu_nic_t *via, uint16_t dlid)
@@ -81,18 +137,11 @@ DNET_COLD static dnet_emu_nic_t *peer_attach(dnet_emu_nic_t *via, uint16_t dlid)
     if (!via->route)
         return NULL;
     route = &via->route[clid];
-    if (route->nic || route->at.id == 0 || route->failed || dnet_clid_to_lid(clid) != dlid)
+    if (route->nic || route->at.id == 0 || dnet_clid_to_lid(clid) != dlid ||
+        (route->failed != DNET_OK && !may_pass(route->failed)))
         return NULL;
     DNET_TRACE(attach, dlid, 0, 0);
-    if (dnet_emu_segment_attach(&route->at, false, &route->nic) != DNET_OK) {
-        route->failed = true;
-        route->nic = NULL;
-        return NULL;
-    }
-    /* Only the owner's own reserve call needs the descriptor; thousands of peers must not hold one
-     * each. */
-    dnet_emu_segment_close_descriptor(route->nic);
-    dnet_emu_segment_protect(route->nic);
+    attach_route(via, route);
     return route->nic;
 }
 
@@ -110,12 +159,22 @@ dnet_emu_nic_t *dnet_emu_swif_peer(dnet_emu_nic_t *via, uint16_t lid)
     return peer(via, lid);
 }
 
+/* What becomes of a packet whose destination is not there: its process has ended, or this one could
+ * not map it. */
+DNET_COLD static dnet_emu_result_t no_nic(const dnet_emu_nic_t *via, uint16_t dlid)
+{
+    dnet_status_t failed = via->route ? via->route[dnet_lid_to_clid(dlid)].failed : DNET_OK;
+
+    return failed == DNET_OK || failed == DNET_ERR_PEER_DEAD ? DNET_EMU_UNREACHABLE
+                                                             : DNET_EMU_REFUSED;
+}
+
 static dnet_emu_result_t shm_send(dnet_emu_nic_t *via, uint16_t dlid, dnet_emu_packet_t *packet)
 {
     dnet_emu_nic_t *nic = peer(via, dlid);
 
     if (DNET_UNLIKELY(!nic))
-        return DNET_EMU_UNREACHABLE;
+        return no_nic(via, dlid);
     return dnet_emu_rc_receive(nic, packet);
 }
 
@@ -133,39 +192,22 @@ bool dnet_emu_swif_peer_lost(const dnet_emu_nic_t *nic, uint16_t lid, unsigned w
         return false;
     peer = nic->route[clid].nic;
     if (!peer)
-        return nic->route[clid].failed;
+        return nic->route[clid].failed == DNET_ERR_PEER_DEAD;
     /* Closing a device clears its owner; a process that is killed does not. */
     pid = atomic_load_explicit(&peer->area[wid].state->owner, memory_order_acquire);
     return pid != 0 && pid != nic->pid && dnet_emu_process_ended(pid);
 }
 
-bool dnet_emu_swif_can_copy(const dnet_emu_nic_t *nic, uint16_t lid, unsigned wid)
+bool dnet_emu_swif_can_copy(dnet_emu_nic_t *via, uint16_t lid, unsigned wid)
 {
-    uint16_t clid = dnet_lid_to_clid(lid);
-    const dnet_emu_nic_t *peer;
-    dnet_emu_nic_t *joined = NULL;
-    bool can = false;
+    const dnet_emu_nic_t *nic = wid < DNET_PROCESSES_PER_NIC ? peer(via, lid) : NULL;
+    uint64_t word = 0;
     int32_t pid;
 
-    if (wid >= DNET_PROCESSES_PER_NIC || !nic->route || dnet_clid_to_lid(clid) != lid)
+    if (!nic)
         return false;
-    peer = nic->route[clid].nic;
-    if (!peer) {
-        if (nic->route[clid].at.id == 0 ||
-            dnet_emu_segment_attach(&nic->route[clid].at, false, &joined) != DNET_OK)
-            return false;
-        peer = joined;
-    }
-    pid = atomic_load_explicit(&peer->area[wid].state->owner, memory_order_acquire);
-    if (pid == nic->pid) {
-        can = true;
-    } else if (pid != 0) {
-        uint64_t word = 0;
-
-        can = dnet_emu_remote_probe(pid, peer->area[wid].state->probe, &word) &&
-              word == DNET_EMU_MAGIC;
-    }
-    if (joined)
-        dnet_emu_segment_leave(joined);
-    return can;
+    pid = atomic_load_explicit(&nic->area[wid].state->owner, memory_order_acquire);
+    if (pid == 0 || pid == via->pid)
+        return pid != 0;
+    return dnet_emu_remote_probe(pid, nic->area[wid].state->probe, &word) && word == DNET_EMU_MAGIC;
 }

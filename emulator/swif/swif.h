@@ -26,7 +26,7 @@ void dnet_emu_routes_drop(dnet_emu_nic_t *nic);
 
 /** What the peer_lost and can_copy operations of a device answer (dimmnet/device.h). */
 bool dnet_emu_swif_peer_lost(const dnet_emu_nic_t *nic, uint16_t lid, unsigned wid);
-bool dnet_emu_swif_can_copy(const dnet_emu_nic_t *nic, uint16_t lid, unsigned wid);
+bool dnet_emu_swif_can_copy(dnet_emu_nic_t *via, uint16_t lid, unsigned wid);
 
 /** The NIC that has a LID, mapped if need be; NULL: none, or it is gone. */
 dnet_emu_nic_t *dnet_emu_swif_peer(dnet_emu_nic_t *via, uint16_t lid);

@@ -126,6 +126,8 @@ typedef enum {
     DNET_REPORT_HELD = 3,        /* the receiver holds this sender's messages back */
     /* waits in the NIC for room at the receiver; a later report follows */
     DNET_REPORT_STALLED = 4,
+    /* this process lacks what it takes to deliver: descriptors, address space, rights; logged */
+    DNET_REPORT_REFUSED = 5,
 } dnet_report_t;
 
 static inline void dnet_reg_store_quiet(dnet_device_t *dev, uint32_t offset, uint64_t value)

@@ -194,6 +194,7 @@ static inline dnet_status_t dnet_drv_outcome(const dnet_drv_t *nic)
     return report == DNET_REPORT_STOPPED   ? DNET_STOPPED
            : report == DNET_REPORT_HELD    ? DNET_HELD
            : report == DNET_REPORT_STALLED ? DNET_STALLED
+           : report == DNET_REPORT_REFUSED ? DNET_ERR_SYSTEM
                                            : DNET_ERR_PEER_DEAD;
 }
 

@@ -10,6 +10,7 @@ dnet_device_programs = \
 	tests/device/test_primitives \
 	tests/device/test_processes \
 	tests/device/test_reception \
+	tests/device/test_refusals \
 	tests/device/test_registers
 check_PROGRAMS += $(dnet_device_programs)
 DNET_DEVICE_TESTS += $(dnet_device_programs)
@@ -28,6 +29,8 @@ tests_device_test_processes_SOURCES = tests/device/test_processes.c
 tests_device_test_processes_LDADD = $(dnet_device_libraries)
 tests_device_test_reception_SOURCES = tests/device/test_reception.c
 tests_device_test_reception_LDADD = $(dnet_device_libraries)
+tests_device_test_refusals_SOURCES = tests/device/test_refusals.c
+tests_device_test_refusals_LDADD = $(dnet_device_libraries)
 tests_device_test_registers_SOURCES = tests/device/test_registers.c
 tests_device_test_registers_LDADD = $(dnet_device_libraries)
 tests_device_test_memory_SOURCES = tests/device/test_memory.c

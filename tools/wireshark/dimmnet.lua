@@ -37,6 +37,7 @@ lists.results = {
   [4] = "stopped",
   [5] = "unreachable",
   [6] = "held",
+  [7] = "refused",
 }
 lists.heads = {
   [1] = "SYNC",

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the operating system refuses: descriptors, address space, pidfd_open().  The NIC goes on
+ * where it can, and names the cause where it cannot.
+ */
+#include "tests/device/board.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "emulator/process.h"
+
+static void send_lhs(dnet_device_t *d, unsigned dlid, uint64_t value)
+{
+    uint64_t data[2] = {value, value};
+
+    botf(d, 0, &(header_t){.type = DNET_PRIM_IPUSH, .lflag = true, .dlid = dlid}, data, 16);
+}
+
+static void limit(int resource, rlim_t most)
+{
+    struct rlimit l;
+
+    CHECK(getrlimit(resource, &l) == 0);
+    l.rlim_cur = most;
+    CHECK(setrlimit(resource, &l) == 0);
+}
+
+/* A process that has used up its descriptors still reaches a NIC for the first time. */
+static void first_contact_without_descriptors(cluster_t *c)
+{
+    int next = dup(0);
+
+    CHECK(next >= 0 && close(next) == 0);
+    limit(RLIMIT_NOFILE, (rlim_t) next);
+    CHECK(dup(0) < 0 && errno == EMFILE);
+    send_lhs(c->dev[0][0], 2, 1);
+    CHECK_EQUAL(user_load(c->dev[1][0], DNET_UREG_LH_NEXT_WRITE), 64);
+    CHECK(dup(0) < 0 && errno == EMFILE); /* and keeps one for the next first contact */
+    send_lhs(c->dev[0][0], 3, 1);
+    CHECK_EQUAL(user_load(c->dev[2][0], DNET_UREG_LH_NEXT_WRITE), 64);
+}
+
+static rlim_t address_space(void)
+{
+    unsigned long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+
+    CHECK(f && fscanf(f, "%lu", &pages) == 1);
+    fclose(f);
+    return (rlim_t) pages * 4096;
+}
+
+/* Without address space the cause is that, not the end of the peer; what comes later is delivered
+ * once there is room again. */
+static void first_contact_without_address_space(cluster_t *c)
+{
+    dnet_device_t *d = c->dev[0][0];
+
+    limit(RLIMIT_AS, address_space() + 65536);
+    send_lhs(d, 2, 1);
+    CHECK_EQUAL(user_load(d, DNET_UREG_STOP_REPORT), DNET_REPORT_REFUSED);
+    CHECK(!d->ops->peer_lost(d, 2, 0));
+    send_lhs(d, 2, 1);
+    CHECK_EQUAL(user_load(d, DNET_UREG_STOP_REPORT), DNET_REPORT_REFUSED);
+    limit(RLIMIT_AS, RLIM_INFINITY);
+    send_lhs(d, 2, 1);
+    CHECK_EQUAL(user_load(d, DNET_UREG_STOP_REPORT), DNET_REPORT_DELIVERED);
+    CHECK_EQUAL(user_load(c->dev[1][0], DNET_UREG_LH_NEXT_WRITE), 64);
+}
+
+/* From now on this system call fails with EPERM, as under a container's filter. */
+static void forbid(unsigned call)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof code / sizeof *code, code};
+
+    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+}
+
+/* Where pidfd_open() is refused, the end of a process is still seen, also before it is reaped. */
+static void end_is_seen_without_pidfd(cluster_t *c)
+{
+    pid_t child = fork();
+    int status;
+
+    (void) c;
+    if (child == 0)
+        for (;;)
+            pause();
+    CHECK(child > 0);
+    forbid(SYS_pidfd_open);
+    CHECK(syscall(SYS_pidfd_open, child, 0) < 0 && errno == EPERM);
+    CHECK(!dnet_emu_process_ended(child));
+    kill(child, SIGKILL);
+    CHECK(waitid(P_PID, (id_t) child, NULL, WEXITED | WNOWAIT) == 0);
+    CHECK(dnet_emu_process_ended(child));
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(dnet_emu_process_ended(child));
+    CHECK(!dnet_emu_process_ended(getppid()));
+}
+
+static const board_test_t tests[] = {
+    TEST(first_contact_without_descriptors, BOTH),
+    TEST(first_contact_without_address_space, EXTENDED),
+    TEST(end_is_seen_without_pidfd, EXTENDED),
+};
+
+int main(int argc, char **argv)
+{
+    return board_main(tests, sizeof tests / sizeof *tests, argc, argv);
+}
