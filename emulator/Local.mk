@@ -9,6 +9,8 @@ libdnet_emulator_la_SOURCES = \
 	emulator/charge.c \
 	emulator/charge.h \
 	emulator/core_logic.h \
+	emulator/descriptor.c \
+	emulator/descriptor.h \
 	emulator/device.c \
 	emulator/elements.h \
 	emulator/executor.c \

@@ -249,6 +249,7 @@ struct dnet_emu_nic {
     bool strict_swid;
     bool privileged; /* this process may store to the System Register page */
     bool watched;    /* mapped read-only */
+    bool offered;    /* made by this process, dnet_emu_descriptor_offer() */
     uint64_t bytes;
     uint64_t id;
     int fd;       /* -1: a peer's NIC, whose descriptor is not kept */

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "emulator/descriptor.h"
 #include "emulator/memory.h"
 
 #define AREA_ALIGN (2u * 1024 * 1024)
@@ -136,6 +137,9 @@ static void set_options(dnet_emu_nic_t *nic)
 static const char *advice(int error)
 {
     switch (error) {
+        case EACCES:
+        case EPERM:
+            return "; it may not be looked into, and passes nothing (other network namespace?)";
         case EMFILE:
             return "; raise the limit on open files (ulimit -n)";
         case ENFILE:
@@ -231,6 +235,8 @@ dnet_status_t dnet_emu_segment_create(const dnet_emu_config_t *config, dnet_emu_
         return status;
     }
     set_options(nic);
+    nic->offered = true;
+    dnet_emu_descriptor_offer();
     *nic_p = nic;
     return DNET_OK;
 }
@@ -270,14 +276,13 @@ static dnet_status_t check_segment(int fd, const dnet_emu_locator_t *at, bool an
 
 static dnet_status_t join(dnet_emu_nic_t *nic, const dnet_emu_locator_t *at, bool quiet)
 {
-    char path[64];
     dnet_emu_header_t header;
     dnet_status_t status;
     layout_t l;
     int fd;
 
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", at->pid, at->fd);
-    fd = open(path, (nic->watched ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    fd = dnet_emu_descriptor_open(at, (nic->watched ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NOCTTY |
+                                          O_NONBLOCK);
     if (fd < 0)
         return refused(at->pid, "join", errno, quiet);
     status = check_segment(fd, at, nic->watched && at->id == 0, &header);
@@ -341,6 +346,8 @@ void dnet_emu_segment_close_descriptor(dnet_emu_nic_t *nic)
 
 void dnet_emu_segment_leave(dnet_emu_nic_t *nic)
 {
+    if (nic->offered)
+        dnet_emu_descriptor_withdraw();
     munmap(nic->header, nic->bytes);
     if (nic->fd >= 0)
         close(nic->fd);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the operating system refuses: descriptors, address space, pidfd_open().  The NIC goes on
+ * What the operating system refuses: descriptors, address space, pidfd_open(), a look into another
+ * process.  The NIC goes on
  * where it can, and names the cause where it cannot.
  */
 #include "tests/device/board.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
@@ -114,10 +117,63 @@ static void end_is_seen_without_pidfd(cluster_t *c)
     CHECK(!dnet_emu_process_ended(getppid()));
 }
 
+/* From now on neither this process nor its children may look into each other, as where each lives
+ * in a user namespace of its own. */
+static void close_to_peers(void)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct none[2] = {{0}};
+
+    CHECK(syscall(SYS_capset, &head, none) == 0);
+    CHECK(prctl(PR_SET_DUMPABLE, 0) == 0);
+}
+
+/* A NIC is joined without the right to trace its owner, and only by who knows which it is. */
+static void joined_without_right_to_trace(cluster_t *c)
+{
+    dnet_emu_config_t config = {.profile = c->profile, .lid = 9};
+    dnet_emu_locator_t at, wrong;
+    dnet_emu_nic_t *nic, *joined;
+    dnet_device_t *d, *own;
+    char path[64];
+    pid_t child;
+    int status;
+
+    close_to_peers();
+    CHECK(dnet_emu_create(&config, &nic) == DNET_OK);
+    CHECK(dnet_emu_open(nic, 0, true, &d) == DNET_OK);
+    dnet_emu_locate(nic, &at);
+    child = fork();
+    if (child == 0) {
+        snprintf(path, sizeof path, "/proc/%d/fd/%d", at.pid, at.fd);
+        CHECK(open(path, O_RDWR) < 0 && (errno == EACCES || errno == EPERM));
+        wrong = at;
+        wrong.id++;
+        CHECK(dnet_emu_attach(&wrong, &joined) == DNET_ERR_SYSTEM);
+        wrong = at;
+        wrong.fd = 0;
+        CHECK(dnet_emu_attach(&wrong, &joined) == DNET_ERR_SYSTEM);
+        CHECK(dnet_emu_attach(&at, &joined) == DNET_OK);
+        CHECK(dnet_emu_open(joined, 1, false, &own) == DNET_OK);
+        send_lhs(own, 9, 77);
+        CHECK(!own->ops->can_copy(own, 9, 0));
+        own->ops->close(own);
+        dnet_emu_detach(joined);
+        _exit(0);
+    }
+    CHECK(child > 0 && waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    CHECK_EQUAL(user_load(d, DNET_UREG_LH_NEXT_WRITE), 64);
+    CHECK_EQUAL(*(const uint64_t *) (const void *) d->lh[0].data, 77);
+    d->ops->close(d);
+    dnet_emu_detach(nic); /* and the thread with it */
+}
+
 static const board_test_t tests[] = {
     TEST(first_contact_without_descriptors, BOTH),
     TEST(first_contact_without_address_space, EXTENDED),
     TEST(end_is_seen_without_pidfd, EXTENDED),
+    TEST(joined_without_right_to_trace, BOTH),
 };
 
 int main(int argc, char **argv)

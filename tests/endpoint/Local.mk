@@ -52,5 +52,5 @@ tests_unit_test_layout_LDADD = libdnet_all.la -lcmocka
 check_PROGRAMS += tests/endpoint/test_endpoint_limits
 DNET_UNIT_TESTS += tests/endpoint/test_endpoint_limits
 tests_endpoint_test_endpoint_limits_SOURCES = tests/endpoint/test_endpoint_limits.c
-tests_endpoint_test_endpoint_limits_LDADD = libdnet_all.la -lcmocka
+tests_endpoint_test_endpoint_limits_LDADD = libdnet_test_job.la libdnet_all.la -lcmocka
 endif

@@ -7,14 +7,17 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "endpoint/endpoint.h"
+#include "job.h"
 
 typedef struct {
     dnet_status_t status;
@@ -138,6 +141,41 @@ static void test_endpoint_peer_on_another_host_is_refused(void **state)
     dnet_ep_close(ep);
 }
 
+/* Messages of every way between two ranks that may not look into each other. */
+static int exchange(dnet_job_rank_t *job, void *arg)
+{
+    static uint8_t buffer[1 << 20];
+    (void) arg;
+    for (size_t len = 1; len <= sizeof(buffer); len *= 16) {
+        uint64_t envelope = dnet_ep_envelope(1, job->rank, 7);
+        memset(buffer, job->rank == 0 ? 0x5a : 0, len);
+        if (job->rank == 0 && dnet_job_send(job, 1, envelope, buffer, len, true) != 0)
+            return 1;
+        if (job->rank == 1 &&
+            (dnet_job_recv(job, dnet_ep_envelope(1, 0, 7), UINT64_MAX, buffer, len) != (long) len ||
+             buffer[0] != 0x5a || buffer[len - 1] != 0x5a))
+            return 1;
+    }
+    return 0;
+}
+
+static void test_endpoint_without_right_to_trace_a_job_runs(void **state)
+{
+    (void) state;
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+        struct __user_cap_data_struct none[2] = {{0}};
+        if (syscall(SYS_capset, &head, none) != 0 || prctl(PR_SET_DUMPABLE, 0) != 0)
+            _exit(2);
+        _exit(dnet_job_run(3, 60, exchange, NULL));
+    }
+    int status;
+    waitpid(pid, &status, 0);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -147,6 +185,7 @@ int main(void)
         cmocka_unit_test(test_endpoint_malformed_options_are_refused),
         cmocka_unit_test(test_endpoint_unknown_variable_is_warned_about),
         cmocka_unit_test(test_endpoint_peer_on_another_host_is_refused),
+        cmocka_unit_test(test_endpoint_without_right_to_trace_a_job_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

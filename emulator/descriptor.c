@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The ordinary way is /proc/<pid>/fd/<fd>, which costs its owner nothing.  It needs the right to
+ * trace the owner, which processes of one user have, unless the owner is not dumpable (set-id or
+ * capabilities on its program, or PR_SET_DUMPABLE), or lives in another user namespace, as each
+ * rank in an unprivileged container of its own does.  An owner of which that may be so has a thread
+ * that waits on a socket and passes the descriptor (SCM_RIGHTS) to processes of its user.
+ *
+ * The socket has an abstract name: it needs no directory that all containers share and leaves
+ * nothing behind. Peers must share the network namespace, as they must share the one of process
+ * numbers.
+ */
+#include "config.h"
+
+#include "emulator/descriptor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/log.h"
+
+#define FIRST_USER_NAMESPACE \
+    0xeffffffdul /* the kernel's number of the one that the machine starts with */
+#define STACK_BYTES (64u * 1024)
+#define WAIT_S 5
+
+/* What is asked for: an answer without a descriptor says that there is none. */
+typedef struct {
+    uint64_t id; /* of the segment */
+    int32_t fd;  /* the owner's descriptor of it */
+    uint32_t reserved;
+} query_t;
+
+/* The thread of this process; after fork() a child has none. */
+static struct {
+    pthread_mutex_t lock;
+    unsigned offers;
+    int32_t pid;
+    int listener;
+    pthread_t thread;
+} service = {.lock = PTHREAD_MUTEX_INITIALIZER, .listener = -1};
+
+/* ---- name ---- */
+
+static socklen_t name_of(int32_t pid, struct sockaddr_un *name)
+{
+    struct stat processes = {0};
+    int n;
+
+    (void) stat("/proc/self/ns/pid", &processes);
+    *name = (struct sockaddr_un){.sun_family = AF_UNIX};
+    n = snprintf(name->sun_path + 1, sizeof name->sun_path - 1, "dimmnet-nic-%lu-%d",
+                 (unsigned long) processes.st_ino, pid);
+    return (socklen_t) (offsetof(struct sockaddr_un, sun_path) + 1 + (size_t) n);
+}
+
+/* Is the process at the other end one of this user? */
+static bool same_user(int s)
+{
+    struct ucred peer;
+    socklen_t len = sizeof peer;
+
+    return getsockopt(s, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 && peer.uid == geteuid();
+}
+
+static void wait_at_most(int s)
+{
+    const struct timeval most = {.tv_sec = WAIT_S};
+
+    (void) setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
+    (void) setsockopt(s, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
+}
+
+/* ---- the owner's side ---- */
+
+/* Is it the NIC that is meant, and not another file of this process? */
+static bool is_segment(const query_t *q)
+{
+    dnet_emu_header_t header;
+
+    return pread(q->fd, &header, sizeof header, 0) == (ssize_t) sizeof header &&
+           header.magic == DNET_EMU_MAGIC && header.id == q->id;
+}
+
+static void answer(int s)
+{
+    union {
+        struct cmsghdr head;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    query_t q;
+    struct iovec text = {&q, sizeof q};
+    struct msghdr message = {.msg_iov = &text, .msg_iovlen = 1};
+
+    if (recv(s, &q, sizeof q, MSG_WAITALL) != (ssize_t) sizeof q)
+        return;
+    if (same_user(s) && is_segment(&q)) {
+        message.msg_control = &control;
+        message.msg_controllen = sizeof control;
+        control.head.cmsg_level = SOL_SOCKET;
+        control.head.cmsg_type = SCM_RIGHTS;
+        control.head.cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(&control.head), &q.fd, sizeof(int));
+    }
+    (void) sendmsg(s, &message, MSG_NOSIGNAL);
+}
+
+static void *serve(void *arg)
+{
+    int listener = *(int *) arg;
+
+    for (;;) {
+        int s = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+
+        if (s < 0 && (errno == EINVAL || errno == EBADF)) /* shut down */
+            return NULL;
+        if (s < 0) {
+            usleep(1000); /* no descriptor now */
+            continue;
+        }
+        wait_at_most(s);
+        answer(s);
+        close(s);
+    }
+}
+
+/* Without the right to trace this process, can others open its descriptors? */
+static bool closed_to_peers(void)
+{
+    struct stat users;
+
+    return prctl(PR_GET_DUMPABLE) != 1 || stat("/proc/self/ns/user", &users) != 0 ||
+           users.st_ino != FIRST_USER_NAMESPACE;
+}
+
+/* Signals are the program's business: the thread takes none. */
+static int start_thread(void)
+{
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    int error;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    error = pthread_create(&service.thread, &attributes, serve, &service.listener);
+    pthread_attr_destroy(&attributes);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
+}
+
+static void start(void)
+{
+    struct sockaddr_un name;
+    socklen_t len = name_of(getpid(), &name);
+    int s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), error;
+
+    service.listener = s;
+    if (s < 0 || bind(s, (struct sockaddr *) &name, len) != 0 || listen(s, SOMAXCONN) != 0)
+        error = errno;
+    else
+        error = start_thread();
+    if (error == 0)
+        return;
+    dnet_warn("cannot pass the NIC to processes that may not look into this one: %s",
+              strerror(error));
+    if (s >= 0)
+        close(s);
+    service.listener = -1;
+}
+
+void dnet_emu_descriptor_offer(void)
+{
+    pthread_mutex_lock(&service.lock);
+    if (service.pid != getpid()) {
+        service.offers = 0;
+        service.listener = -1;
+        service.pid = getpid();
+    }
+    service.offers++;
+    if (service.listener < 0 && closed_to_peers())
+        start();
+    pthread_mutex_unlock(&service.lock);
+}
+
+void dnet_emu_descriptor_withdraw(void)
+{
+    pthread_mutex_lock(&service.lock);
+    if (service.pid == getpid() && --service.offers == 0 && service.listener >= 0) {
+        shutdown(service.listener, SHUT_RDWR);
+        pthread_join(service.thread, NULL);
+        close(service.listener);
+        service.listener = -1;
+    }
+    pthread_mutex_unlock(&service.lock);
+}
+
+/* ---- the other side ---- */
+
+/* Ask the owner.  -1: it does not answer, or has no such segment. */
+static int ask(const dnet_emu_locator_t *at)
+{
+    union {
+        struct cmsghdr head;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    query_t q = {.id = at->id, .fd = at->fd};
+    struct iovec text = {&q, sizeof q};
+    struct msghdr message = {.msg_iov = &text,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    struct sockaddr_un name;
+    socklen_t len = name_of(at->pid, &name);
+    int s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), fd = -1;
+
+    if (s < 0)
+        return -1;
+    wait_at_most(s);
+    if (connect(s, (struct sockaddr *) &name, len) == 0 && same_user(s) &&
+        send(s, &q, sizeof q, MSG_NOSIGNAL) == (ssize_t) sizeof q &&
+        recvmsg(s, &message, MSG_CMSG_CLOEXEC) > 0 && message.msg_controllen >= sizeof control &&
+        control.head.cmsg_type == SCM_RIGHTS)
+        memcpy(&fd, CMSG_DATA(&control.head), sizeof fd);
+    close(s);
+    return fd;
+}
+
+int dnet_emu_descriptor_open(const dnet_emu_locator_t *at, int flags)
+{
+    char path[64];
+    int fd, error;
+
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", at->pid, at->fd);
+    fd = open(path, flags);
+    if (fd >= 0 || (errno != EACCES && errno != EPERM))
+        return fd;
+    error = errno;
+    fd = ask(at);
+    if (fd < 0)
+        errno = error;
+    return fd;
+}
