@@ -25,6 +25,7 @@
 
 #define LINKTYPE_USER0 147
 #define BUFFER_BYTES 65536u
+#define HEAD_BYTES 24u
 
 enum { /* block types and option codes of pcapng */
        SECTION_HEADER = 0x0a0d0d0a,
@@ -217,11 +218,30 @@ static void header_of(const dnet_emu_nic_t *nic, const dnet_emu_packet_t *p, uin
     h[1] = (h[1] & ~DNET_MASK(PK_DST)) | DNET_PUT(dst, PK_DST);
 }
 
+/*
+ * Bytes of a packet's data that are kept: as many as were asked for, and of a message always what
+ * says which one it is: the envelope [sheet 10.1], and the head behind it where bit 31 of the Tag
+ * is set (docs/protocol.md 3).
+ */
+static uint32_t bytes_kept(const dnet_emu_capture_t *c, const dnet_emu_packet_t *p, uint32_t from,
+                           uint32_t bytes)
+{
+    uint64_t envelope;
+    uint32_t least = 0;
+
+    if (from == 0 && DNET_GET(p->header[0], PK_TYPE) == DNET_PRIM_IPUSH &&
+        DNET_GET(p->header[0], PK_LFLAG) && bytes >= sizeof envelope &&
+        dnet_emu_payload_copy(p, 0, (uint8_t *) &envelope, sizeof envelope))
+        least = sizeof envelope + (DNET_GET(envelope, LH_TAG) >> 31 ? HEAD_BYTES : 0);
+    least = least < c->data_bytes ? c->data_bytes : least;
+    return bytes < least ? bytes : least;
+}
+
 /* One packet as a block; what is recorded of its data may be less than it has. */
 static void put_packet(dnet_emu_capture_t *c, const dnet_emu_nic_t *nic, const dnet_emu_packet_t *p,
                        uint32_t from, uint32_t bytes, dnet_emu_result_t result, uint64_t time_ns)
 {
-    uint32_t kept = bytes < c->data_bytes ? bytes : c->data_bytes;
+    uint32_t kept = bytes_kept(c, p, from, bytes);
     uint32_t header = 8 + 8 * p->header_lines;
     uint32_t flags = p->slid == dnet_emu_lid(nic) ? OUTBOUND : INBOUND;
     uint32_t start = begin_block(c, ENHANCED_PACKET);

@@ -17,16 +17,16 @@ DIMMNET_PCAP=$DNET_TEST_DIR/pcap-%r.pcapng timeout 30 mpirun -n 2 "$program"
 mergecap -w pcap.pcapng pcap-0.pcapng pcap-1.pcapng
 decode() {
     tshark -X lua_script:"$DNET_SRC/tools/wireshark/dimmnet.lua" -r pcap.pcapng -Y "$1" -T fields \
-        -E separator=/s -E occurrence=l -e dimmnet.swid -e dimmnet.type.name -e dimmnet.rank -e dimmnet.tag \
+        -E separator=, -E occurrence=l -e dimmnet.swid -e dimmnet.type.name -e dimmnet.rank -e dimmnet.tag \
         -e dimmnet.head 2>pcap.tshark.log
 }
 decode 'dimmnet.tag >= 1001 && dimmnet.tag <= 1005' >pcap.found
 cat >pcap.expected <<END
-0 IPUSH 0 1001 
-0 IPUSH 0 1002 
-0 IPUSH 0 1003 SYNC
-0 IPUSH 0 1004 RTS
-1 IPUSH 1 1005 
+0,IPUSH,0,1001,
+0,IPUSH,0,1002,
+0,IPUSH,0,1003,SYNC
+0,IPUSH,0,1004,RTS
+1,IPUSH,1,1005,
 END
 diff pcap.expected pcap.found || { echo "pcap.sh: the envelopes of the capture are not those sent" >&2; exit 1; }
 
@@ -39,7 +39,7 @@ esac
 
 # Behind the request: answer, then the data, then the end of the rendezvous.
 decode 'dimmnet.head || (dimmnet.type.name == "RVS" && dimmnet.eflag == 1)' |
-    awk '{ print $2, $5 }' | grep -A 3 RTS >pcap.order
+    awk -F, '{ print $2, $5 }' | grep -A 3 RTS >pcap.order
 head -n 2 pcap.order >pcap.found
 printf 'IPUSH RTS\nIPUSH CTS\n' | diff - pcap.found || {
     echo "pcap.sh: RTS and CTS are not in order" >&2

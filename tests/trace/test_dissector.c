@@ -161,15 +161,15 @@ static bool check(void)
                                                     NULL,
                                                 });
     /* Each answer behind what it answers. */
-    good &= reads("dimmnet.head",
-                  (const char *const[]){
-                      "IPUSH 300 7 4 SYNC 72 delivered",
-                      "IPUSH 0 0 0 ACK 32 delivered",
-                      "IPUSH 300 7 5 RTS 32 delivered",
-                      "IPUSH 0 0 0 CTS 32 delivered",
-                      "IPUSH 0 0 0 ACK 32 delivered", /* the front half has been fetched */
-                      NULL,
-                  });
+    good &=
+        reads("dimmnet.head", (const char *const[]){
+                                  "IPUSH 300 7 4 SYNC 72 delivered",
+                                  "IPUSH    ACK 32 delivered",
+                                  "IPUSH 300 7 5 RTS 32 delivered",
+                                  "IPUSH    CTS 32 delivered",
+                                  "IPUSH    ACK 32 delivered", /* the front half has been fetched */
+                                  NULL,
+                              });
     good &= stopped_one_is_resent();
     if (count("dimmnet.type.name == \"RVS\" && dimmnet.eflag == 1") != 1 ||
         count("dimmnet.type.name == \"RESEND\"") == 0 || count("_ws.malformed") != 0) {
@@ -179,6 +179,32 @@ static bool check(void)
         good = false;
     }
     return good;
+}
+
+/* Headers only: what message a packet is of is there all the same, and no byte of the message. */
+static bool check_headers_only(void)
+{
+    bool good = reads("dimmnet.context == 300", (const char *const[]){
+                                                    "IPUSH 300 7 1  16 delivered",
+                                                    "IPUSH 300 7 2  308 delivered",
+                                                    "IPUSH 300 7 3  3008 delivered",
+                                                    "IPUSH 300 7 4 SYNC 72 delivered",
+                                                    "IPUSH 300 7 5 RTS 32 delivered",
+                                                    NULL,
+                                                });
+    if (count("dimmnet.head == \"ACK\" && !dimmnet.tag") != 2 || count("dimmnet.data") != 0) {
+        fprintf(stderr, "headers only: ACK %u (expected 2), with data %u (0)\n",
+                count("dimmnet.head == \"ACK\" && !dimmnet.tag"), count("dimmnet.data"));
+        good = false;
+    }
+    return good;
+}
+
+static bool run_job(void)
+{
+    atomic_store(stopped, false);
+    return dnet_job_run(2, 60, talk, NULL) == 0 &&
+           pclose(run("mergecap -w all.pcapng run.0.pcapng run.1.pcapng 2>&1")) == 0;
 }
 
 int main(void)
@@ -199,9 +225,9 @@ int main(void)
     setenv("DIMMNET_PCAP", path, 1);
     setenv("DIMMNET_PROFILE", "extended", 1);
     setenv("DIMMNET_SPLIT_LIMIT", "8192", 1); /* the longest message is split */
-    bool good = dnet_job_run(2, 60, talk, NULL) == 0;
-    good = good && pclose(run("mergecap -w all.pcapng run.0.pcapng run.1.pcapng 2>&1")) == 0;
-    good = good && check();
+    bool good = run_job() && check();
+    setenv("DIMMNET_PCAP_BYTES", "0", 1);
+    good = good && run_job() && check_headers_only();
     if (!good) {
         fprintf(stderr, "files: %s\n", folder);
         return 1;

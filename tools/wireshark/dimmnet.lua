@@ -272,6 +272,9 @@ local function add_word(tree, name, word, title, instead)
   return values, branch
 end
 
+-- Heads that stand behind the envelope of a message; that of the others says nothing.
+local with_envelope = { SYNC = true, FIRST = true, RTS = true }
+
 -- Adds a head; returns what the Info column says of it.
 local function add_head(tree, data)
   local kind = data(0, 1):uint()
@@ -289,6 +292,12 @@ local function add_message(tree, data)
   local envelope = data(0, 8)
   local word = envelope(0, 4):le_uint()
   local headed, tag = word >= HEADED, word % HEADED
+  local kind = headed and data:len() >= 32 and lists.heads[data(8, 1):uint()]
+  if kind and not with_envelope[kind] then
+    tree:add(envelope, "Envelope: of no message")
+    local text = add_head(tree, data(8))
+    return string.format("%s of process %d", text, data(12, 4):le_uint()), 32
+  end
   local values, branch = add_word(tree, "LH", envelope, "Envelope", { LH_TAG = tag })
   local info = string.format("context %d rank %d tag %d", values.LH_CONTEXT, values.LH_RANK, tag)
   branch:add(fields.headed, envelope(3, 1), headed)
@@ -298,7 +307,8 @@ local function add_message(tree, data)
   if data:len() < 32 then
     return info .. ", head cut off", 8
   end
-  return info .. ", " .. add_head(tree, data(8)), 32
+  local text = add_head(tree, data(8))
+  return info .. ", " .. text, 32
 end
 
 local function add_header(tree, packet, lines)
