@@ -96,7 +96,19 @@ for k in ("minhop", "updn", "ftree"):
     assert 1.10 < worst["hetero"] / worst[k] < 1.45, worst
 assert worst["updn2"] > 1.1 * worst["updn"], worst # the repair's part of it
 P
-expect 0 'figures that can be judged hold' reproduce --nodes 16 --seeds 1 --json reproduce.json \
+expect 0 'computed figures' reproduce --nodes 16 --seeds 1 --json reproduce.json \
     --data data
 grep -q '"id": "TA-14"' reproduce.json || { echo "FAIL: TA-14 is not in reproduce.json"; exit 1; }
 [ -s data/random.dat ] || { echo "FAIL: no data for the plots"; exit 1; }
+python3 - <<'P' || { echo "FAIL: kinds of figures in reproduce.json"; exit 1; }
+import json
+r = json.load(open("reproduce.json"))
+count = {}
+for row in r["rows"]:
+    count[row["kind"]] = count.get(row["kind"], 0) + 1
+    assert ("holds" in row) == (row["kind"] == "computed"), row
+assert count["computed"] == r["hold"] + r["differ"], (count, r["hold"], r["differ"])
+for kind in ("definition", "calibrated"):
+    assert count[kind] == r[kind] > 0, (kind, count)
+assert count["not computed"] == r["not_computed"] == sum("why" in row for row in r["rows"])
+P
