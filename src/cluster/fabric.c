@@ -73,8 +73,8 @@ static dnet_status_t judge(const char *engine, const dnet_topo_t *t, const dnet_
 }
 
 /* Tables for the topology as it is now, accepted by the verifier. */
-static dnet_status_t route(const char *name, const dnet_topo_t *t, dnet_tables_t **tables_p,
-                           dnet_verdict_t *verdict)
+static dnet_status_t route(const char *name, const dnet_topo_t *t, const dnet_tables_t *from,
+                           dnet_tables_t **tables_p, dnet_verdict_t *verdict)
 {
     const dnet_engine_t *engine = dnet_engine_find(name);
     dnet_traffic_t traffic = {0};
@@ -83,7 +83,7 @@ static dnet_status_t route(const char *name, const dnet_topo_t *t, dnet_tables_t
         return DNET_ERR_ARGUMENT;
     dnet_status_t status =
         dnet_traffic_init(&traffic, t, DNET_TRAFFIC_WEIGHTED, DNET_TRAFFIC_ACROSS);
-    dnet_route_options_t options = {.traffic = &traffic, .lanes = 1};
+    dnet_route_options_t options = {.traffic = &traffic, .lanes = 1, .from = from};
     if (status == DNET_OK)
         status = dnet_route(t, engine, &options, NULL, &routing);
     if (status == DNET_OK)
@@ -139,7 +139,7 @@ static dnet_status_t route_piece(const char *engine, dnet_topo_t *t, const bool 
             status = dnet_topo_set_switch(t, s, true);
     }
     if (status == DNET_OK)
-        status = route(engine, t, &tables, &verdict);
+        status = route(engine, t, NULL, &tables, &verdict);
     for (int s = 0; s < t->n_switches; s++)
         if (t->sw[s].down != down[s])
             dnet_topo_set_switch(t, s, down[s]);
@@ -217,7 +217,7 @@ dnet_status_t dnet_fabric_make(const char *topology, const char *engine, dnet_fa
     if (status == DNET_OK)
         status = assign_lids(f->topo);
     if (status == DNET_OK)
-        status = route(f->engine, f->topo, &f->tables, &f->verdict);
+        status = route(f->engine, f->topo, NULL, &f->tables, &f->verdict);
     if (status == DNET_OK) {
         f->text = text_of(f, false, &f->text_bytes);
         status = f->text ? DNET_OK : DNET_ERR_NO_MEMORY;
@@ -286,28 +286,47 @@ static dnet_status_t reroute_pieces(const dnet_fabric_t *f, dnet_tables_t **tabl
     return status == DNET_OK ? dnet_verify_tables(*tables_p, NULL, NULL, NULL, verdict) : status;
 }
 
-dnet_status_t dnet_fabric_reroute(dnet_fabric_t *f, dnet_fdb_diff_t *diff)
+/* How the tables are to change; the link that still works has its old dependencies, too. */
+static dnet_status_t plan_change(dnet_fabric_t *f, int working, const dnet_tables_t *tables)
+{
+    dnet_transition_t plan;
+    if (working != DNET_TOPO_NONE)
+        dnet_topo_set_link(f->topo, working, false);
+    dnet_status_t status = dnet_transition_plan(f->topo, f->tables, tables, &plan);
+    if (working != DNET_TOPO_NONE)
+        dnet_topo_set_link(f->topo, working, true);
+    if (status == DNET_OK)
+        f->between = plan.between;
+    return status;
+}
+
+dnet_status_t dnet_fabric_reroute(dnet_fabric_t *f, int working, dnet_fdb_diff_t *diff)
 {
     dnet_tables_t *tables = NULL;
     *diff = (dnet_fdb_diff_t){0};
-    dnet_status_t status = separates(f->topo) ? reroute_pieces(f, &tables, &f->verdict)
-                                              : route(f->engine, f->topo, &tables, &f->verdict);
+    dnet_tables_free(f->between);
+    f->between = NULL;
+    dnet_status_t status = separates(f->topo)
+                               ? reroute_pieces(f, &tables, &f->verdict)
+                               : route(f->engine, f->topo, f->tables, &tables, &f->verdict);
+    if (status == DNET_OK)
+        status = dnet_fdb_compare(f->topo, f->tables, tables, diff);
+    if (status == DNET_OK)
+        status = plan_change(f, working, tables);
     if (status != DNET_OK) {
-        if (tables)
-            dnet_tables_free(tables);
+        dnet_tables_free(tables);
         return status;
     }
-    status = dnet_fdb_compare(f->topo, f->tables, tables, diff);
     dnet_tables_free(f->tables);
     f->tables = tables;
     f->sweep++;
-    return status;
+    return DNET_OK;
 }
 
 void dnet_fabric_free(dnet_fabric_t *f)
 {
-    if (f->tables)
-        dnet_tables_free(f->tables);
+    dnet_tables_free(f->tables);
+    dnet_tables_free(f->between);
     if (f->topo)
         dnet_topo_free(f->topo);
     free(f->text);

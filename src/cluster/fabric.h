@@ -12,6 +12,7 @@
 
 #include "cluster/cluster.h"
 #include "subnet/addresses/lid.h"
+#include "subnet/judges/transition.h"
 #include "subnet/judges/verify.h"
 
 #define DNET_FABRIC_CUTS 64
@@ -22,6 +23,9 @@ typedef struct {
     size_t text_bytes;
     dnet_topo_t *topo; /* with the cuts out of service */
     dnet_tables_t *tables;
+    /* After a reroute that cannot go in one stage: tables to put in force until packets have
+     * drained (transition.h); else NULL */
+    dnet_tables_t *between;
     dnet_verdict_t verdict; /* of the tables, by the independent verifier */
     char engine[DNET_FABRIC_TEXT];
     char cut[DNET_FABRIC_CUTS][DNET_FABRIC_TEXT];
@@ -53,13 +57,16 @@ dnet_status_t dnet_fabric_cut(dnet_fabric_t *fabric, const char *what, bool forc
 dnet_status_t dnet_fabric_restore(dnet_fabric_t *fabric, const char *what);
 
 /**
- * Route what is in service again and verify.  Where servers are separated each piece is routed by
- * itself, and the verdict says how many ways are missing between them.
+ * Route what is in service again, keeping what is not broken, and verify.  Where servers are
+ * separated each piece is routed by itself, and the verdict says how many ways are missing between
+ * them.
  *
- * @param diff  set on success: table entries and blocks that have changed
+ * @param working  a link that is cut in the plan but carries packets until the tables have
+ *                 changed, or DNET_TOPO_NONE
+ * @param diff     set on success: table entries and blocks that have changed
  * @return DNET_OK; DNET_ERR_LIMIT (the engine has no tables that the verifier accepts, logged)
  */
-dnet_status_t dnet_fabric_reroute(dnet_fabric_t *fabric, dnet_fdb_diff_t *diff);
+dnet_status_t dnet_fabric_reroute(dnet_fabric_t *fabric, int working, dnet_fdb_diff_t *diff);
 
 /** An empty file for a fabric; its descriptor, or -1 (logged). */
 int dnet_fabric_file(void);

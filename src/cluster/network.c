@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 
 dnet_status_t dnet_network_take(const dnet_cluster_t *cluster, bool change, dnet_network_t *n)
@@ -31,20 +32,32 @@ void dnet_network_leave(dnet_network_t *n)
     close(n->fd);
 }
 
-static dnet_status_t new_tables(dnet_network_t *n, dnet_fdb_diff_t *diff)
+#define DRAIN_MS 20 /* a packet is on its way for microseconds, unless it waits for a way */
+
+/* In two stages where one could deadlock: packets to some servers wait while the others drain. */
+static dnet_status_t new_tables(dnet_network_t *n, int working, dnet_fdb_diff_t *diff)
 {
-    dnet_status_t status = dnet_fabric_reroute(n->fabric, diff);
+    dnet_fabric_t *f = n->fabric;
+    const struct timespec drain = {.tv_nsec = DRAIN_MS * 1000000L};
+    dnet_status_t status = dnet_fabric_reroute(f, working, diff);
     if (status == DNET_OK)
-        status = dnet_fabric_store(n->fabric, n->fd);
+        status = dnet_fabric_store(f, n->fd);
+    if (status == DNET_OK && f->between) {
+        dnet_tables_t *final = f->tables;
+        f->tables = f->between;
+        dnet_switches_set_tables(&n->switches, f);
+        f->tables = final;
+        nanosleep(&drain, NULL);
+    }
     if (status == DNET_OK)
-        dnet_switches_set_tables(&n->switches, n->fabric);
+        dnet_switches_set_tables(&n->switches, f);
     return status;
 }
 
 dnet_status_t dnet_network_sweep(dnet_network_t *n, dnet_fdb_diff_t *diff)
 {
     dnet_switches_set_links(&n->switches, n->fabric->topo);
-    return new_tables(n, diff);
+    return new_tables(n, DNET_TOPO_NONE, diff);
 }
 
 dnet_status_t dnet_network_isolate(dnet_network_t *n, int link, dnet_fdb_diff_t *diff)
@@ -55,7 +68,7 @@ dnet_status_t dnet_network_isolate(dnet_network_t *n, int link, dnet_fdb_diff_t 
     dnet_status_t status = dnet_fabric_cut(n->fabric, what, false);
     if (status != DNET_OK)
         return status;
-    status = new_tables(n, diff);
+    status = new_tables(n, link, diff);
     if (status == DNET_OK)
         dnet_switches_set_links(&n->switches, n->fabric->topo);
     else

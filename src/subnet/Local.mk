@@ -25,6 +25,8 @@ libdnet_subnet_la_SOURCES = \
 	src/subnet/judges/health.h \
 	src/subnet/judges/rails.c \
 	src/subnet/judges/rails.h \
+	src/subnet/judges/transition.c \
+	src/subnet/judges/transition.h \
 	src/subnet/judges/verify.c \
 	src/subnet/judges/verify.h \
 	src/subnet/routing/acyclic.c \

@@ -2,6 +2,7 @@
 # Tests of the subnet tools.  The programs also run in `make check`; the scripts, which start OpenSM
 # on ibsim's simulated fabrics (packages.txt), only in `make check-subnet`.
 DNET_SUBNET_TESTS = \
+	tests/subnet/test_change \
 	tests/subnet/test_health_rails \
 	tests/subnet/test_lid \
 	tests/subnet/test_service \
@@ -14,6 +15,8 @@ tests_subnet_test_health_rails_SOURCES = tests/subnet/test_health_rails.c
 tests_subnet_test_health_rails_LDADD = libdnet_subnet.la -lcmocka
 tests_subnet_test_service_SOURCES = tests/subnet/test_service.c
 tests_subnet_test_service_LDADD = libdnet_subnet.la -lcmocka
+tests_subnet_test_change_SOURCES = tests/subnet/test_change.c
+tests_subnet_test_change_LDADD = libdnet_subnet.la -lcmocka
 tests_subnet_test_lid_SOURCES = tests/subnet/test_lid.c
 tests_subnet_test_lid_LDADD = libdnet_subnet.la -lcmocka
 

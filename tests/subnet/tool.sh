@@ -65,6 +65,22 @@ for a, b in zip(v["cycle"], v["cycle"][1:] + v["cycle"][:1]):
     assert a["to"] == b["from"] and a["to_port"] != b["from_port"], v
 P
 
+# A change: what turnadd makes of tables in force goes in any order, or in stages that are judged.
+expect 0 '' route --topology torus:4x4:2 --write-lfts before.lfts
+expect 0 'change: ' route --topology torus:4x4:2 --cut S00001:3 --from before.lfts --write-lfts after.lfts \
+    --verify
+"$subnet" verify --topology torus:4x4:2 --cut S00001:3 --lfts after.lfts --from before.lfts \
+    --json change.json >out
+python3 - <<'P' || { echo "FAIL: change.json"; cat change.json; exit 1; }
+import json
+c = json.load(open("change.json"))["transition"]
+assert c["entries"] > 0 and 1 <= len(c["stages"]) <= 2, c
+assert all(s["cyclic_lanes"] == 0 for s in c["stages"]), c
+assert c["good_in_any_order"] == (c["lids_drained"] == 0) == (len(c["stages"]) == 1), c
+P
+expect 0 '' route --topology torus:4x4:2 --cut S00001:3 --write-lfts anew.lfts
+expect 1 'BAD in any order' verify --topology torus:4x4:2 --cut S00001:3 --lfts anew.lfts --from before.lfts
+
 # A cut, a hint and a traffic matrix change routes.
 expect 0 '3 links between switches' path --topology ring:5:1 --cut S00002:2 H00001 H00003
 expect 2 'neither a switch nor' path --topology ring:5:1 --cut S9:1 H00001 H00003

@@ -171,3 +171,58 @@ void subnet_report_diff(const char *what, const dnet_fdb_diff_t *d, dnet_json_t 
     dnet_json_int(j, "max_blocks_per_switch", d->max_per_switch);
     dnet_json_end_object(j);
 }
+
+dnet_status_t subnet_report_change(const dnet_topo_t *t, const dnet_tables_t *old,
+                                   const dnet_tables_t *new, dnet_json_t *j, bool *any_order)
+{
+    dnet_transition_t plan;
+    dnet_fdb_diff_t all, stage[2] = {{0}};
+    dnet_cycle_t cycle;
+    int cyclic, left[2] = {0};
+    dnet_status_t st = dnet_transition_judge(t, old, new, &cyclic, &cycle);
+    if (!st)
+        st = dnet_transition_plan(t, old, new, &plan);
+    if (st)
+        return st;
+    const dnet_tables_t *const mid = plan.between ? plan.between : new;
+    st = dnet_fdb_compare(t, old, new, &all);
+    if (!st)
+        st = dnet_fdb_compare(t, old, mid, &stage[0]);
+    if (!st && plan.between)
+        st = dnet_fdb_compare(t, mid, new, &stage[1]);
+    /* The stages are judged, not believed. */
+    dnet_cycle_t unused;
+    if (!st)
+        st = dnet_transition_judge(t, old, mid, &left[0], &unused);
+    if (!st && plan.between)
+        st = dnet_transition_judge(t, mid, new, &left[1], &unused);
+    if (!st) {
+        *any_order = cyclic == 0;
+        printf("  change: %ld entries in %ld blocks; %s\n", all.entries, all.blocks,
+               cyclic ? "BAD in any order: a mixture of old and new can deadlock"
+                      : "good in any order of blocks");
+        dnet_json_object(j, "transition");
+        dnet_json_int(j, "entries", all.entries);
+        dnet_json_int(j, "blocks", all.blocks);
+        dnet_json_bool(j, "good_in_any_order", !cyclic);
+        subnet_report_cycle(&cycle, t, j);
+        dnet_json_int(j, "lids_drained", plan.drained);
+        if (plan.stages == 2)
+            printf("  plan: %ld LIDs are dropped in %ld blocks with all else, packets drain, then "
+                   "%ld blocks\n",
+                   plan.drained, stage[0].blocks, stage[1].blocks);
+        dnet_json_array(j, "stages");
+        for (int i = 0; i < plan.stages; i++) {
+            dnet_json_object(j, NULL);
+            dnet_json_int(j, "datagrams", stage[i].blocks);
+            dnet_json_int(j, "entries", stage[i].entries);
+            dnet_json_int(j, "cyclic_lanes", left[i]);
+            dnet_json_end_object(j);
+        }
+        dnet_json_end_array(j);
+        dnet_json_int(j, "datagrams", stage[0].blocks + stage[1].blocks);
+        dnet_json_end_object(j);
+    }
+    dnet_transition_free(&plan);
+    return st;
+}

@@ -16,7 +16,7 @@
 typedef struct {
     subnet_net_t net;
     subnet_engine_t engine;
-    const char *guid2lid, *write_lfts, *write_sl, *json;
+    const char *guid2lid, *write_lfts, *write_sl, *from, *json;
     int bundles, scheme;
     bool verify, pairs_only;
 } options_t;
@@ -36,6 +36,8 @@ static const tool_option_t options[] = {
                 "write the addresses for OpenSM"),
     TOOL_OPTION(options_t, write_lfts, "write-lfts", TOOL_TEXT, "FILE",
                 "write the tables for OpenSM's file engine"),
+    TOOL_OPTION(options_t, from, "from", TOOL_TEXT, "FILE",
+                "dump of tables in force: turnadd changes what must, safely"),
     TOOL_OPTION(options_t, write_sl, "write-sl", TOOL_TEXT, "FILE",
                 "write the service levels as path records"),
     SUBNET_JSON_OPTION(options_t),
@@ -110,7 +112,9 @@ static dnet_status_t write_files(const options_t *o, dnet_topo_t *t, const dnet_
         return DNET_ERR_ARGUMENT;
     }
     const char *const path[] = {o->write_lfts, o->guid2lid, o->write_sl};
-    dnet_status_t st = dnet_lid_assign(t, (dnet_lid_scheme_t) o->scheme);
+    dnet_status_t st = DNET_OK;
+    if (!o->from) /* those of the tables in force */
+        st = dnet_lid_assign(t, (dnet_lid_scheme_t) o->scheme);
     for (int part = 0; part < 3 && !st; part++)
         st = write_one(t, r, part, path[part]);
     return st;
@@ -182,18 +186,23 @@ static int run(int argc, char **argv)
     const dnet_engine_t *engine = NULL;
     double began = dnet_progress_seconds();
     dnet_topo_t *t = NULL;
+    dnet_tables_t *old = NULL;
     dnet_traffic_t tr = {0};
     dnet_routing_t r = {0};
     dnet_json_t j;
+    bool any_order;
     int verdict = TOOL_GOOD;
     if (!tool_parse(&subnet_route, &argc, &argv, &o) || !(engine = dnet_engine_find(o.engine.name)))
         return TOOL_USAGE;
     dnet_status_t st = subnet_load(&o.net, &t);
+    if (!st && o.from)
+        st = dnet_lft_read(t, o.from, &old, NULL);
     if (!st)
         st = subnet_traffic(&o.engine, t, &tr);
     if (!st) {
         dnet_route_options_t opt = subnet_route_options(&o.engine, o.net.seed, &tr);
         opt.no_tables = o.pairs_only;
+        opt.from = old;
         st = dnet_route(t, engine, &opt, NULL, &r);
     }
     if (!st)
@@ -202,6 +211,8 @@ static int run(int argc, char **argv)
         report_work(t, &r, dnet_progress_seconds() - began, &j);
         if (o.verify)
             st = judge(&o, t, &r, &tr, &j, &verdict);
+        if (!st && old && r.tables)
+            st = subnet_report_change(t, old, r.tables, &j, &any_order);
         if (!st && r.tables)
             st = write_files(&o, t, &r);
         struct rusage used;
@@ -213,6 +224,7 @@ static int run(int argc, char **argv)
     }
     dnet_routing_free(&r);
     dnet_traffic_free(&tr);
+    dnet_tables_free(old);
     dnet_topo_free(t);
     return st ? subnet_exit(st) : verdict;
 }

@@ -7,6 +7,7 @@
 #define DNET_TOOLS_SUBNET_H
 
 #include "subnet/addresses/lid.h"
+#include "subnet/judges/transition.h"
 #include "subnet/judges/verify.h"
 #include "subnet/routing/routing.h"
 #include "tools/common/command.h"
@@ -109,6 +110,15 @@ void subnet_report_verdict(const char *key, const dnet_verdict_t *v, const dnet_
 
 /** Print a cycle of channels and write it as a JSON array; nothing if there is none. */
 void subnet_report_cycle(const dnet_cycle_t *cycle, const dnet_topo_t *t, dnet_json_t *j);
+
+/**
+ * Judge and plan the change between two sets of tables; print it and write it as the JSON object
+ * `transition`.
+ *
+ * @param any_order  set: blocks may be written in any order
+ */
+dnet_status_t subnet_report_change(const dnet_topo_t *t, const dnet_tables_t *old,
+                                   const dnet_tables_t *new, dnet_json_t *j, bool *any_order);
 
 /** Exit status for a verdict. */
 int subnet_verdict_exit(const dnet_verdict_t *v, const dnet_topo_t *t);

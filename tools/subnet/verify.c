@@ -10,12 +10,14 @@
 
 typedef struct {
     subnet_net_t net;
-    const char *lfts, *sl, *sl2vl, *json;
+    const char *lfts, *from, *sl, *sl2vl, *json;
 } options_t;
 
 static const tool_option_t options[] = {
     SUBNET_NET_OPTIONS(options_t),
     TOOL_OPTION(options_t, lfts, "lfts", TOOL_TEXT, "FILE", "dump of forwarding tables"),
+    TOOL_OPTION(options_t, from, "from", TOOL_TEXT, "FILE",
+                "dump of those before: judge the change, too"),
     TOOL_OPTION(options_t, sl, "sl", TOOL_TEXT, "FILE", "service levels, from saquery -p"),
     TOOL_OPTION(options_t, sl2vl, "sl2vl", TOOL_TEXT, "FILE",
                 "lanes, from smpquery sl2vl of each switch"),
@@ -27,7 +29,8 @@ static const tool_option_t options[] = {
 typedef struct look {
     const options_t *o;
     dnet_topo_t *t;
-    dnet_tables_t *tables;
+    dnet_tables_t *tables, *old;
+    bool any_order; /* the change from `old` is safe however it is made */
     dnet_lid_faults_t faults;
     dnet_lanes_t *lanes;
     dnet_traffic_t tr, across;
@@ -50,6 +53,8 @@ static dnet_status_t read_lanes(look_t *k)
 static dnet_status_t judge(look_t *k)
 {
     dnet_status_t st = subnet_load(&k->o->net, &k->t);
+    if (!st && k->o->from) /* first, so that the LIDs are those of the new ones */
+        st = dnet_lft_read(k->t, k->o->from, &k->old, NULL);
     if (!st)
         st = dnet_lft_read(k->t, k->o->lfts, &k->tables, &k->faults);
     if (!st)
@@ -97,7 +102,7 @@ static void report_addresses(const look_t *k, dnet_json_t *j)
     }
 }
 
-static dnet_status_t report(const look_t *k)
+static dnet_status_t report(look_t *k)
 {
     dnet_json_t j;
     dnet_status_t st = dnet_json_open(&j, k->o->json);
@@ -111,7 +116,9 @@ static dnet_status_t report(const look_t *k)
                        : !k->o->sl               ? "assumed: service level 0 (--sl)"
                                                  : "lanes: as the SL2VL tables say");
     subnet_report_tables(NULL, &k->v, k->joined, &j);
-    return dnet_json_close(&j);
+    if (k->old)
+        st = subnet_report_change(k->t, k->old, k->tables, &j, &k->any_order);
+    return dnet_json_close(&j) && !st ? DNET_ERR_SYSTEM : st;
 }
 
 static int run(int argc, char **argv)
@@ -128,11 +135,14 @@ static int run(int argc, char **argv)
     dnet_status_t st = judge(&k);
     if (!st)
         st = report(&k);
-    int rc = st ? subnet_exit(st) : k.faults.duplicates ? TOOL_BAD : subnet_verdict_exit(&k.v, k.t);
+    int rc = st                                               ? subnet_exit(st)
+             : k.faults.duplicates || (k.old && !k.any_order) ? TOOL_BAD
+                                                              : subnet_verdict_exit(&k.v, k.t);
     dnet_lanes_free(k.lanes);
     dnet_traffic_free(&k.tr);
     dnet_traffic_free(&k.across);
     dnet_tables_free(k.tables);
+    dnet_tables_free(k.old);
     dnet_topo_free(k.t);
     return rc;
 }

@@ -204,9 +204,33 @@ static void allow_tree(dnet_order_t *o, const int *tree)
                     dnet_order_allow(o, s, i, j);
 }
 
-/* One complete set of decisions into r->turns. */
+/* Allow the turns that tables take.  @return false: they close a cycle */
+static bool allow_tables(dnet_order_t *o, const dnet_tables_t *from)
+{
+    const dnet_topo_t *t = o->turns->topo;
+    int *out = dnet_subnet_alloc((size_t) t->n_switches, sizeof(int)), c;
+    bool good = out != NULL;
+    for (int x = 0; x < dnet_tables_columns(from) && good; x++) {
+        for (int s = 0; s < t->n_switches; s++)
+            out[s] = dnet_topo_port(t, s, dnet_tables_row(from, s)[x], &c) == DNET_PORT_CHANNEL
+                         ? c
+                         : DNET_TOPO_NONE;
+        for (int s = 0; s < t->n_switches && good; s++) {
+            int u = out[s] == DNET_TOPO_NONE ? s : dnet_topo_head(t, out[s]);
+            if (out[s] == DNET_TOPO_NONE || out[u] == DNET_TOPO_NONE)
+                continue;
+            int in = t->slot[out[s] ^ 1], on = t->slot[out[u]];
+            good = in != on &&
+                   (dnet_turns_allowed(o->turns, u, in, on) || dnet_order_allow(o, u, in, on));
+        }
+    }
+    free(out);
+    return good;
+}
+
+/* One complete set of decisions into r->turns; r->kept: the turns of `from` are among them. */
 static dnet_status_t decide(const dnet_topo_t *t, const dnet_turn_pair_t *pairs, size_t n,
-                            const int *tree, dnet_routing_t *r)
+                            const int *tree, const dnet_tables_t *from, dnet_routing_t *r)
 {
     dnet_order_t *o = NULL;
     dnet_turns_free(r->turns);
@@ -218,6 +242,11 @@ static dnet_status_t decide(const dnet_topo_t *t, const dnet_turn_pair_t *pairs,
         return st;
     if (tree)
         allow_tree(o, tree);
+    r->kept = from && allow_tables(o, from);
+    if (from && !r->kept) {
+        dnet_order_free(o);
+        return DNET_OK;
+    }
     dnet_turnadd_decide(o, pairs, n);
     r->seeded = tree != NULL;
     r->searches = o->searches;
@@ -280,8 +309,21 @@ static dnet_status_t turns(const dnet_topo_t *t, const dnet_route_options_t *opt
     size_t n = 0;
     bool enough = opt->seed_tree == DNET_SEED_OFF;
     dnet_status_t st = dnet_turnadd_order(t, opt, w, &pairs, &n);
+    if (!st && opt->from && !opt->no_tables && dnet_tables_fit(opt->from, t)) {
+        st = decide(t, pairs, n, NULL, opt->from, r);
+        if (!st && r->kept)
+            st = suffices(t, opt, r, &enough);
+        if (st || (r->kept && enough)) {
+            free(pairs);
+            return st;
+        }
+        dnet_tables_free(r->tables);
+        r->tables = NULL;
+        r->kept = false;
+        enough = opt->seed_tree == DNET_SEED_OFF;
+    }
     if (!st && opt->seed_tree != DNET_SEED_ON) {
-        st = decide(t, pairs, n, NULL, r);
+        st = decide(t, pairs, n, NULL, NULL, r);
         if (!st && opt->seed_tree == DNET_SEED_AUTO)
             st = suffices(t, opt, r, &enough);
     }
@@ -291,7 +333,7 @@ static dnet_status_t turns(const dnet_topo_t *t, const dnet_route_options_t *opt
         r->tree = dnet_subnet_alloc((size_t) t->n_switches, sizeof(int));
         st = r->tree ? dnet_turnadd_tree(t, w, r->tree) : DNET_ERR_NO_MEMORY;
         if (!st)
-            st = decide(t, pairs, n, r->tree, r);
+            st = decide(t, pairs, n, r->tree, NULL, r);
     }
     free(pairs);
     return st;

@@ -12,6 +12,8 @@
  */
 #include "subnet/engines/engines.h"
 #include "subnet/addresses/lid.h"
+#include "subnet/base/progress.h"
+#include "subnet/judges/transition.h"
 #include "subnet/routing/routing.h"
 #include "subnet/judges/verify.h"
 
@@ -28,7 +30,10 @@
 typedef struct engine_context {
     osm_opensm_t *osm;
     const dnet_engine_t *engine;
+    int drains; /* sweeps in a row that wrote a first stage only */
 } engine_context_t;
+
+#define DRAINS_MAX 4 /* each leaves less to change; more are a fabric that changes all the time */
 
 typedef struct plugin {
     engine_context_t engine[2];
@@ -129,16 +134,71 @@ static void write_lfts(const fabric_t *f, const dnet_tables_t *tables)
     }
 }
 
-/* Route and judge; only a good result reaches the switches. */
-static dnet_status_t route_fabric(const fabric_t *f, const dnet_engine_t *engine)
+/* What the switches hold since the last sweep; *out NULL: OpenSM has not written any yet. */
+static dnet_status_t read_lfts(const fabric_t *f, dnet_tables_t **out)
 {
+    const dnet_topo_t *t = f->topo;
+    long entries = 0;
+    *out = NULL;
+    dnet_status_t st = dnet_tables_new(t, out);
+    for (int s = 0; s < t->n_switches && !st; s++)
+        for (int x = 0; x < dnet_tables_columns(*out); x++) {
+            const osm_switch_t *sw = f->sw[s];
+            uint16_t lid = dnet_lid_of_column(*out, x);
+            if (!lid || !sw->lft || lid >= sw->lft_size || sw->lft[lid] == OSM_NO_PATH)
+                continue;
+            dnet_tables_row(*out, s)[x] = sw->lft[lid];
+            entries++;
+        }
+    if (!st && entries == 0) {
+        dnet_tables_free(*out);
+        *out = NULL;
+    }
+    return st;
+}
+
+/* The change that OpenSM is about to make, in its own order of blocks.  Where that could deadlock
+ * the first stage is written now, and the sweep that it asks for writes the rest. */
+static dnet_status_t write_change(const fabric_t *f, engine_context_t *c, const dnet_tables_t *old,
+                                  const dnet_tables_t *new, double began)
+{
+    dnet_transition_t plan = {0};
+    dnet_fdb_diff_t diff = {0};
+    dnet_status_t st = old ? dnet_transition_plan(f->topo, old, new, &plan) : DNET_OK;
+    if (!st && old)
+        st = dnet_fdb_compare(f->topo, old, new, &diff);
+    if (st)
+        return st;
+    bool drain = plan.between && c->drains < DRAINS_MAX;
+    c->drains = drain ? c->drains + 1 : 0;
+    write_lfts(f, drain ? plan.between : new);
+    if (drain)
+        c->osm->subn.force_heavy_sweep = TRUE;
+    osm_log(
+        &c->osm->log, OSM_LOG_INFO,
+        "dimmnet: %s: %d switches, %d end ports, %.3f s; %ld entries changed in %ld blocks, %ld "
+        "LIDs drain first\n",
+        c->engine->name, f->topo->n_switches, f->topo->n_hosts, dnet_progress_seconds() - began,
+        diff.entries, diff.blocks, plan.drained);
+    dnet_transition_free(&plan);
+    return DNET_OK;
+}
+
+/* Route and judge; only a good result reaches the switches. */
+static dnet_status_t route_fabric(const fabric_t *f, engine_context_t *c, double began)
+{
+    const dnet_engine_t *engine = c->engine;
+    dnet_tables_t *old = NULL;
     dnet_traffic_t tr = {0};
     dnet_routing_t r = {0};
     dnet_verdict_t v;
     dnet_status_t st = dnet_traffic_init(&tr, f->topo, DNET_TRAFFIC_WEIGHTED, DNET_TRAFFIC_ACROSS);
     if (!st) {
         dnet_route_options_t opt = {.seed = 1, .traffic = &tr, .lanes = 1};
-        st = dnet_route(f->topo, engine, &opt, NULL, &r);
+        st = read_lfts(f, &old);
+        opt.from = old;
+        if (!st)
+            st = dnet_route(f->topo, engine, &opt, NULL, &r);
     }
     if (!st)
         st = dnet_verify_tables(r.tables, NULL, NULL, NULL, &v);
@@ -151,7 +211,8 @@ static dnet_status_t route_fabric(const fabric_t *f, const dnet_engine_t *engine
         st = DNET_ERR_STATE;
     }
     if (!st)
-        write_lfts(f, r.tables);
+        st = write_change(f, c, old, r.tables, began);
+    dnet_tables_free(old);
     dnet_routing_free(&r);
     dnet_traffic_free(&tr);
     return st;
@@ -161,15 +222,13 @@ static int build_fwd_tables(void *context)
 {
     engine_context_t *c = context;
     fabric_t f = {0};
+    double began = dnet_progress_seconds();
     dnet_status_t st = read_fabric(&c->osm->subn, &f);
     if (!st)
-        st = route_fabric(&f, c->engine);
+        st = route_fabric(&f, c, began);
     if (st)
         osm_log(&c->osm->log, OSM_LOG_ERROR, "dimmnet: %s: %s; the line on stderr says why\n",
                 c->engine->name, dnet_status_text(st));
-    else
-        osm_log(&c->osm->log, OSM_LOG_INFO, "dimmnet: %s routed %d switches and %d end ports\n",
-                c->engine->name, f.topo->n_switches, f.topo->n_hosts);
     dnet_topo_free(f.topo);
     free(f.sw);
     return st ? -1 : 0;

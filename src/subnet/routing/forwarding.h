@@ -25,6 +25,7 @@ typedef struct dnet_tables {
     long fallbacks;    /* destinations routed on the spanning tree */
     long unrouted;     /* servers that some switch with servers has no entry for */
     long opened;       /* turns allowed only so that switches without servers have ways */
+    long mended;       /* LIDs with a way that was broken; all others are as they were */
     long unmanaged;    /* LIDs that some switch has no entry for, though they are connected */
 } dnet_tables_t;
 
@@ -37,6 +38,16 @@ static inline int dnet_tables_columns(const dnet_tables_t *tables)
 static inline uint16_t *dnet_tables_row(const dnet_tables_t *tables, int s)
 {
     return tables->port + (size_t) s * (size_t) dnet_tables_columns(tables);
+}
+
+/** These tables have an entry for each LID of a topology, and none else. */
+static inline bool dnet_tables_fit(const dnet_tables_t *tables, const dnet_topo_t *t)
+{
+    int planes = 1;
+    for (int d = 0; d < dnet_topo_dests(t); d++)
+        planes = dnet_topo_lids(t, d) > planes ? dnet_topo_lids(t, d) : planes;
+    return tables->dests == dnet_topo_dests(t) && tables->planes == planes &&
+           tables->topo->n_switches == t->n_switches;
 }
 
 /** Destination of a column; NONE if it has no such LID. */

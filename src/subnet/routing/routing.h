@@ -33,6 +33,10 @@ typedef struct dnet_route_options {
     bool static_weights;           /* turnprohib: do not recompute sums as switches go */
     bool no_tables;                /* turn engines: leave the tables out */
     int lanes;                     /* dfsssp: virtual lanes to use at most */
+    /* turnadd: tables in force, of this topology with other parts out of service.  The result keeps
+     * what is not broken and adds no dependency that closes a cycle with theirs, so that the change
+     * may be made in any order; NULL: from nothing */
+    const dnet_tables_t *from;
 } dnet_route_options_t;
 
 typedef struct dnet_routing {
@@ -44,6 +48,7 @@ typedef struct dnet_routing {
     dnet_lanes_t *sl;       /* NULL = one lane */
     int lanes;              /* virtual lanes used */
     int root;               /* updn: the switch; else NONE */
+    bool kept;              /* turnadd: what was not broken of the tables before is kept */
     bool seeded;            /* turnadd: the spanning tree was installed first */
     long searches, visited; /* turnadd: work of the cycle tests */
 } dnet_routing_t;

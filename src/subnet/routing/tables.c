@@ -75,6 +75,8 @@ typedef struct build {
     int *old_next, *old_order; /* a tree that may be taken back */
     int wanted;                /* switches in service that must have an entry */
     bool everywhere;           /* all of them; else those with servers */
+    bool mixing;               /* entries have to agree with those of before, too: */
+    int *was;                  /* [switch]: channel of the tables before, in service, or NONE */
 } build_t;
 
 /* What a link at `x` of the largest load costs while the tables are refined. */
@@ -119,6 +121,28 @@ static bool complete(const build_t *b)
     return found == b->wanted;
 }
 
+/*
+ * May w change to channel c, into u, while others have not changed yet?  Packets on the old ways
+ * into w take c then, and packets in c take u's old way on.
+ */
+static bool mixes(const build_t *b, int w, int c, int u)
+{
+    const dnet_topo_t *t = b->t;
+    int on = b->was[u], in = t->slot[c ^ 1];
+    if (b->was[w] == c)
+        return true;
+    if (on != DNET_TOPO_NONE && on != b->next[u] &&
+        (in == t->slot[on] || !dnet_turns_allowed(b->turns, u, in, t->slot[on])))
+        return false;
+    for (int i = 0; i < dnet_topo_degree(t, w); i++) {
+        int before = dnet_topo_channel(t, w, i) ^ 1;
+        if (b->was[dnet_topo_tail(t, before)] == before &&
+            (i == t->slot[c] || !dnet_turns_allowed(b->turns, w, i, t->slot[c])))
+            return false;
+    }
+    return true;
+}
+
 /* Offer the incoming channel at adjacency place `at` of u to its tail, `hops` from the end. */
 static inline void offer(build_t *b, int at, int u, int hops)
 {
@@ -126,7 +150,8 @@ static inline void offer(build_t *b, int at, int u, int hops)
     if (b->next[w] != DNET_TOPO_NONE && b->hops[w] < hops)
         return;
     int c = b->t->adj[at] ^ 1;
-    if (w == b->dest || (b->pin[w] != DNET_TOPO_NONE && b->pin[w] != c))
+    if (w == b->dest || (b->pin[w] != DNET_TOPO_NONE && b->pin[w] != c) ||
+        (b->mixing && !mixes(b, w, c, u)))
         return;
     /* What starts here is compared by its own load; the other kind passes only, and breaks ties. */
     int own = b->across[w];
@@ -379,11 +404,12 @@ static dnet_status_t build_init(build_t *b, const dnet_routing_t *r)
     b->near = dnet_subnet_alloc(channels, sizeof(int));
     b->pin = dnet_subnet_alloc(ns, sizeof(int));
     b->walk = dnet_subnet_alloc(ns, sizeof(int));
+    b->was = dnet_subnet_alloc(ns, sizeof(int));
     b->heap = dnet_subnet_alloc(channels, sizeof(int));
     b->ord = dnet_subnet_alloc(channels, sizeof(int));
     if (!b->next || !b->order || !b->across || !b->old_next || !b->old_order || !b->hops ||
         !b->cost || !b->flow || !b->load || !b->price || !b->heap || !b->ord || !b->factor ||
-        !b->near || !b->pin || !b->walk)
+        !b->near || !b->pin || !b->walk || !b->was)
         return DNET_ERR_NO_MEMORY;
     int cyclic = dnet_turns_order(r->turns, b->ord);
     if (cyclic < 0)
@@ -414,6 +440,7 @@ static void build_free(build_t *b)
     free(b->near);
     free(b->pin);
     free(b->walk);
+    free(b->was);
     dnet_paths_free(b->paths);
     dnet_paths_free(b->narrow_paths);
     dnet_turns_free(b->narrow);
@@ -613,9 +640,18 @@ static bool pin_agreeing(build_t *b)
     return n > 0;
 }
 
+/* Pin all entries of b's tree. */
+static void pin_all(build_t *b)
+{
+    for (int s = 0; s < b->t->n_switches; s++)
+        b->pin[s] = DNET_TOPO_NONE;
+    for (int i = 1; i < b->labelled; i++)
+        b->pin[b->order[i]] = b->next[b->order[i]];
+}
+
 /*
- * Label again with the entries that servers' packets pass as they are.  @return false: label() has
- * to
+ * Label again with the entries of b's tree as they are, all, or with `used` those that servers'
+ * packets pass.  @return false: more has to change
  */
 static bool label_keeping(build_t *b, int dest, bool *used)
 {
@@ -623,7 +659,10 @@ static bool label_keeping(build_t *b, int dest, bool *used)
     if (!b->narrow &&
         (dnet_turns_new(b->t, false, &b->narrow) || dnet_paths_new(b->narrow, &b->narrow_paths)))
         return false; /* logged; label() needs no memory */
-    pin_used(b, used);
+    if (used)
+        pin_used(b, used);
+    else
+        pin_all(b);
     for (int tries = 0; more && tries < KEEP_TRIES; tries++) {
         label_by_hops(b, dest);
         done = complete(b);
@@ -681,6 +720,114 @@ static dnet_status_t route_holes(build_t *b, const dnet_traffic_t *tr, dnet_tabl
     return st;
 }
 
+/* All columns from nothing, one after the other. */
+static void route_all(build_t *b, const dnet_route_options_t *opt, dnet_tables_t *tables)
+{
+    const dnet_topo_t *t = b->t;
+    dnet_progress_begin("forwarding tables", dnet_tables_columns(tables));
+    for (int i = 0; i < dnet_tables_columns(tables); i++) {
+        int column = column_at(tables, i), d = column % tables->dests;
+        dnet_progress(i);
+        if (!lives(tables, column))
+            continue;
+        b->lids = dnet_topo_lids(t, d);
+        tables->unrouted += !label(b, dnet_topo_dest_switch(t, d), tables) && d < t->n_hosts;
+        store(b, tables, column);
+        if (b->balance == DNET_BALANCE_PORT)
+            add_count(b);
+        else if (d < t->n_hosts)
+            put_load(b, opt->traffic, 1);
+    }
+    dnet_progress_end();
+}
+
+/* ---- changing what must change ---- */
+
+/* b has the tree of the old tables to a column.  @return every entry there is still leads there */
+static bool adopt_whole(build_t *b, const dnet_tables_t *from, int column)
+{
+    int entries = 0;
+    adopt(b, from, column);
+    for (int s = 0; s < b->t->n_switches; s++)
+        entries += !b->t->sw[s].down && dnet_tables_row(from, s)[column] != DNET_TABLE_NONE;
+    return b->labelled == entries && complete(b);
+}
+
+/* The entries that lead nowhere any more, and as few others as possible. */
+static void mend(build_t *b, const dnet_route_options_t *opt, dnet_tables_t *tables, int column,
+                 bool *used)
+{
+    const dnet_tables_t *from = opt->from;
+    int d = column % tables->dests, end = dnet_topo_dest_switch(b->t, d);
+    bool done = false;
+    int c;
+    for (int s = 0; s < b->t->n_switches; s++)
+        b->was[s] = s != end && dnet_topo_port(b->t, s, dnet_tables_row(from, s)[column], &c) ==
+                                    DNET_PORT_CHANNEL
+                        ? c
+                        : DNET_TOPO_NONE;
+    for (int attempt = 0; attempt < 4 && !done; attempt++) {
+        b->mixing = attempt < 2;
+        adopt(b, from, column);
+        done = label_keeping(b, end, attempt & 1 ? used : NULL);
+    }
+    b->mixing = false;
+    tables->unrouted += !done && !label(b, end, tables) && d < b->t->n_hosts;
+    store(b, tables, column);
+    tables->mended++;
+}
+
+/* Links in service that the old tables do not use in either direction: they are back, or new. */
+static bool has_idle_links(const build_t *b)
+{
+    const dnet_topo_t *t = b->t;
+    for (int l = 0; l < t->n_links; l++) {
+        if (t->slot[2 * l] == DNET_TOPO_NONE)
+            continue;
+        const load_t *x = &b->load[load_place(b, 2 * l)], *y = &b->load[load_place(b, 2 * l + 1)];
+        if (x->of[0] + x->of[1] + y->of[0] + y->of[1] <= 0)
+            return true;
+    }
+    return false;
+}
+
+/* Keep the tables opt->from, except what a failure has broken. */
+static dnet_status_t route_changes(build_t *b, const dnet_route_options_t *opt,
+                                   dnet_tables_t *tables)
+{
+    int columns = dnet_tables_columns(tables);
+    bool *broken = dnet_subnet_alloc((size_t) columns, sizeof(*broken));
+    bool *used = dnet_subnet_alloc((size_t) b->t->n_switches, sizeof(*used));
+    dnet_status_t st = broken && used ? DNET_OK : DNET_ERR_NO_MEMORY;
+    for (int x = 0; x < columns && !st; x++) {
+        if (!lives(tables, x))
+            continue;
+        b->lids = dnet_topo_lids(b->t, x % tables->dests);
+        broken[x] = !adopt_whole(b, opt->from, x);
+        store(b, tables, x);
+        if (!broken[x] && x % tables->dests < b->t->n_hosts)
+            put_load(b, opt->traffic, 1);
+    }
+    if (!st) {
+        b->refining = true;
+        price_links(b);
+    }
+    for (int i = 0; i < columns && !st; i++) {
+        int x = column_at(tables, i);
+        if (!broken[x])
+            continue;
+        b->lids = dnet_topo_lids(b->t, x % tables->dests);
+        mend(b, opt, tables, x, used);
+        if (x % tables->dests < b->t->n_hosts)
+            put_load(b, opt->traffic, 1);
+    }
+    if (!st && has_idle_links(b))
+        st = refine(b, opt->traffic, tables);
+    free(broken);
+    free(used);
+    return st;
+}
+
 dnet_status_t dnet_tables_from_turns(const dnet_topo_t *t, const dnet_route_options_t *opt,
                                      dnet_balance_t balance, dnet_routing_t *r)
 {
@@ -693,23 +840,13 @@ dnet_status_t dnet_tables_from_turns(const dnet_topo_t *t, const dnet_route_opti
         build_free(&b);
         return st;
     }
-    dnet_progress_begin("forwarding tables", dnet_tables_columns(tables));
-    for (int i = 0; i < dnet_tables_columns(tables); i++) {
-        int column = column_at(tables, i), d = column % tables->dests;
-        dnet_progress(i);
-        if (!lives(tables, column))
-            continue;
-        b.lids = dnet_topo_lids(t, d);
-        tables->unrouted += !label(&b, dnet_topo_dest_switch(t, d), tables) && d < t->n_hosts;
-        store(&b, tables, column);
-        if (balance == DNET_BALANCE_PORT)
-            add_count(&b);
-        else if (d < t->n_hosts)
-            put_load(&b, opt->traffic, 1);
+    if (r->kept) {
+        st = route_changes(&b, opt, tables);
+    } else {
+        route_all(&b, opt, tables);
+        if (balance == DNET_BALANCE_TREE)
+            st = refine(&b, opt->traffic, tables);
     }
-    dnet_progress_end();
-    if (balance == DNET_BALANCE_TREE)
-        st = refine(&b, opt->traffic, tables);
     if (!st && b.ord)
         st = dnet_tables_fill(tables, r->turns);
     if (!st && tables->unmanaged)

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The change from tables in force to others.  While it is made, each switch's blocks are old or new
+ * in any mixture, and packets in flight have come by either; the network can deadlock although
+ * neither set of tables can.  A change is safe if no mixture's dependencies close a cycle; else it
+ * is made in two stages, between which packets drain: what would close a cycle is dropped first and
+ * written anew when nothing is left on its old ways.
+ */
+#ifndef DNET_SUBNET_TRANSITION_H
+#define DNET_SUBNET_TRANSITION_H
+
+#include "subnet/judges/depends.h"
+#include "subnet/routing/forwarding.h"
+
+/**
+ * Judge one stage: all mixtures of two sets of tables, on one lane.  Ways over links out of service
+ * count as gone.
+ *
+ * @param cyclic_p  0: blocks may be written in any order
+ * @param cycle     an example
+ * @return DNET_OK; ERR_ARGUMENT (tables of other LIDs, logged), ERR_NO_MEMORY
+ */
+dnet_status_t dnet_transition_judge(const dnet_topo_t *t, const dnet_tables_t *old,
+                                    const dnet_tables_t *new, int *cyclic_p, dnet_cycle_t *cycle);
+
+/* How to make a change. */
+typedef struct dnet_transition {
+    int stages;             /* 0: nothing changes, 1: in any order, 2: by way of `between` */
+    dnet_tables_t *between; /* two stages: tables with LIDs dropped that would close a cycle */
+    long drained;           /* LIDs that are dropped for a while */
+} dnet_transition_t;
+
+/**
+ * Plan a change.  `new` has to be free of deadlock by itself.
+ *
+ * @return as dnet_transition_judge; dnet_transition_free afterwards
+ */
+dnet_status_t dnet_transition_plan(const dnet_topo_t *t, const dnet_tables_t *old,
+                                   const dnet_tables_t *new, dnet_transition_t *plan);
+void dnet_transition_free(dnet_transition_t *plan);
+
+#endif
