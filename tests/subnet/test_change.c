@@ -4,6 +4,7 @@
  * failure breaks.
  */
 #include "subnet/addresses/lid.h"
+#include "subnet/engines/engines.h"
 #include "subnet/judges/transition.h"
 #include "subnet/judges/verify.h"
 
