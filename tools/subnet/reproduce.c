@@ -339,12 +339,12 @@ static void growth(book_t *b, const double prohibited[4], const double between[4
             0.95 * table[i].ratio, 1.05 * table[i].ratio);
     if (between[1] > 0)
         row(b, "TA-11", "middle, between, turn addition, 128 / 16 servers a tree",
-            between[1] / between[0], "falls", 0, 0.999);
+            between[1] / between[0], "falls", 0, 0.99);
     if (between[3] > 0) {
         row(b, "TA-11", "middle, between, turn addition, 1024 / 128", between[2] / between[1],
-            "rises", 1.001, 99);
+            "rises", 1.01, 99);
         row(b, "TA-11", "middle, between, turn addition, 8192 / 1024", between[3] / between[2],
-            "rises", 1.001, 99);
+            "rises", 1.01, 99);
     }
 }
 
