@@ -169,13 +169,23 @@ DNET_COLD static dnet_emu_result_t no_nic(const dnet_emu_nic_t *via, uint16_t dl
                                                              : DNET_EMU_REFUSED;
 }
 
-static dnet_emu_result_t shm_send(dnet_emu_nic_t *via, uint16_t dlid, dnet_emu_packet_t *packet)
+/* A function of its own, so that the way of all later packets saves no registers for it. */
+DNET_COLD static dnet_emu_result_t first_packet(dnet_emu_nic_t *via, uint16_t dlid,
+                                                dnet_emu_packet_t *packet)
 {
     dnet_emu_nic_t *nic = peer(via, dlid);
 
-    if (DNET_UNLIKELY(!nic))
-        return no_nic(via, dlid);
-    return dnet_emu_rc_receive(nic, packet);
+    return nic ? dnet_emu_rc_receive(nic, packet) : no_nic(via, dlid);
+}
+
+static dnet_emu_result_t shm_send(dnet_emu_nic_t *via, uint16_t dlid, dnet_emu_packet_t *packet)
+{
+    uint16_t clid = dnet_lid_to_clid(dlid);
+
+    if (DNET_LIKELY(via->route && dnet_clid_to_lid(clid) == dlid && via->route[clid].nic &&
+                    dlid <= DNET_LID_UNICAST_LAST))
+        return dnet_emu_rc_receive(via->route[clid].nic, packet);
+    return first_packet(via, dlid, packet);
 }
 
 const dnet_emu_swif_ops_t dnet_emu_swif_shm = {.name = "shm", .send = shm_send};
