@@ -36,6 +36,7 @@ os.write(fd, b"evp\t0 16\n")                 # completion
 until(b"#4216c000: ")
 os.write(fd, b"x" * 300 + b"\n")
 until(b"no command 'xxx")
+until(b"dsh > ")                             # at the prompt: before it, the terminal would take the next byte itself
 os.write(fd, b"\x04")                        # end of input
 try:
     while os.read(fd, 4096):
