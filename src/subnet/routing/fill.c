@@ -21,6 +21,8 @@ typedef struct fill {
     int *hops;             /* [switch]: to the end; NONE: it does not get there */
     int *queue;
     int *piece; /* [switch]: switches with the same number are connected */
+    int budget; /* turns that may be refused for a column */
+    int refusals;
 } fill_t;
 
 static void find_pieces(fill_t *f)
@@ -74,7 +76,7 @@ static int measure(fill_t *f, int end, int column)
 
 static bool allow(fill_t *f, int s, int i, int j)
 {
-    if (i == j || dnet_turns_allowed(f->refused, s, i, j))
+    if (i == j || f->refusals >= f->budget || dnet_turns_allowed(f->refused, s, i, j))
         return false;
     if (!f->order && dnet_order_resume(f->turns, &f->order))
         return false; /* logged if memory was short */
@@ -83,6 +85,7 @@ static bool allow(fill_t *f, int s, int i, int j)
         return true;
     }
     dnet_turns_set(f->refused, s, i, j, true);
+    f->refusals++;
     return false;
 }
 
@@ -112,12 +115,16 @@ static bool find_way(fill_t *f, int s, int end, bool open)
 static void fill_column(fill_t *f, int end, int column)
 {
     const dnet_topo_t *t = f->t;
-    int left = measure(f, end, column);
+    int left = measure(f, end, column), *hole = f->queue, n = 0;
+    f->refusals = 0;
+    for (int s = 0; s < t->n_switches && left > 0; s++)
+        if (f->hops[s] == DNET_TOPO_NONE && f->piece[s] == f->piece[end] && !t->sw[s].down)
+            hole[n++] = s;
     for (bool open = false; left > 0;) {
         bool found = false;
-        for (int s = 0; s < t->n_switches && !(found && open); s++) {
-            if (f->hops[s] != DNET_TOPO_NONE || t->sw[s].down || f->piece[s] != f->piece[end] ||
-                !find_way(f, s, end, open))
+        for (int i = 0; i < n && !(found && open); i++) {
+            int s = hole[i];
+            if (f->hops[s] != DNET_TOPO_NONE || !find_way(f, s, end, open))
                 continue;
             dnet_tables_row(f->tables, s)[column] = (uint16_t) dnet_topo_out_port(t, f->next[s]);
             found = true;
@@ -130,11 +137,11 @@ static void fill_column(fill_t *f, int end, int column)
     f->tables->unmanaged += left > 0;
 }
 
-dnet_status_t dnet_tables_fill(dnet_tables_t *tables, dnet_turns_t *turns)
+dnet_status_t dnet_tables_fill(dnet_tables_t *tables, dnet_turns_t *turns, int budget)
 {
     const dnet_topo_t *t = tables->topo;
     size_t ns = (size_t) t->n_switches;
-    fill_t f = {.t = t, .tables = tables, .turns = turns};
+    fill_t f = {.t = t, .tables = tables, .turns = turns, .budget = budget};
     int *space = dnet_subnet_alloc(4 * ns, sizeof(int));
     dnet_status_t st = space ? dnet_turns_new(t, false, &f.refused) : DNET_ERR_NO_MEMORY;
     if (!st) {
@@ -144,7 +151,7 @@ dnet_status_t dnet_tables_fill(dnet_tables_t *tables, dnet_turns_t *turns)
         f.piece = space + 3 * ns;
         find_pieces(&f);
     }
-    tables->opened = tables->unmanaged = 0;
+    tables->unmanaged = 0;
     for (int x = 0; x < dnet_tables_columns(tables) && !st; x++) {
         int d = dnet_tables_dest(tables, x), end = d < 0 ? d : dnet_topo_dest_switch(t, d);
         if (end != DNET_TOPO_NONE && !t->sw[end].down)

@@ -26,12 +26,14 @@
 
 #include "common/log.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define REFINE_TRIES 3    /* for each destination, on average, at most */
 #define REFINE_SHARE 0.97 /* of the largest load: links to lead ways away from */
 #define KEEP_TRIES 64     /* walks pinned before a column is labelled from nothing */
+#define FILL_BUDGET 2     /* turns refused for a column before it is labelled again instead */
 #define REFINE_GAIN 1e-6  /* a smaller one is rounding */
 
 /* Loads are kept apart for traffic that stays in a tree, [0], and traffic between joined trees,
@@ -847,10 +849,14 @@ dnet_status_t dnet_tables_from_turns(const dnet_topo_t *t, const dnet_route_opti
         if (balance == DNET_BALANCE_TREE)
             st = refine(&b, opt->traffic, tables);
     }
-    if (!st && b.ord)
-        st = dnet_tables_fill(tables, r->turns);
-    if (!st && tables->unmanaged)
-        st = route_holes(&b, opt->traffic, tables);
+    /* Few turns have to be opened until walks lead everywhere; a test that refuses one is long. */
+    for (int round = 0; !st && b.ord && round < 2; round++) {
+        st = dnet_tables_fill(tables, r->turns, round ? INT_MAX : FILL_BUDGET);
+        if (!st && tables->unmanaged)
+            st = route_holes(&b, opt->traffic, tables);
+        if (tables->unmanaged == 0)
+            break;
+    }
     build_free(&b);
     if (st)
         dnet_tables_free(tables);
