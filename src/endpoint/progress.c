@@ -104,11 +104,20 @@ static void retry_at_times(dnet_ep_t *ep, uint64_t now_ns)
     ep->in_progress = false;
 }
 
+/* Room is given back in larger parts while messages come.  A packet that needs nearly the whole of
+ * a small ring would never fit beside the rest, and where no sender is granted room (compare/)
+ * nothing else would give that back. */
+static void give_back_all(dnet_ep_t *ep)
+{
+    dnet_drv_publish(&ep->drv);
+}
+
 /* No sleep: the caller holds a lock that other threads of this process need. */
 static DNET_COLD dnet_status_t idle_round_impatient(dnet_ep_t *ep)
 {
     if (DNET_UNLIKELY(dnet_dump_wanted()))
         dnet_dump_now(ep);
+    give_back_all(ep);
     if (ep->oversubscribed)
         sched_yield();
     ep->looked_ns = dnet_clock_ns();
@@ -153,6 +162,7 @@ static DNET_COLD dnet_status_t idle_round(dnet_ep_t *ep)
         ep->looked_ns = ep->progress.idle_since_ns = now;
         if (!first)
             return look_round(ep, now);
+        give_back_all(ep);
         ep->progress.yields = 0;
         return DNET_OK;
     }
