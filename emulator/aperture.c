@@ -49,7 +49,9 @@ bool dnet_emu_aperture_find(const dnet_emu_nic_t *nic, unsigned wid, uint32_t ad
     *base_p = base;
     *length_p = length;
     *pid_p = atomic_load_explicit(&nic->area[wid].state->owner, memory_order_relaxed);
-    return *pid_p != 0;
+    if (DNET_LIKELY(*pid_p == nic->process[wid]))
+        return *pid_p != 0;
+    return nic->process[wid] == 0; /* and the segment is believed */
 }
 
 bool dnet_emu_remote_probe(int32_t pid, uint64_t from, uint64_t *word_p)

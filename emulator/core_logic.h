@@ -255,6 +255,8 @@ struct dnet_emu_nic {
     int fd;       /* -1: a peer's NIC, whose descriptor is not kept */
     int spare_fd; /* given up where a peer is mapped and no other is left; -1: none */
     int32_t pid;  /* this process */
+    /* which process has a WID, as this process has learnt; 0: as the segment says */
+    int32_t process[DNET_PROCESSES_PER_NIC];
     uint16_t lid;
     const dnet_emu_swif_ops_t *swif;
     /* switches that packets sent by this process pass; NULL: none */

@@ -19,8 +19,10 @@ static uint64_t room_at(const dnet_emu_source_t *s)
     int32_t pid;
 
     if (dnet_emu_is_aperture(s->nic, s->offset)) {
+        /* A closed slot shortens nothing: dnet_emu_pu_spans() then fails, and the issuer is told.
+         */
         if (!dnet_emu_aperture_find(s->nic, s->wid, s->offset, &base, &length, &pid))
-            return 0;
+            return UINT64_MAX;
         return length - (DNET_GET(s->offset, AP_OFFSET_LOW) < length
                              ? DNET_GET(s->offset, AP_OFFSET_LOW)
                              : length);

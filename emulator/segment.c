@@ -338,6 +338,14 @@ void dnet_emu_segment_protect(const dnet_emu_nic_t *nic)
     (void) mprotect(nic->sreg_store, DNET_EMU_PAGE, PROT_READ);
 }
 
+void dnet_emu_segment_protect_peer(const dnet_emu_nic_t *nic)
+{
+    dnet_emu_segment_protect(nic);
+    (void) mprotect(nic->sreg_load, DNET_EMU_PAGE, PROT_READ);
+    for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++)
+        (void) mprotect(nic->area[w].ureg_store, DNET_EMU_PAGE, PROT_READ);
+}
+
 void dnet_emu_segment_close_descriptor(dnet_emu_nic_t *nic)
 {
     close(nic->fd);

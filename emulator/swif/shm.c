@@ -23,8 +23,9 @@
 
 /* Where a LID lives. */
 struct dnet_emu_route {
-    dnet_emu_nic_t *nic;   /* NULL: nothing mapped (yet) */
-    dnet_emu_locator_t at; /* id 0: no route */
+    dnet_emu_nic_t *nic;                     /* NULL: nothing mapped (yet) */
+    dnet_emu_locator_t at;                   /* id 0: no route */
+    int32_t process[DNET_PROCESSES_PER_NIC]; /* for the NIC, once it is mapped */
     /* Why the last attempt to map it has failed, which has been logged; DNET_OK: it has not. */
     dnet_status_t failed;
 };
@@ -68,6 +69,22 @@ dnet_status_t dnet_emu_route(dnet_emu_nic_t *nic, const dnet_emu_locator_t *loca
     return DNET_OK;
 }
 
+dnet_status_t dnet_emu_route_process(dnet_emu_nic_t *nic, uint16_t lid, unsigned wid, int32_t pid)
+{
+    uint16_t clid = dnet_lid_to_clid(lid);
+    dnet_emu_route_t *route = nic->route ? &nic->route[clid] : NULL;
+
+    if (!route || wid >= DNET_PROCESSES_PER_NIC || dnet_clid_to_lid(clid) != lid ||
+        (!route->nic && route->at.id == 0)) {
+        dnet_error("no route to WID %u of LID %#x", wid, lid);
+        return DNET_ERR_ARGUMENT;
+    }
+    route->process[wid] = pid;
+    if (route->nic)
+        route->nic->process[wid] = pid;
+    return DNET_OK;
+}
+
 void dnet_emu_routes_drop(dnet_emu_nic_t *nic)
 {
     for (unsigned i = 0; nic->route && i < DNET_EMU_PEERS; i++)
@@ -100,7 +117,8 @@ static dnet_status_t attach_once(dnet_emu_nic_t *via, dnet_emu_route_t *route, b
         /* Only the owner's own reserve call needs the descriptor; thousands of peers must not hold
          * one each. */
         dnet_emu_segment_close_descriptor(route->nic);
-        dnet_emu_segment_protect(route->nic);
+        dnet_emu_segment_protect_peer(route->nic);
+        memcpy(route->nic->process, route->process, sizeof route->process);
     }
     via->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     return status;
@@ -205,6 +223,8 @@ bool dnet_emu_swif_peer_lost(const dnet_emu_nic_t *nic, uint16_t lid, unsigned w
         return nic->route[clid].failed == DNET_ERR_PEER_DEAD;
     /* Closing a device clears its owner; a process that is killed does not. */
     pid = atomic_load_explicit(&peer->area[wid].state->owner, memory_order_acquire);
+    if (pid != 0 && peer->process[wid] != 0)
+        pid = peer->process[wid];
     return pid != 0 && pid != nic->pid && dnet_emu_process_ended(pid);
 }
 
@@ -217,6 +237,8 @@ bool dnet_emu_swif_can_copy(dnet_emu_nic_t *via, uint16_t lid, unsigned wid)
     if (!nic)
         return false;
     pid = atomic_load_explicit(&nic->area[wid].state->owner, memory_order_acquire);
+    if (nic->process[wid] != 0 && pid != nic->process[wid])
+        return false;
     if (pid == 0 || pid == via->pid)
         return pid != 0;
     return dnet_emu_remote_probe(pid, nic->area[wid].state->probe, &word) && word == DNET_EMU_MAGIC;

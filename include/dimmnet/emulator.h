@@ -157,6 +157,15 @@ dnet_status_t dnet_emu_open(dnet_emu_nic_t *nic, unsigned wid, bool privileged,
  */
 dnet_status_t dnet_emu_route(dnet_emu_nic_t *nic, const dnet_emu_locator_t *locator);
 
+/**
+ * Tell which process has a WID of a NIC of the job, as learnt where the job began.  From then on
+ * host memory is copied to and from that process only, whatever the NIC's segment says, which
+ * others can write.  For a routed LID, or the own one.
+ *
+ * @return DNET_OK; DNET_ERR_ARGUMENT (no route to that LID, no such WID)
+ */
+dnet_status_t dnet_emu_route_process(dnet_emu_nic_t *nic, uint16_t lid, unsigned wid, int32_t pid);
+
 /** A line as it crosses the switch interface: 66 bits (7.1). */
 typedef struct {
     uint64_t content;

@@ -279,6 +279,9 @@ dnet_status_t dnet_job_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses
                                       addresses[r].lid};
         status = dnet_emu_route(ep->job.emu, &locator);
     }
+    for (uint32_t r = 0; status == DNET_OK && r < ep->size; r++)
+        status = dnet_emu_route_process(ep->job.emu, addresses[r].lid, addresses[r].wid,
+                                        addresses[r].pid);
     if (status == DNET_OK && ep->job.cluster && ep->job.cluster->switches >= 0)
         status =
             dnet_emu_network_join(ep->job.emu, ep->job.cluster->keeper, ep->job.cluster->switches,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * What the operating system refuses: descriptors, address space, pidfd_open(), a look into another
- * process.  The NIC goes on
+ * process; and what a NIC refuses to believe or to write.  The NIC goes on
  * where it can, and names the cause where it cannot.
  */
 #include "tests/device/board.h"
@@ -20,12 +20,27 @@
 #include <unistd.h>
 
 #include "emulator/process.h"
+#include "emulator/swif/swif.h"
 
 static void send_lhs(dnet_device_t *d, unsigned dlid, uint64_t value)
 {
     uint64_t data[2] = {value, value};
 
     botf(d, 0, &(header_t){.type = DNET_PRIM_IPUSH, .lflag = true, .dlid = dlid}, data, 16);
+}
+
+/* A process that does nothing, and ends with this one. */
+static pid_t idle_child(void)
+{
+    pid_t child = fork();
+
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;)
+            pause();
+    }
+    CHECK(child > 0);
+    return child;
 }
 
 static void limit(int resource, rlim_t most)
@@ -98,14 +113,10 @@ static void forbid(unsigned call)
 /* Where pidfd_open() is refused, the end of a process is still seen, also before it is reaped. */
 static void end_is_seen_without_pidfd(cluster_t *c)
 {
-    pid_t child = fork();
+    pid_t child = idle_child();
     int status;
 
     (void) c;
-    if (child == 0)
-        for (;;)
-            pause();
-    CHECK(child > 0);
     forbid(SYS_pidfd_open);
     CHECK(syscall(SYS_pidfd_open, child, 0) < 0 && errno == EPERM);
     CHECK(!dnet_emu_process_ended(child));
@@ -169,11 +180,76 @@ static void joined_without_right_to_trace(cluster_t *c)
     dnet_emu_detach(nic); /* and the thread with it */
 }
 
+static void set_aperture(dnet_device_t *d, unsigned slot, const void *memory, uint64_t bytes)
+{
+    dnet_reg_store_quiet(d, DNET_UREG_APERTURE_ADDRESS, (uintptr_t) memory);
+    user_store(d, DNET_UREG_APERTURE_LENGTH,
+               DNET_PUT(bytes, APL_LENGTH) | DNET_PUT(slot, APL_SLOT));
+}
+
+/* A segment that names another process as its owner does not make a peer copy from that one. */
+static void copies_with_the_process_learnt(cluster_t *c)
+{
+    static uint8_t there[4096], here[4096];
+    const request_t fetch = {.type = DNET_PRIM_RVL,
+                             .size = sizeof there,
+                             .src = (uint32_t) (DNET_MASK(AP_FLAG) | DNET_PUT(4, AP_SLOT)),
+                             .dst = (uint32_t) (DNET_MASK(AP_FLAG) | DNET_PUT(1, AP_SLOT)),
+                             .dclid = 2};
+    dnet_device_t *d = c->dev[0][0];
+    pid_t child;
+
+    memset(there, 'x', sizeof there);
+    child = idle_child();
+    memset(there, 'a', sizeof there);
+    set_aperture(c->dev[1][0], 4, there, sizeof there);
+    set_aperture(d, 1, here, sizeof here);
+    CHECK(dnet_emu_route_process(c->nic[0], 2, 0, getpid()) == DNET_OK);
+    CHECK(dnet_emu_route_process(c->nic[0], 2, 2, getpid()) == DNET_ERR_ARGUMENT);
+    CHECK(dnet_emu_route_process(c->nic[0], 77, 0, getpid()) == DNET_ERR_ARGUMENT);
+    issue(d, &fetch);
+    CHECK_EQUAL(user_load(d, DNET_UREG_STOP_REPORT) & 0xf, DNET_REPORT_DELIVERED);
+    CHECK_EQUAL(here[4095], 'a');
+    c->nic[1]->area[0].state->owner = child;
+    issue(d, &fetch);
+    CHECK_EQUAL(user_load(d, DNET_UREG_STOP_REPORT) & 0xf, DNET_REPORT_UNREACHABLE);
+    CHECK_EQUAL(here[0], 'a');
+    CHECK(!d->ops->can_copy(d, 2, 0));
+    kill(child, SIGKILL);
+    CHECK(waitpid(child, NULL, 0) == child);
+    CHECK(!d->ops->peer_lost(d, 2, 0)); /* the one that was learnt lives */
+}
+
+/* What a sender maps of its destination's register pages it cannot write, but for what the NIC
+ * shows. */
+static void register_pages_are_read_only_for_senders(cluster_t *c)
+{
+    const dnet_emu_nic_t *there;
+    uint8_t *page[5];
+    int from[2];
+
+    send_lhs(c->dev[0][0], 2, 1);
+    there = dnet_emu_swif_peer(c->nic[0], 2);
+    CHECK(there && there != c->nic[1]);
+    page[0] = (uint8_t *) there->header;
+    page[1] = there->sreg_store;
+    page[2] = there->sreg_load;
+    page[3] = there->area[0].ureg_store;
+    page[4] = there->area[1].ureg_store;
+    CHECK(pipe(from) == 0 && write(from[1], "12345678", 8) == 8);
+    for (unsigned i = 0; i < 5; i++)
+        CHECK(read(from[0], page[i], 8) < 0 && errno == EFAULT);
+    send_lhs(c->dev[0][0], 2, 1);
+    CHECK_EQUAL(user_load(c->dev[1][0], DNET_UREG_LH_NEXT_WRITE), 128);
+}
+
 static const board_test_t tests[] = {
     TEST(first_contact_without_descriptors, BOTH),
     TEST(first_contact_without_address_space, EXTENDED),
     TEST(end_is_seen_without_pidfd, EXTENDED),
     TEST(joined_without_right_to_trace, BOTH),
+    TEST(copies_with_the_process_learnt, EXTENDED),
+    TEST(register_pages_are_read_only_for_senders, BOTH),
 };
 
 int main(int argc, char **argv)
