@@ -7,7 +7,7 @@
  * FOLDER/RANK gets a line with the bytes of PSS: all, anonymous, file, shared (smaps_rollup), one
  * with the bytes of page tables, and a line 'segment DEVICE INODE BYTES' for every piece of shared
  * memory that is mapped: with all its pages, for those that no process has looked at yet are in
- * nobody's PSS.
+ * no PSS.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -65,7 +65,7 @@ static int write_pss(FILE *to)
     return 0;
 }
 
-/* The kernel's page tables of this process: in nobody's PSS. */
+/* The kernel's page tables of this process: in no PSS. */
 static int write_tables(FILE *to)
 {
     unsigned long long kb;
@@ -120,7 +120,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "memory: rank %d: cannot read /proc/self or write %s\n", rank, path);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
-    MPI_Barrier(MPI_COMM_WORLD); /* nobody leaves while others look */
+    MPI_Barrier(MPI_COMM_WORLD); /* no rank leaves while others look */
     MPI_Finalize();
     return 0;
 }

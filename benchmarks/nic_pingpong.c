@@ -7,7 +7,7 @@
  *   nic_pingpong [rounds [repeats]]
  *
  * Prints, per repeat and as the median of the repeats, ns one way: flag; two WIDs of one NIC; WIDs
- * of two NICs; and the time the sender spends in issuing one BOTF whose packet nobody answers.  A
+ * of two NICs; and the time the sender spends in issuing one BOTF whose packet is not answered.  A
  * repeat's value is the 10th percentile of batches of 512 rounds, so that other work on the machine
  * shows little.
  */

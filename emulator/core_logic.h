@@ -54,8 +54,8 @@ static inline uint64_t dnet_emu_observe(const void *at)
     return atomic_load_explicit((const _Atomic uint64_t *) at, memory_order_acquire);
 }
 
-/* Release store of a word the host polls: everything the NIC wrote before is seen by whoever sees
- * it. Pairs with dnet_reg_load() and with the host's acquire loads of ring entries. */
+/* Release store of a word the host polls: everything the NIC wrote before is seen by a process that
+ * sees the word. Pairs with dnet_reg_load() and with the host's acquire loads of ring entries. */
 static inline void dnet_emu_publish(void *at, uint64_t value)
 {
     atomic_store_explicit((_Atomic uint64_t *) at, value, memory_order_release);
@@ -167,9 +167,10 @@ typedef struct {
     _Atomic uint64_t length; /* 0: not set */
 } dnet_emu_aperture_t;
 
-/* NIC-internal state of one WID.  Lines are shared by: senders; everyone (read); the owner. */
+/* NIC-internal state of one WID.  Cache lines are grouped by their users: senders; all (read only);
+ */
 typedef struct {
-    /* Written by whoever delivers, never read by the receiver while it polls. */
+    /* Written by the process that delivers; the receiver never reads these while it polls. */
     _Alignas(DNET_EMU_LINE) _Atomic uint32_t rc_holder; /* pid that delivers now; 0: free */
     uint32_t lh_tail;                                   /* byte offset of the next entry */
     uint32_t lh_head_seen;                              /* LH Next Read as last looked at */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Packets as sequences of 66-bit lines (data sheet 7.1), for whoever has lines instead of packets:
- * finds where packets begin and end, and the header's length (7.4), and hands them to the Receive
- * Controller.
+ * Packets as sequences of 66-bit lines (data sheet 7.1), for a caller that has lines instead of
+ * packets: finds where packets begin and end, and the header's length (7.4), and hands them to the
+ * Receive Controller.
  */
 #include "config.h"
 

@@ -91,11 +91,11 @@ DNET_COLD void dnet_emu_wake_slow(dnet_emu_wid_t *state)
  * SLEEP_FRESH_US at most, whatever it is asked for.
  *
  * A barrier on every processor (membarrier) would need neither, but takes 8 us here, and 5 us of
- * whoever runs on another processor: of 64 senders that were stopped the bystanders lost a third of
- * their time so.
+ * the process on each other processor: of 64 senders that were stopped the bystanders lost a third
+ * of their time so.
  *
- * `sleeping` stays set when nothing has come: whoever goes on sleeping is known to sleep, and for
- * others it costs one wake-up for nothing.
+ * `sleeping` stays set when nothing has come: a process that goes on sleeping is known to sleep,
+ * and for others it costs one wake-up for nothing.
  */
 void dnet_emu_sleep(dnet_device_t *dev, uint32_t timeout_us, bool (*still_idle)(void *), void *arg)
 {

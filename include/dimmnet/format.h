@@ -102,8 +102,8 @@ typedef enum {
     DNET_FLOW_HELD = 3,   /* receiver side: this NIC holds that sender's messages back */
 } dnet_flow_kind_t;
 
-/** Set in the envelope of an LHS packet that a NIC in Flow Mode HOLD lets in from everybody; in the
- * LH entry the bit is Complete. */
+/** Set in the envelope of an LHS packet that a NIC in Flow Mode HOLD lets in from every sender; in
+ * the LH entry the bit is Complete. */
 #define DNET_ENVELOPE_PASS DNET_MASK(LH_COMPLETE)
 
 /** Hold table in LLCM: one bit per sender, at {CLID, WID} as in the AMT Address Table (9.1). */

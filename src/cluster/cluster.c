@@ -69,7 +69,7 @@ static void sweep(const char *path, int fd)
     flock(fd, LOCK_UN);
 }
 
-/* Nobody else can have written the file: it is this user's, and nobody else may open it. */
+/* No other user can have written the file: it is this user's, and no other may open it. */
 static dnet_status_t check_owner(const char *path, int fd, off_t *bytes_p)
 {
     struct stat st;

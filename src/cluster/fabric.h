@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The network of a cluster: switches and links between its nodes, their forwarding tables, and what
- * has been cut.  It is a memfd file of the keeper, so it ends with the cluster; whoever changes it
- * locks it.
+ * has been cut.  It is a memfd file of the keeper, so it ends with the cluster; a process that
+ * changes it locks it.
  *
  * Nodes are the topology's servers in its order.  Server LIDs are numbers from 1 that survive the
  * round trip through a compressed LID (data sheet section 2).

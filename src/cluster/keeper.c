@@ -118,7 +118,7 @@ static bool write_roster(const keeper_t *k)
     return good;
 }
 
-/* The file is complete and locked before it gets its name: nobody ever sees half a cluster. */
+/* The file is complete and locked before it gets its name: no process ever sees half a cluster. */
 static dnet_status_t publish(keeper_t *k)
 {
     char self[64];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The network of a cluster in a Subnet Manager's hand: its plan (fabric.h) and its switches
- * (switches.h), locked.  Whoever holds it is the Subnet Manager for that time.
+ * (switches.h), locked.  The process that holds it is the Subnet Manager meanwhile.
  */
 #ifndef DNET_CLUSTER_NETWORK_H
 #define DNET_CLUSTER_NETWORK_H

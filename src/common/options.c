@@ -132,8 +132,8 @@ dnet_status_t dnet_options_rank_path(const char *variable, const char *pattern, 
     return DNET_ERR_FORMAT;
 }
 
-/* Can rank 0 write its file?  A directory that has the rank in its name is left to whoever opens
- * it. */
+/* Can rank 0 write its file?  A directory that has the rank in its name is left to the rank
+ * that opens it. */
 static dnet_status_t check_path(const char *variable, const char *pattern)
 {
     char path[4096], *slash;

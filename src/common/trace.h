@@ -40,7 +40,7 @@ typedef struct {
     int32_t pid;           /* +0x1c */
     int64_t epoch_ns;      /* +0x20 what makes times of events times of the day */
     char who[32];          /* +0x28 "rank 3" */
-    _Atomic uint64_t mask; /* +0x48 points that are on; anybody's to change */
+    _Atomic uint64_t mask; /* +0x48 points that are on; any process of the user may change it */
     _Atomic uint64_t next; /* +0x50 events written since the start */
 } dnet_trace_header_t;
 _Static_assert(sizeof(dnet_trace_header_t) == 0x58, "trace header layout");

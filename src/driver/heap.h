@@ -2,7 +2,7 @@
  *
  * Who has which part of a range of addresses: first fit, neighbouring holes become one.
  *
- * Pure bookkeeping, kept outside the range, so that memory nobody asked for is never touched.
+ * Pure bookkeeping, kept outside the range, so that memory that was not asked for is never touched.
  * Threads: one caller at a time.
  */
 #ifndef DNET_HEAP_H

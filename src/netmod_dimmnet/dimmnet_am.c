@@ -12,7 +12,7 @@
 struct MPIDI_DIMMNET_am_op {
     dnet_ep_request_t ep;
     MPIDI_DIMMNET_am_op_t *next; /* of the spare ones */
-    MPIR_Request *sreq;          /* NULL: header only, nobody waits */
+    MPIR_Request *sreq;          /* NULL: header only, no request waits */
     int handler_id;
     void *packed;
 };

@@ -147,7 +147,7 @@ int MPIDI_DIMMNET_mpi_finalize_hook(void)
     drain();
     barrier();
     drain();
-    /* Nobody may leave while another one's NIC still delivers into it. */
+    /* No rank may leave while another's NIC still delivers into its own. */
     mpi_errno = MPIR_pmi_barrier();
     MPIR_ERR_CHECK(mpi_errno);
 

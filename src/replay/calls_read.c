@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reads traces (calls.h).  A file is somebody's input: every number is checked before it is used,
- * and memory grows with bytes that were there, never with a count that was only announced.
+ * Reads traces (calls.h).  A file may come from any source: every number is checked before it is
+ * used, and memory grows with bytes that were there, never with a count that was only announced.
  */
 #include <errno.h>
 #include <inttypes.h>

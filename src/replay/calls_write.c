@@ -9,7 +9,7 @@
 #include "replay/calls.h"
 
 #define BLOCK_RECORDS 4096u
-#define NOBODY UINT32_MAX
+#define NONE UINT32_MAX
 
 typedef struct {
     uint8_t *at;
@@ -114,7 +114,7 @@ static uint32_t define(dnet_calls_writer_t *w, size_t at)
     for (size_t i = 0; i < size; i++)
         hash = (hash ^ w->known.at[at + i]) * 16777619u;
     uint32_t *bucket = &w->bucket[(hash ^ hash >> 16) % 1024];
-    for (uint32_t d = *bucket; d != NOBODY; d = w->def[d].next)
+    for (uint32_t d = *bucket; d != NONE; d = w->def[d].next)
         if (w->def[d].size == size &&
             memcmp(w->known.at + w->def[d].at, w->known.at + at, size) == 0) {
             w->known.used = at;

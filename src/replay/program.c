@@ -9,7 +9,7 @@
 #include "common/log.h"
 #include "replay/replay.h"
 
-#define NOBODY UINT32_MAX
+#define NONE UINT32_MAX
 #define BUCKETS 65536u
 
 dnet_status_t dnet_replay_new(uint32_t ranks, dnet_replay_program_t *program_p)
@@ -48,7 +48,7 @@ uint32_t dnet_replay_channel(dnet_replay_program_t *program, uint32_t src, uint3
 {
     uint32_t hash = (src * 2654435761u ^ dst * 2246822519u ^ (uint32_t) tag * 3266489917u);
     uint32_t *bucket = &program->bucket[(hash ^ hash >> 16) % BUCKETS];
-    for (uint32_t c = *bucket; c != NOBODY; c = program->channel[c].next)
+    for (uint32_t c = *bucket; c != NONE; c = program->channel[c].next)
         if (program->channel[c].src == src && program->channel[c].dst == dst &&
             program->channel[c].tag == tag)
             return c;
@@ -134,7 +134,7 @@ static uint32_t channel_of(import_t *m, bool send, const int64_t *where)
                                (int32_t) where[1]);
 }
 
-/* A receive from anybody has no channel until its MATCH. */
+/* A receive from any source has no channel until its MATCH. */
 static void import_message(import_t *m, const dnet_calls_def_t *d, uint64_t gap_ns)
 {
     dnet_replay_rank_t *r = &m->program->rank[m->rank];
@@ -151,21 +151,21 @@ static void import_message(import_t *m, const dnet_calls_def_t *d, uint64_t gap_
         return;
     m->call_of[r->requests] = r->count;
     dnet_replay_add(m->program, m->rank, send ? DNET_REPLAY_SEND : DNET_REPLAY_RECV, gap_ns,
-                    any ? NOBODY : channel_of(m, send, d->argument), bytes);
+                    any ? NONE : channel_of(m, send, d->argument), bytes);
     if (d->op == DNET_CALLS_SEND || d->op == DNET_CALLS_RECV) {
         dnet_replay_wait_for(m->program, m->rank, r->requests - 1);
         dnet_replay_wait(m->program, m->rank, 0);
     }
 }
 
-/* The request that is `age` requests old; NOBODY and a complaint if there is none. */
+/* The request that is `age` requests old; NONE and a complaint if there is none. */
 static uint32_t request_of(import_t *m, int64_t age)
 {
     uint32_t made = m->program->rank[m->rank].requests;
     if (age >= 1 && age <= (int64_t) made)
         return made - (uint32_t) age;
     m->wrong = "a request that was never made";
-    return NOBODY;
+    return NONE;
 }
 
 static void import_match(import_t *m, const dnet_calls_def_t *d)
@@ -175,8 +175,8 @@ static void import_match(import_t *m, const dnet_calls_def_t *d)
     if (m->wrong != NULL)
         return;
     dnet_replay_call_t *call = &m->program->rank[m->rank].call[m->call_of[request]];
-    if (!in_range(m, where) || call->kind != DNET_REPLAY_RECV || call->where != NOBODY) {
-        m->wrong = "a match of something that is no wildcard receive, or with nobody";
+    if (!in_range(m, where) || call->kind != DNET_REPLAY_RECV || call->where != NONE) {
+        m->wrong = "a match of something that is no wildcard receive, or without a sender";
         return;
     }
     call->where = channel_of(m, false, where);
@@ -226,12 +226,12 @@ static void import_record(import_t *m, const dnet_calls_record_t *record)
     }
 }
 
-/* A wildcard receive that never completed: in a channel nobody sends in. */
+/* A wildcard receive that never completed: in a channel without a sender. */
 static void forget_unmatched(import_t *m)
 {
     dnet_replay_rank_t *r = &m->program->rank[m->rank];
     for (uint32_t i = 0; i < r->count && m->wrong == NULL; i++)
-        if (r->call[i].kind == DNET_REPLAY_RECV && r->call[i].where == NOBODY)
+        if (r->call[i].kind == DNET_REPLAY_RECV && r->call[i].where == NONE)
             r->call[i].where = dnet_replay_channel(m->program, m->rank, m->rank, DNET_CALLS_ANY);
 }
 

@@ -152,7 +152,7 @@ typedef struct {
     uint64_t events_max; /* of the rank with most: the sender, or with a mark the receiver */
 } dnet_replay_result_t;
 
-/** @return DNET_OK; ERR_STATE: the program waits for a message nobody sends; ERR_NO_MEMORY */
+/** @return DNET_OK; ERR_STATE: the program waits for a message that is never sent; ERR_NO_MEMORY */
 dnet_status_t dnet_replay_run(const dnet_replay_program_t *program,
                               const dnet_replay_config_t *config, dnet_replay_result_t *result_p);
 

@@ -10,11 +10,11 @@
 
 #include "replay/replay.h"
 
-#define NOBODY UINT32_MAX
+#define NONE UINT32_MAX
 
 typedef struct {
     uint64_t at_ns, order;
-    uint32_t rank;    /* comes to its next call; NOBODY: a message arrives */
+    uint32_t rank;    /* comes to its next call; NONE: a message arrives */
     uint32_t channel; /* of the message */
     bool granted;     /* it was held before; its buffer is already taken */
 } event_t;
@@ -118,8 +118,8 @@ static void go_on(sim_t *s, uint32_t rank)
 
 static void append(line_t *line, rank_t *r, uint32_t request)
 {
-    r->after[request] = NOBODY;
-    if (line->first == NOBODY)
+    r->after[request] = NONE;
+    if (line->first == NONE)
         line->first = request;
     else
         r->after[line->last] = request;
@@ -138,7 +138,7 @@ static void done(sim_t *s, uint32_t rank, uint32_t request)
 static bool serve(sim_t *s, line_t *line, uint32_t rank)
 {
     uint32_t request = line->first;
-    if (request == NOBODY)
+    if (request == NONE)
         return false;
     line->first = s->rank[rank].after[request];
     done(s, rank, request);
@@ -164,18 +164,18 @@ static void drain(sim_t *s, uint32_t rank)
     r->occupied = 0;
     r->below = false;
     uint32_t room = r->waits ? UINT32_MAX : s->config->buffers;
-    while (room > 0 && r->queue != NOBODY) {
+    while (room > 0 && r->queue != NONE) {
         uint32_t n = r->queue;
         channel_t *c = &s->channel[n];
         uint32_t some = c->held < room ? c->held : room;
         room -= some;
         c->held -= some;
         r->queue = c->queue;
-        if (r->queue == NOBODY)
-            r->queue_last = NOBODY;
+        if (r->queue == NONE)
+            r->queue_last = NONE;
         if (c->held != 0) {
-            c->queue = NOBODY;
-            if (r->queue_last != NOBODY)
+            c->queue = NONE;
+            if (r->queue_last != NONE)
                 s->channel[r->queue_last].queue = n;
             else
                 r->queue = n;
@@ -184,7 +184,7 @@ static void drain(sim_t *s, uint32_t rank)
         /* They take their buffers until the next call, like any other. */
         r->occupied += r->waits ? 0 : some;
         for (; some > 0 && s->config->replay; some--)
-            schedule(s, s->now_ns + s->config->penalty_ns, NOBODY, n, true);
+            schedule(s, s->now_ns + s->config->penalty_ns, NONE, n, true);
     }
 }
 
@@ -197,8 +197,8 @@ static void hold(sim_t *s, uint32_t n)
         return;
     s->result.events++;
     s->rank[where->src].events++;
-    c->queue = NOBODY;
-    if (r->queue_last != NOBODY)
+    c->queue = NONE;
+    if (r->queue_last != NONE)
         s->channel[r->queue_last].queue = n;
     else
         r->queue = n;
@@ -268,7 +268,7 @@ static void call(sim_t *s, uint32_t rank)
     switch ((dnet_replay_kind_t) op->kind) {
         case DNET_REPLAY_SEND:
             append(&s->channel[op->where].sends, r, r->made++);
-            schedule(s, s->now_ns + s->config->wire_ns, NOBODY, op->where, false);
+            schedule(s, s->now_ns + s->config->wire_ns, NONE, op->where, false);
             go_on(s, rank);
             break;
         case DNET_REPLAY_RECV:
@@ -298,11 +298,10 @@ static bool start(sim_t *s)
     if (s->rank == NULL || s->channel == NULL)
         return false;
     for (uint32_t i = 0; i < s->program->channels; i++)
-        s->channel[i] =
-            (channel_t){.queue = NOBODY, .sends = {NOBODY, NOBODY}, .receives = {NOBODY, NOBODY}};
+        s->channel[i] = (channel_t){.queue = NONE, .sends = {NONE, NONE}, .receives = {NONE, NONE}};
     for (uint32_t i = 0; i < s->program->ranks; i++) {
         const dnet_replay_rank_t *of = &s->program->rank[i];
-        s->rank[i].queue = s->rank[i].queue_last = NOBODY;
+        s->rank[i].queue = s->rank[i].queue_last = NONE;
         s->rank[i].request = calloc(of->requests + 1, 1);
         s->rank[i].after = malloc((of->requests + 1) * sizeof(uint32_t));
         if (s->rank[i].request == NULL || s->rank[i].after == NULL)
@@ -332,7 +331,7 @@ dnet_status_t dnet_replay_run(const dnet_replay_program_t *program,
     while (s.events != 0 && !s.failed) {
         event_t e = next_event(&s);
         s.now_ns = e.at_ns;
-        if (e.rank != NOBODY)
+        if (e.rank != NONE)
             call(&s, e.rank);
         else if (e.granted)
             usable(&s, e.channel);

@@ -251,7 +251,7 @@ void tracer_comm_gone(MPI_Comm comm)
         }
 }
 
-/* Rank in MPI_COMM_WORLD, or -1: nobody, or a process of another world. */
+/* Rank in MPI_COMM_WORLD; -1: no rank, or a process of another world. */
 static int64_t world_rank(const known_comm_t *k, int peer)
 {
     if (k == NULL || peer < 0 || peer >= k->size || k->world[peer] == MPI_UNDEFINED)
@@ -265,7 +265,7 @@ static int64_t bytes_of(int64_t count, MPI_Datatype type)
     return PMPI_Type_size(type, &size) == MPI_SUCCESS && size > 0 ? count * size : 0;
 }
 
-/* Arguments of a message record; false when its partner is nobody a trace knows. */
+/* Arguments of a message record; false when a trace does not know its partner. */
 static bool describe(dnet_calls_op_t op, int count, MPI_Datatype type, int peer, int tag,
                      MPI_Comm comm, int64_t argument[4])
 {
@@ -383,7 +383,7 @@ void tracer_wait_begin(void)
     tracer.ages = 0;
 }
 
-/* Whom a wildcard receive was matched with.  @return false: with nobody a trace knows */
+/* The sender a wildcard receive was matched with.  @return false: one that a trace does not know */
 static bool matched(const open_request_t *r, const MPI_Status *status)
 {
     int64_t peer = world_rank(comm_of(r->comm), status->MPI_SOURCE);

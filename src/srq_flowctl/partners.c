@@ -15,9 +15,9 @@ void dnet_fc_partners_init(dnet_fc_partners_t *p, uint32_t rings)
 {
     *p = (dnet_fc_partners_t){.rings = rings};
     for (uint32_t i = 0; i < DNET_FC_PARTNERS; i++)
-        p->partner[i].sender = DNET_FC_NOBODY;
+        p->partner[i].sender = DNET_FC_NO_SENDER;
     for (uint32_t r = 0; r < DNET_FC_RINGS_MAX; r++)
-        p->owner[r] = DNET_FC_NOBODY;
+        p->owner[r] = DNET_FC_NO_SENDER;
 }
 
 static uint32_t find(const dnet_fc_partners_t *p, uint32_t sender)
@@ -25,16 +25,16 @@ static uint32_t find(const dnet_fc_partners_t *p, uint32_t sender)
     for (uint32_t i = 0; i < DNET_FC_PARTNERS; i++)
         if (p->partner[i].sender == sender)
             return i;
-    return DNET_FC_NOBODY;
+    return DNET_FC_NO_SENDER;
 }
 
 /* The place of the sender counted least among those that share; owners of rings keep theirs. */
 static uint32_t make_room(dnet_fc_partners_t *p, uint32_t sender)
 {
-    uint32_t least = DNET_FC_NOBODY;
+    uint32_t least = DNET_FC_NO_SENDER;
     for (uint32_t i = 0; i < DNET_FC_PARTNERS; i++)
         if (p->partner[i].ring == 0 &&
-            (least == DNET_FC_NOBODY || p->partner[i].count < p->partner[least].count))
+            (least == DNET_FC_NO_SENDER || p->partner[i].count < p->partner[least].count))
             least = i;
     p->partner[least].sender = sender;
     return least;
@@ -54,7 +54,7 @@ static uint32_t cheapest_ring(const dnet_fc_partners_t *p)
 {
     uint32_t cheapest = 1;
     for (uint32_t r = 1; r < p->rings; r++) {
-        if (p->owner[r] == DNET_FC_NOBODY)
+        if (p->owner[r] == DNET_FC_NO_SENDER)
             return r;
         if (p->partner[p->owner[r]].count < p->partner[p->owner[cheapest]].count)
             cheapest = r;
@@ -68,7 +68,7 @@ bool dnet_fc_partners_sample(dnet_fc_partners_t *p, uint32_t sender,
     uint32_t i = find(p, sender);
     if (p->rings < 2)
         return false;
-    if (i == DNET_FC_NOBODY)
+    if (i == DNET_FC_NO_SENDER)
         i = make_room(p, sender);
     dnet_fc_partner_t *mine = &p->partner[i];
     mine->count++;
@@ -77,10 +77,10 @@ bool dnet_fc_partners_sample(dnet_fc_partners_t *p, uint32_t sender,
         return false;
     uint32_t ring = cheapest_ring(p);
     dnet_fc_partner_t *owner =
-        p->owner[ring] == DNET_FC_NOBODY ? NULL : &p->partner[p->owner[ring]];
+        p->owner[ring] == DNET_FC_NO_SENDER ? NULL : &p->partner[p->owner[ring]];
     if (mine->count < (owner ? 2 * owner->count + COUNT_MORE : COUNT_FREE))
         return false;
-    *change_p = (dnet_fc_ring_change_t){ring, owner ? owner->sender : DNET_FC_NOBODY};
+    *change_p = (dnet_fc_ring_change_t){ring, owner ? owner->sender : DNET_FC_NO_SENDER};
     if (owner)
         owner->ring = 0;
     mine->ring = ring;
@@ -91,5 +91,5 @@ bool dnet_fc_partners_sample(dnet_fc_partners_t *p, uint32_t sender,
 uint32_t dnet_fc_partners_ring(const dnet_fc_partners_t *p, uint32_t sender)
 {
     uint32_t i = find(p, sender);
-    return i == DNET_FC_NOBODY ? 0 : p->partner[i].ring;
+    return i == DNET_FC_NO_SENDER ? 0 : p->partner[i].ring;
 }

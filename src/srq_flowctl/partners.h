@@ -19,17 +19,17 @@
 
 #define DNET_FC_RINGS_MAX 16u /* with the shared one */
 #define DNET_FC_PARTNERS 32u  /* senders counted at a time; more than rings */
-#define DNET_FC_NOBODY UINT32_MAX
+#define DNET_FC_NO_SENDER UINT32_MAX
 
 typedef struct {
-    uint32_t sender; /* DNET_FC_NOBODY: not in use */
+    uint32_t sender; /* DNET_FC_NO_SENDER: not in use */
     uint32_t count;
     uint32_t ring; /* its own; 0: it shares */
 } dnet_fc_partner_t;
 
 typedef struct {
     dnet_fc_partner_t partner[DNET_FC_PARTNERS];
-    uint32_t owner[DNET_FC_RINGS_MAX]; /* by ring: index in partner; DNET_FC_NOBODY: nobody */
+    uint32_t owner[DNET_FC_RINGS_MAX]; /* by ring: index in partner; DNET_FC_NO_SENDER: free */
     uint32_t rings;                    /* with the shared one */
     uint32_t samples;                  /* since counts were halved */
 } dnet_fc_partners_t;
@@ -37,16 +37,16 @@ typedef struct {
 /** A ring changes hands. */
 typedef struct {
     uint32_t ring;   /* 1.. */
-    uint32_t before; /* sender that shares from now on; DNET_FC_NOBODY: the ring was free */
+    uint32_t before; /* sender that shares from now on; DNET_FC_NO_SENDER: the ring was free */
 } dnet_fc_ring_change_t;
 
-/** @param rings  in all, 1..DNET_FC_RINGS_MAX; 1: everybody shares */
+/** @param rings  in all, 1..DNET_FC_RINGS_MAX; 1: all share */
 void dnet_fc_partners_init(dnet_fc_partners_t *p, uint32_t rings);
 
 /**
  * A sample: this sender's message has used ring bytes.
  *
- * @param sender    any number but DNET_FC_NOBODY
+ * @param sender    any number but DNET_FC_NO_SENDER
  * @param change_p  set when the result is true
  * @return true: this sender is to get that ring
  */

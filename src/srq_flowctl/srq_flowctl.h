@@ -104,7 +104,7 @@ typedef struct {
     uint32_t grant_max; /* most packets in one grant (g_max), 1..255 */
     uint32_t headroom;  /* buffers kept for running senders, 0..slots-1 */
     uint32_t repeats;   /* RESENDs repeated before a grant is taken back (lossy networks) */
-    /* nobody calls dnet_fc_receiver_arrived(): who is stopped again has used his grant */
+    /* dnet_fc_receiver_arrived() is not called: a sender stopped again has used its grant */
     bool uncounted;
     /* a grant of which nothing came for so long is repeated or taken back */
     uint64_t grant_ns;

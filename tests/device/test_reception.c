@@ -415,7 +415,7 @@ static void nic_10_2_entry(cluster_t *c)
 }
 
 /* [nic OP-53] Prefetch Window and LH Buffer are for the NIC to write: a host that stores there all
- * the same harms nobody but itself, for the NIC never reads them. */
+ * the same harms only itself, for the NIC never reads them. */
 static void nic_op_53_stores_to_load_only_areas(cluster_t *c)
 {
     dnet_device_t *to = c->dev[1][0];

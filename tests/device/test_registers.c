@@ -231,7 +231,7 @@ static void nic_4_6_sodimm_init(cluster_t *c)
 }
 
 /* [nic 4.6, OP-58] What comes in for a SO-DIMM that is not initialised is discarded and counted,
- * and hangs nobody; LLCM and LH Buffer do not need one. */
+ * and hangs no sender; LLCM and LH Buffer do not need one. */
 static void nic_op_58_reception_without_sodimm(cluster_t *c)
 {
     dnet_emu_config_t config = {.profile = c->profile, .lid = 9};

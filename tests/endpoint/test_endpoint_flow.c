@@ -61,7 +61,7 @@ static int flood(dnet_job_rank_t *job, plan_t *plan)
         }
     }
     if (job->rank == REFUSED && !told) {
-        fprintf(stderr, "%d messages and nobody was refused\n", MESSAGES);
+        fprintf(stderr, "%d messages and none was refused\n", MESSAGES);
         return 1;
     }
     for (uint32_t i = 0; i < MESSAGES && !bad; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * What being stopped must not do (docs/flow-control.md section 4): lose, double or overtake a
- * message, hold up others, starve anybody, hang; also while stops and resends get lost, and when
+ * message, hold up others, starve a sender, hang; also while stops and resends get lost, and when
  * processes end or die in the middle.  A receiver that makes no progress until it is told brings
  * each stop about for certain.
  */
@@ -90,8 +90,8 @@ static int expect(dnet_job_rank_t *job, uint32_t from, uint32_t tag, uint32_t nu
     return !good;
 }
 
-/* Without progress: what is sent to this process meanwhile finds nobody.  Bodies meet at a barrier
- * before, for a process that has not connected stops everybody. */
+/* Without progress: what is sent to this process meanwhile is not taken.  Bodies meet at a barrier
+ * before, for a process that has not connected stops every sender. */
 static void sit_until(atomic_uint *word, unsigned value)
 {
     while (atomic_load(word) < value)
@@ -269,7 +269,7 @@ static void test_stop_others_are_not_held_up(void **state)
 /* ---- fairness ---- */
 
 /* All flood one receiver, which has room for four messages and looks at its rings again only when
- * everybody has had time to use what was granted, however busy the machine.  When the first sender
+ * every sender has had time to use its grant, however busy the machine.  When the first sender
  * is through, the last one is not far behind. */
 enum { SHARE = 200, SHARE_LEN = 4000 };
 
@@ -345,7 +345,7 @@ static int fair(dnet_job_rank_t *job, void *arg)
     return bad;
 }
 
-static void test_stop_nobody_starves(void **state)
+static void test_stop_no_sender_starves(void **state)
 {
     (void) state;
     run_job(6, fair, "16384");
@@ -353,7 +353,7 @@ static void test_stop_nobody_starves(void **state)
 
 /* ---- deadlock ---- */
 
-/* Everybody stops everybody before anybody receives: eager, synchronous and rendezvous messages,
+/* Each rank stops each other before any receives: eager, synchronous and rendezvous messages,
  * whose control packets need room in rings that are full. */
 static int all_stopped(dnet_job_rank_t *job, void *arg)
 {
@@ -592,7 +592,7 @@ static void run_mourning(int (*body)(dnet_job_rank_t *, void *), uint32_t victim
         }
         fclose(said);
         assert_int_equal(result, 0);
-        assert_in_range(lines, lines_due, 2); /* nobody says it twice */
+        assert_in_range(lines, lines_due, 2); /* no rank says it twice */
     }
 }
 
@@ -614,7 +614,7 @@ int main(void)
         cmocka_unit_test(test_stop_sends_while_stopped_keep_order),
         cmocka_unit_test(test_stop_only_sender_granted_before_all_is_drained),
         cmocka_unit_test(test_stop_others_are_not_held_up),
-        cmocka_unit_test(test_stop_nobody_starves),
+        cmocka_unit_test(test_stop_no_sender_starves),
         cmocka_unit_test(test_stop_all_to_all_with_one_entry_rings),
         cmocka_unit_test(test_stop_lost_doubled_and_late_words_are_survived),
         cmocka_unit_test(test_stop_probe_and_cancel),

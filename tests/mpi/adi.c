@@ -3,7 +3,7 @@
  * adi [ITERATIONS]: the communication of an alternating direction solver in the multi-partition
  * scheme, as in NAS bt and sp: c x c ranks with c cells each.  An iteration exchanges six faces,
  * then sweeps forward and backward in three directions, c - 1 messages each: 6 c sends of a rank
- * (flow control specification 7.1). Rank 0 receives what it checks from anybody.  Every value
+ * (flow control specification 7.1). Rank 0 receives what it checks from any source.  Every value
  * that travels is checked.
  */
 #include "check.h"

@@ -89,11 +89,11 @@ moved=$(($(packets leaf0001 "$used") - on_cut))
 # The last link of node 1: refused, then by force; the job waits, and says for what.
 refused 'would separate' dnet-cluster cut --name $name "leaf0001:$other"
 ok dnet-cluster cut --name $name --force "leaf0001:$other"
-grep -q 'ways are missing' out || fail "cut off, and nobody says so"
+grep -q 'ways are missing' out || fail "cut off, and no line says so"
 tries=0
 until grep -q 'waits for a way to LID .*: switch [a-z0-9]* port [0-9]* is cut' job.err; do
     tries=$((tries + 1))
-    [ $tries -lt 800 ] || fail "nobody says that it waits"
+    [ $tries -lt 800 ] || fail "no rank says that it waits"
     sleep 0.05
 done
 ok dnet-cluster restore --name $name "leaf0001:$other"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Everybody floods everybody with small messages before anybody receives: rings fill up, senders
- * are held back, nothing is lost, nothing is doubled, nobody waits for ever.  Argument: messages
+ * Each rank floods each other with small messages before any receives: rings fill up, senders
+ * are held back, nothing is lost, nothing is doubled, no rank waits for ever.  Argument: messages
  * per pair (2000).
  */
 #include "check.h"

@@ -53,7 +53,7 @@ static void flood(volatile int *refused, const char *what)
             *refused = 1;
         }
     }
-    CHECK(*refused, "%d messages, and nobody was refused", MESSAGES);
+    CHECK(*refused, "%d messages, and none was refused", MESSAGES);
     MPI_Waitall(MESSAGES, requests, MPI_STATUSES_IGNORE);
 }
 

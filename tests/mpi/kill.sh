@@ -31,7 +31,7 @@ for way in receive threads send barrier; do
         rank_command='exec "$0" "$@"'
         if [ $manager = stopped ]; then
             set -- "$@" "$program.pid"
-            rank_command='exec "$0" "$@" 2>"$0.err.$PMI_RANK"' # nobody else takes it
+            rank_command='exec "$0" "$@" 2>"$0.err.$PMI_RANK"' # no other process takes it
         fi
         timeout -k 2 20 mpirun -n "$RANKS" sh -c "$rank_command" "$program" "$@" >"$program.out" 2>&1 &
         job=$!
@@ -52,7 +52,7 @@ for way in receive threads send barrier; do
         [ $rc -ne 0 ] || fail "$what: exit status 0"
         [ $took -lt 5000 ] || fail "$what: took $took ms"
         ! grep -q 'went on' "$program.out" || fail "$what: $(grep -m 1 'went on' "$program.out")"
-        grep -q "rank $victim (pid" "$program.out" || fail "$what: nobody names rank $victim"
+        grep -q "rank $victim (pid" "$program.out" || fail "$what: no rank names rank $victim"
         [ -z "$(running)" ] || fail "$what: processes remain: $(running)"
     done
 done

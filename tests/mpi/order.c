@@ -56,7 +56,7 @@ int main(int argc, char **argv)
     uint32_t *next = calloc(size, sizeof(*next));
     for (int i = 0; i < BURST; i++)
         buffers[i] = check_alloc(MOST);
-    /* In each step everybody sends to the rank `step` above, and receives from the one below. */
+    /* In each step each rank sends to the rank `step` above, and receives from the one below. */
     for (int step = 1; step < size; step++) {
         int to = (rank + step) % size, from = (rank + size - step) % size;
         for (int burst = 0; burst < MESSAGES / BURST; burst++) {
@@ -66,7 +66,7 @@ int main(int argc, char **argv)
             MPI_Waitall(BURST, requests, MPI_STATUSES_IGNORE);
         }
     }
-    /* Everybody to rank 0, which probes for any source.  A receive from any source would not be
+    /* Each rank to rank 0, which probes for any source.  A receive from any source would not be
      * promised the message that was probed (MPI 4.0 section 3.8.1). */
     MPI_Barrier(MPI_COMM_WORLD);
     memset(next, 0, size * sizeof(*next));

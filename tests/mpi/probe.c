@@ -41,7 +41,7 @@ static void probes(void)
             MPI_Iprobe(MPI_ANY_SOURCE, i, MPI_COMM_WORLD, &flag, &status);
         probe_status(&status, 0, i, lengths[i]);
         MPI_Iprobe(0, i + 1000, MPI_COMM_WORLD, &flag, &status);
-        CHECK(!flag, "a probe found a tag that nobody sent");
+        CHECK(!flag, "a probe found a tag that was never sent");
         MPI_Recv(buf, lengths[i], MPI_BYTE, 0, i, MPI_COMM_WORLD, &status);
     }
 }
@@ -94,7 +94,7 @@ static void cancels(void)
             MPI_Cancel(&request);
             MPI_Wait(&request, &status);
             MPI_Test_cancelled(&status, &cancelled);
-            CHECK(cancelled, "a receive that nobody answers was not cancelled");
+            CHECK(cancelled, "a receive without a sender was not cancelled");
         }
         MPI_Irecv(&value, 1, MPI_INT, 0, 9, MPI_COMM_WORLD, &request);
     }

@@ -81,7 +81,7 @@ static void accumulate(void)
         }
     MPI_Win_unlock_all(win);
     MPI_Barrier(MPI_COMM_WORLD);
-    /* A counter on rank 0 that everybody draws numbers from. */
+    /* A counter on rank 0 that each rank draws numbers from. */
     enum { DRAWS = 50 };
     int one = 1, last = -1;
     base[0] = base[1] = 0;

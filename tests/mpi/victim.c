@@ -2,8 +2,8 @@
  *
  * For kill.sh: rank `argument 1` kills itself with SIGKILL; the others wait for it in the way
  * argument 2 says: receive, threads (receive, with MPI_THREAD_MULTIPLE), send (until its rings are
- * full), barrier.  With a third argument the victim stops the process manager first, so that nobody
- * but the others themselves can end them.
+ * full), barrier.  With a third argument the victim stops the process manager first, so that only
+ * the others themselves can end them.
  */
 #include "check.h"
 

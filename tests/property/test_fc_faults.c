@@ -303,7 +303,7 @@ static void run_until(world_t *w, const both_states_t *at, bool *well_p)
     *well_p = in_states(w, &wanted);
 }
 
-/* Nobody tells the receiver: the grants of the dead one expire, and the others finish. */
+/* The receiver is not told: the grants of the dead one expire, and the others finish. */
 static bool dies_silently(uint64_t seed, world_break_t broken)
 {
     bool well = true;

@@ -303,7 +303,7 @@ void step_collectives(player_t *p)
 
 /* ---- exchanges ---- */
 
-/* Everybody sends to the one `distance` behind it. */
+/* Each member sends to the one `distance` behind it. */
 void step_exchange(player_t *p)
 {
     const comm_t *c = &p->comms[below(&p->plan, (uint32_t) p->comms_count)];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Windows.  Each member's memory has a region that all add to, a counter, a region that nobody
+ * Windows.  Each member's memory has a region that all add to, a counter, a region that no member
  * changes and two regions for each origin: one it puts to, one it accumulates to.  Accumulates of
  * one origin to one place are ordered, so what is there at the end, and what MPI_Get_accumulate
  * reads in between, is known.

@@ -10,7 +10,7 @@
  *   U messages the store may hold   K messages in one OFFER   RING packets a ring holds
  *   LOST       how many notes of holds get lost
  *   SPURIOUS   how many messages are held for nothing
- *   EVERYBODY  1: nobody knows who an envelope is of, so that all are held
+ *   HOLD_ALL   1: an envelope does not tell its sender, so that all are held
  *
  * Data of a message that is taken by an OFFER move at once.  That a ring is full makes a sender wait here; how it
  * is stopped and resumed is stop_ring.pml.  What is not a message never waits.
@@ -43,8 +43,8 @@
 #ifndef SPURIOUS
 #define SPURIOUS 0
 #endif
-#ifndef EVERYBODY
-#define EVERYBODY 0
+#ifndef HOLD_ALL
+#define HOLD_ALL 0
 #endif
 
 mtype = { OFFER, VERDICT, PULL, PULL_NONE, RELEASE_ACK, GRANT, DONE, RELEASE }; /* heads.def */
@@ -422,14 +422,14 @@ inline on_full(s)
 {
     holding = true;
     if
-    :: EVERYBODY && !hold_all ->
+    :: HOLD_ALL && !hold_all ->
         hold_all = true;
         h = 0;
         do
         :: h < N -> rx[h].in_table = true; h++
         :: else -> break
         od
-    :: !EVERYBODY && !rx[s].in_table ->
+    :: !HOLD_ALL && !rx[s].in_table ->
         rx[s].in_table = true;
         if
         :: rx[s].state == OPEN -> rx[s].state = HELD
@@ -610,10 +610,10 @@ inline on_room(s)
 }
 
 #if N == 2
-#define NOBODY (rx[0].state == OPEN && rx[1].state == OPEN)
+#define NONE_HELD (rx[0].state == OPEN && rx[1].state == OPEN)
 #define ROOM (len(down[0]) < 3 && len(down[1]) < 3)
 #else
-#define NOBODY (rx[0].state == OPEN)
+#define NONE_HELD (rx[0].state == OPEN)
 #define ROOM (len(down[0]) < 3)
 #endif
 
@@ -652,7 +652,7 @@ end:
         :: s < N -> rx[s].in_table = (rx[s].state != OPEN); s++
         :: else -> s = 0; break
         od }
-    :: atomic { holding && stored <= U && NOBODY && !hold_all -> holding = false }
+    :: atomic { holding && stored <= U && NONE_HELD && !hold_all -> holding = false }
     od
 }
 

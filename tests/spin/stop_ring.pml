@@ -42,7 +42,7 @@
 #endif
 #define FLOW 2 /* entries of a flow ring; one that finds it full is lost */
 
-mtype = { RUN, STOPPED, DEAD }; /* dnet_fc_tx_state_t; nobody dies here */
+mtype = { RUN, STOPPED, DEAD }; /* dnet_fc_tx_state_t; no process dies here */
 
 typedef tx_t { /* dnet_channel_t */
     mtype state = RUN;
@@ -125,7 +125,7 @@ inline transmit(s)
     fi
 }
 
-/* queue_retry(): it asks, as nobody has granted anything */
+/* queue_retry(): it asks, as it has got no grant */
 inline try_again(s)
 {
     tx[s].state = RUN;
@@ -182,7 +182,7 @@ inline grant_head()
     stopq?s;
     record[s].stopped = false;
     record[s].credits = (B - len(ring) - RESERVED < GMAX -> B - len(ring) - RESERVED : GMAX);
-#ifndef BREAK_GRANT /* nobody is told */
+#ifndef BREAK_GRANT /* no sender is told */
     resend(s, OTHERS(s), record[s].credits);
 #endif
     s = 0

@@ -129,7 +129,7 @@ static dnet_routing_t route(const dnet_topo_t *t, const char *engine, dnet_route
     return r;
 }
 
-/* Sparse random networks in which decisions without a spanning tree can leave somebody out. */
+/* Sparse random networks in which decisions without a spanning tree can leave a host out. */
 static void test_turnadd_sparse_random_networks_always_reachable(void **state)
 {
     (void) state;

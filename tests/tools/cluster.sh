@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# dnet-cluster: making, showing and ending clusters; nothing is left when a keeper is killed; nobody else's
+# dnet-cluster: making, showing and ending clusters; nothing is left when a keeper is killed; no other user's
 # file is taken for a cluster.
 . "$DNET_SRC/tests/tools/lib.sh"
 

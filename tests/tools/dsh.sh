@@ -188,7 +188,7 @@ grep -q '^dsh: script:4: the line holds a zero byte' err || fail "the zero byte"
 expect 1 dsh --cluster "$cluster" -c "$(head -c 5000 /dev/zero | tr '\0' x)"
 says 'a line of 5000 bytes'
 
-# Somebody else has the WID; the keeper ends under a shell.
+# Another process has the WID; the keeper ends under a shell.
 mkfifo pipe
 dsh --cluster "$cluster" --node 2 <pipe >held 2>held.err &
 shell=$!

@@ -34,7 +34,7 @@ static void test_fc_partners_frequent_one_gets_a_free_ring_once(void **state)
     dnet_fc_partners_init(&p, 4);
     assert_int_equal(sample(3, 1), 0); /* a passer-by does not */
     assert_int_equal(sample(3, 100), 1);
-    assert_int_equal(change.before, DNET_FC_NOBODY);
+    assert_int_equal(change.before, DNET_FC_NO_SENDER);
     assert_int_equal(dnet_fc_partners_ring(&p, 3), change.ring);
     assert_true(change.ring >= 1 && change.ring < 4);
 }
@@ -50,7 +50,7 @@ static void test_fc_partners_each_ring_has_one_owner(void **state)
         uint32_t had = dnet_fc_partners_ring(&p, sender);
         if (sample(sender, 1)) {
             assert_int_equal(had, 0);
-            if (change.before != DNET_FC_NOBODY)
+            if (change.before != DNET_FC_NO_SENDER)
                 assert_int_equal(dnet_fc_partners_ring(&p, change.before), 0);
         }
         unsigned owners[DNET_FC_RINGS_MAX] = {0};

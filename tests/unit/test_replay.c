@@ -135,7 +135,7 @@ static void test_replay_low_mark_counts_once_and_delays_the_receiver(void **stat
     dnet_replay_free(&program);
 }
 
-/* Room made at waits only: a call that does not wait lets nobody in. */
+/* Room made at waits only: a call that does not wait lets no message in. */
 static void test_replay_release_at_waits_holds_longer(void **state)
 {
     (void) state;
@@ -296,7 +296,7 @@ static void test_trace_coarse_tick_keeps_the_sum_of_gaps(void **state)
     dnet_replay_free(&program);
 }
 
-/* Rank 1 receives from anybody; what it got stands before the wait. */
+/* Rank 1 receives from any source; what it got stands before the wait. */
 static void any_source(memory_t *m, bool match)
 {
     dnet_calls_writer_t *w;

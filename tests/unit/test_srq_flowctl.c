@@ -315,7 +315,7 @@ static void test_fc_receiver_uncounted_grant_goes_last(void **state)
     stop(0);
     stop(1);
     assert_int_equal(dnet_fc_receiver_room(&r, 1, ENOUGH, 0), 1);
-    stop(0); /* it has sent, or not: nobody knows */
+    stop(0); /* it has sent, or not: that is not known */
     assert_int_equal(r.stats.robbed, 0);
     assert_int_equal(r.reserved_slots, 0);
     assert_int_equal(dnet_fc_receiver_room(&r, 1, ENOUGH, 0), 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The network between the nodes of a cluster.  Whoever changes it is its Subnet Manager for that
- * time and holds the lock of its file.
+ * The network between the nodes of a cluster.  The process that changes it is its Subnet
+ * Manager meanwhile and holds the lock of its file.
  */
 #include "config.h"
 

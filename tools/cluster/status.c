@@ -108,7 +108,7 @@ static bool show_network(dnet_json_t *json, const dnet_cluster_t *c, bool with_l
 
 /* ---- the nodes ---- */
 
-/* What a node shows: read-only, whoever uses it. */
+/* What a node shows: mapped read-only, whether it is in use or not. */
 typedef struct {
     dnet_emu_description_t is;
     uint64_t packets[DNET_PROCESSES_PER_NIC];

@@ -92,6 +92,6 @@ bool dsh_run(dsh_t *d, char *line)
     if (!d->look_only)
         d->dev->ops->run(d->dev); /* requests that waited for room */
     bool good = c->run(d, count, words);
-    fflush(stdout); /* whoever drives the shell through pipes waits for it */
+    fflush(stdout); /* a program that drives the shell through pipes waits for it */
     return good;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * dnet-stat: the receiving side of running processes as their NICs show it: rings, who has one of
- * his own, how full they are, who has been stopped how often and who waits now.  NICs are mapped
- * read-only.
+ * dnet-stat: the receiving side of running processes as their NICs show it: rings, their
+ * owners, how full they are, how often each sender has been stopped and which wait now.  NICs are
+ * mapped read-only.
  */
 #include "config.h"
 
@@ -115,7 +115,7 @@ static uint32_t ring_used(const look_t *l, uint32_t ring)
     return l->ring_bytes ? used & (l->ring_bytes - 1) : 0;
 }
 
-/* @return index of the sender; 0: nobody */
+/* @return index of the sender; 0: none */
 static uint32_t owner_of(const look_t *l, uint32_t ring)
 {
     for (uint32_t i = 2; ring && i < SENDERS; i++)

@@ -38,7 +38,7 @@ void dnet_rings_sample(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
     uint32_t rank = sender_of(ep, entry);
     if (rank >= ep->size || !dnet_fc_partners_sample(&ep->compare.partners, rank, &change))
         return;
-    if (change.before != DNET_FC_NOBODY)
+    if (change.before != DNET_FC_NO_SENDER)
         dnet_drv_ring_assign(&ep->drv, ep->peers[change.before].target, 0);
     dnet_drv_ring_assign(&ep->drv, ep->peers[rank].target, change.ring);
     ep->counters.rings_given++;

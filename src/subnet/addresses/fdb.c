@@ -174,7 +174,7 @@ dnet_status_t dnet_fdb_leaf_spine(const dnet_topo_t *t, int failed, dnet_switch_
         fill_hosts(&c, *out);
         fill_leaves(&c, rule, *out);
         fill_spines(&c, *out);
-        if (failed >= 0) /* nobody writes the table of a dead switch */
+        if (failed >= 0) /* the table of a dead switch is not written */
             memset(dnet_tables_row(*out, c.spine[failed]), 0xff,
                    (size_t) dnet_tables_columns(*out) * sizeof(uint16_t));
     }

@@ -128,7 +128,7 @@ static dnet_status_t keep_entry(lft_reader_t *r, int dest, long lid, long port)
     return DNET_OK;
 }
 
-/* A LID belongs to one end port; if the file says two, nobody knows where its packets go. */
+/* A LID belongs to one end port; if the file says two, its packets may go to either. */
 static void claim(lft_reader_t *r, int dest, long lid)
 {
     int owner = r->owner[lid];
@@ -158,7 +158,7 @@ static dnet_status_t read_entry(lft_reader_t *r, const char *text)
         return DNET_ERR_FORMAT;
     }
     if (!guid || port == DNET_FDB_DROP)
-        return DNET_OK; /* an entry for nobody, which a switch may keep from earlier */
+        return DNET_OK; /* a LID without an end port, which a switch may keep from earlier */
     int d = find_guid(r->t, r->index, guid + 9);
     if (d == DNET_TOPO_NONE)
         return DNET_OK; /* an end port outside the topology file */

@@ -107,7 +107,7 @@ static int cut_cycle(lane_graph_t *g, int depth, int back)
     }
     g->cut[lightest] = 1;
     g->paths[lightest] = 0;
-    /* Channels above the cut are looked at afresh when somebody else leads to them. */
+    /* Channels above the cut are looked at afresh when another channel leads to them. */
     for (int i = keep; i < depth; i++)
         g->state[g->stack[i]] = WHITE;
     return keep;
@@ -215,7 +215,7 @@ static dnet_status_t tables(const dnet_topo_t *t, const dnet_route_options_t *op
     st = dnet_turns_new(t, true, &r->turns);
     if (!st)
         st = dnet_tables_from_turns(t, &counting, DNET_BALANCE_PATH, r);
-    dnet_turns_free(r->turns); /* not an acyclic set: nobody may route by it */
+    dnet_turns_free(r->turns); /* not an acyclic set: no table may be made from it */
     r->turns = NULL;
     dnet_traffic_free(&all_pairs);
     if (!st)

@@ -8,7 +8,7 @@
  * tested (the published test can leave a cycle); reachability is checked, and if some switch cannot
  * be reached, or some destination has no forwarding tree, the decisions are made again with the
  * turns of a maximum-weight spanning tree allowed first, which can neither close a cycle nor leave
- * anybody out.
+ * any destination out.
  */
 #include "subnet/engines/engines.h"
 #include "subnet/engines/turnadd.h"
@@ -288,7 +288,7 @@ static dnet_status_t count_unreachable(const dnet_turns_t *turns, long *unreacha
     return DNET_OK;
 }
 
-/* Everybody reachable, by walks and (unless left out) by forwarding trees? */
+/* Is every destination reachable, by walks and (unless left out) by forwarding trees? */
 static dnet_status_t suffices(const dnet_topo_t *t, const dnet_route_options_t *opt,
                               dnet_routing_t *r, bool *enough)
 {

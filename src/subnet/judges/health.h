@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Link health: finds links that run below their width or speed or collect errors while the network
- * is idle, and decides which may be taken out of service without cutting anybody off [MR §3.2].
+ * is idle, and decides which may be taken out of service without cutting any node off [MR §3.2].
  */
 #ifndef DNET_SUBNET_HEALTH_H
 #define DNET_SUBNET_HEALTH_H
@@ -47,7 +47,7 @@ typedef enum { DNET_LINK_CLEAN, DNET_LINK_WATCH, DNET_LINK_SICK } dnet_link_stat
 typedef enum {
     DNET_ISOLATE_NO, /* not sick */
     DNET_ISOLATE_YES,
-    DNET_ISOLATE_LAST_UPLINK, /* would cut an edge switch or somebody off */
+    DNET_ISOLATE_LAST_UPLINK, /* would cut off an edge switch or a node */
     DNET_ISOLATE_CAPACITY,    /* more than a quarter of an edge switch's uplinks */
 } dnet_isolate_t;
 
@@ -55,7 +55,7 @@ typedef struct dnet_link_health {
     int link;
     dnet_link_state_t state;
     bool slow, saturated, downed; /* downed: it has gone down and come back in between */
-    /* slower than the fastest link of either end, and nobody knows whether it should be: watched */
+    /* slower than the fastest link of either end, perhaps by design: watched */
     bool perhaps_slow;
     double symbol_rate, rcv_rate; /* of the worse end, 1/s */
     dnet_isolate_t isolate;

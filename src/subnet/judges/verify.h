@@ -33,7 +33,7 @@ typedef struct dnet_fault {
 typedef struct dnet_ways {
     long pairs;
     long missing; /* a switch on the way has no entry, one to a port without link, or no lane */
-    long astray;  /* delivered to somebody else */
+    long astray;  /* delivered to another host */
     long loops;
     dnet_fault_t fault; /* an example of the three */
     int cyclic_lanes;   /* lanes whose dependency graph has a cycle */
