@@ -9,11 +9,11 @@
 
 /* An IPUSH ring, as its AMT entry says; offsets in the SO-DIMM area, in bytes. */
 typedef struct {
-    uint32_t word; /* index of the AMT entry in LLCM */
-    uint32_t start;
-    uint32_t size;
-    uint32_t head;
-    uint32_t tail;
+    uint32_t word;  /* index of the AMT entry in LLCM */
+    uint32_t start; /* offset of the ring's first byte */
+    uint32_t size;  /* of the ring */
+    uint32_t head;  /* next byte the host frees */
+    uint32_t tail;  /* next byte the Write Unit writes */
 } dnet_emu_ring_t;
 
 /* [nic 9.2, OP-17] The ring a packet belongs to: the sender's entry of the AMT Address Table names

@@ -61,6 +61,7 @@ static inline void dnet_emu_publish(void *at, uint64_t value)
     atomic_store_explicit((_Atomic uint64_t *) at, value, memory_order_release);
 }
 
+/* The same for a 32-bit word. */
 static inline void dnet_emu_publish32(void *at, uint32_t value)
 {
     atomic_store_explicit((_Atomic uint32_t *) at, value, memory_order_release);
@@ -72,6 +73,7 @@ static inline uint64_t dnet_emu_peek(const void *at)
     return atomic_load_explicit((const _Atomic uint64_t *) at, memory_order_relaxed);
 }
 
+/* Store such a word. */
 static inline void dnet_emu_poke(void *at, uint64_t value)
 {
     atomic_store_explicit((_Atomic uint64_t *) at, value, memory_order_relaxed);
@@ -102,9 +104,9 @@ _Static_assert(offsetof(dnet_emu_header_t, owner) == 0x20, "segment header layou
 
 /* A request as it enters the Request FIFO (5.6): 130 bits and Command Ex beside it. */
 typedef struct {
-    uint64_t lower;
-    uint64_t upper;
-    uint64_t ex;
+    uint64_t lower;  /* Command0 or Command1, lower half */
+    uint64_t upper;  /* the upper half */
+    uint64_t ex;     /* Command Ex */
     uint8_t to_pw;   /* bit 128: Command1 */
     uint8_t wid;     /* bit 129 */
     uint8_t ex_on;   /* Command Ex Flag at the kick */
@@ -143,8 +145,8 @@ typedef struct {
 
 /* A Request FIFO (5.6); head and tail count requests. */
 typedef struct {
-    _Atomic uint32_t head;
-    _Atomic uint32_t tail;
+    _Atomic uint32_t head; /* requests taken */
+    _Atomic uint32_t tail; /* requests put */
     dnet_emu_request_t request[DNET_EMU_FIFO_DEPTH];
 } dnet_emu_fifo_t;
 
@@ -152,19 +154,19 @@ typedef struct {
 typedef struct {
     /* prototype profile: pid that works here; 0: free */
     _Alignas(DNET_EMU_LINE) _Atomic uint32_t holder;
-    uint32_t acceptor; /* dnet_emu_acceptor_state_t */
-    uint32_t turn;     /* 0: host FIFO next; 1: RC FIFO next */
-    dnet_emu_executor_t x;
-    dnet_emu_fifo_t host;
-    dnet_emu_fifo_t rc;
+    uint32_t acceptor;     /* dnet_emu_acceptor_state_t */
+    uint32_t turn;         /* 0: host FIFO next; 1: RC FIFO next */
+    dnet_emu_executor_t x; /* the executor */
+    dnet_emu_fifo_t host;  /* requests of the host */
+    dnet_emu_fifo_t rc;    /* RVLs received */
     /* acceptor beyond NOP: decoded, not yet taken by the executor */
     dnet_emu_request_t accepted;
 } dnet_emu_wc_t;
 
 /* An aperture slot: host memory of the process that has this WID open. */
 typedef struct {
-    _Atomic uint64_t address;
-    _Atomic uint64_t length; /* 0: not set */
+    _Atomic uint64_t address; /* of its first byte, in that process */
+    _Atomic uint64_t length;  /* 0: not set */
 } dnet_emu_aperture_t;
 
 /* NIC-internal state of one WID.  Cache lines are grouped by their users: senders; all (read only);
@@ -174,9 +176,9 @@ typedef struct {
     _Alignas(DNET_EMU_LINE) _Atomic uint32_t rc_holder; /* pid that delivers now; 0: free */
     uint32_t lh_tail;                                   /* byte offset of the next entry */
     uint32_t lh_head_seen;                              /* LH Next Read as last looked at */
-    uint32_t lh_flags; /* 1: this lap's entries get Valid = Complete = 1 */
-    uint64_t packets;  /* Packet Counter */
-    uint32_t status_base;
+    uint32_t lh_flags;    /* 1: this lap's entries get Valid = Complete = 1 */
+    uint64_t packets;     /* Packet Counter */
+    uint32_t status_base; /* Status Area base, in LLCM */
     uint32_t status_tail;
     uint32_t flow_tail;  /* entries written so far */
     uint32_t flow_ready; /* entries whose memory is committed */
@@ -222,23 +224,23 @@ typedef struct dnet_emu_route dnet_emu_route_t;
 
 /* The areas of one WID, as pointers into the segment. */
 typedef struct {
-    dnet_emu_wid_t *state;
-    dnet_emu_wc_t *wc;
-    uint8_t *ureg_store;
-    uint8_t *ureg_load;
-    uint8_t *ww;
-    uint8_t *pw;
+    dnet_emu_wid_t *state; /* NIC-internal state */
+    dnet_emu_wc_t *wc;     /* the Window Controller that serves it */
+    uint8_t *ureg_store;   /* User Registers, as the host stores them */
+    uint8_t *ureg_load;    /* User Registers, as the host loads them */
+    uint8_t *ww;           /* Write Windows */
+    uint8_t *pw;           /* Prefetch Windows */
     uint8_t *llcm;
-    dnet_lh_entry_t *lh;
-    dnet_flow_entry_t *flow;
-    uint8_t *sodimm;
+    dnet_lh_entry_t *lh;     /* LH Buffer */
+    dnet_flow_entry_t *flow; /* flow ring; extended profile */
+    uint8_t *sodimm;         /* SO-DIMM area */
 } dnet_emu_areas_t;
 
 struct dnet_emu_nic {
     dnet_emu_header_t *header;
     dnet_emu_state_t *state;
-    uint8_t *sreg_store;
-    uint8_t *sreg_load;
+    uint8_t *sreg_store; /* System Registers, as the host stores them */
+    uint8_t *sreg_load;  /* System Registers, as the host loads them */
     dnet_emu_areas_t area[DNET_PROCESSES_PER_NIC];
     uint32_t lh_mask;      /* LH Buffer bytes - 1 */
     uint32_t flow_entries; /* 0 in the prototype profile */
@@ -259,7 +261,7 @@ struct dnet_emu_nic {
     /* which process has a WID, as this process has learnt; 0: as the segment says */
     int32_t process[DNET_PROCESSES_PER_NIC];
     uint16_t lid;
-    const dnet_emu_swif_ops_t *swif;
+    const dnet_emu_swif_ops_t *swif; /* carries the packets this process sends */
     /* switches that packets sent by this process pass; NULL: none */
     dnet_emu_network_t *network;
     struct dnet_emu_capture *capture; /* of what this process sends by `swif`; NULL: none */
@@ -272,7 +274,7 @@ struct dnet_emu_nic {
 typedef struct {
     dnet_device_t dev; /* first: the host's pointer is this object's */
     dnet_emu_nic_t *nic;
-    dnet_emu_areas_t *area;
+    dnet_emu_areas_t *area; /* of the WID that is open */
 } dnet_emu_device_t;
 
 /* One more of the events that no register shows. */
@@ -338,7 +340,7 @@ static inline bool dnet_emu_sodimm_ready(const dnet_emu_nic_t *nic)
 
 /* A piece of a packet's data where it lies: in this process, or (pid != 0) in that process. */
 typedef struct {
-    const uint8_t *at;
+    const uint8_t *at; /* first byte */
     uint32_t bytes;
     int32_t pid;
 } dnet_emu_span_t;
@@ -351,7 +353,7 @@ typedef struct {
  * first one's, with the eflag of the last.
  */
 typedef struct {
-    uint64_t header[4];
+    uint64_t header[4]; /* header lines, the first header_lines of them */
     uint32_t header_lines;
     uint32_t data_bytes;
     uint32_t packets;
@@ -359,7 +361,7 @@ typedef struct {
     bool reply;    /* answers an RVL that this process has issued */
     /* span[0] holds all data and is readable up to a multiple of 8 bytes */
     bool whole_lines;
-    uint8_t spans;
+    uint8_t spans; /* entries of span[] in use */
     dnet_emu_span_t span[2];
     /* Set by RC for an RVL: what the target's WC is to do, and where. */
     struct dnet_emu_nic *service_nic;

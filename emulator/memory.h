@@ -15,8 +15,10 @@ uint64_t dnet_emu_sodimm_area(const dnet_emu_nic_t *nic);
  * DNET_ERR_NO_MEMORY, DNET_ERR_SYSTEM: logged. */
 dnet_status_t dnet_emu_memory_reserve(int fd, uint64_t offset, uint64_t bytes, const char *what);
 
-/* The reserve and unreserve operations of a device (dimmnet/device.h). */
+/* The reserve operation of a device (dimmnet/device.h). */
 dnet_status_t dnet_emu_reserve(dnet_device_t *dev, uint64_t offset, uint64_t len);
+
+/* The unreserve operation: give back the whole granules inside [offset, offset+len) bytes. */
 void dnet_emu_unreserve(dnet_device_t *dev, uint64_t offset, uint64_t len);
 
 /* Commit the page of the flow ring that entry `index` lies in.  False: no memory, logged. */

@@ -10,13 +10,13 @@
 
 /* The packets of one RVS or IPUSH primitive. */
 typedef struct {
-    uint64_t header; /* 1st line without Packet Size, hflag, eflag, lflag */
-    uint32_t target; /* DSTOff of the request */
-    uint32_t list;   /* Stride or List Address */
-    uint32_t element;
-    uint64_t total;
-    bool eflag;
-    bool lflag; /* of the first packet */
+    uint64_t header;  /* 1st line without Packet Size, hflag, eflag, lflag */
+    uint32_t target;  /* DSTOff of the request */
+    uint32_t list;    /* Stride or List Address */
+    uint32_t element; /* bytes */
+    uint64_t total;   /* data bytes of the primitive */
+    bool eflag;       /* of the last packet */
+    bool lflag;       /* of the first packet */
     bool reply;
     bool spread; /* RVSS, RVSI: whole elements in each packet */
     uint16_t dlid;

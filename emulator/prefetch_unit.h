@@ -15,9 +15,9 @@ typedef struct {
     unsigned wid;
     unsigned access; /* dnet_access_t */
     uint32_t offset;
-    uint32_t stride_or_list;
-    uint32_t element;      /* bytes */
-    const uint8_t *window; /* LHSv2: bytes sent before the SO-DIMM data */
+    uint32_t stride_or_list; /* bytes between elements, or offset of the list */
+    uint32_t element;        /* bytes */
+    const uint8_t *window;   /* LHSv2: bytes sent before the SO-DIMM data */
     uint32_t window_bytes;
 } dnet_emu_source_t;
 

@@ -15,7 +15,7 @@ typedef struct {
     dnet_emu_nic_t *via;
     const dnet_emu_areas_t *area;
     unsigned wid;
-    dnet_emu_executor_t *x;
+    dnet_emu_executor_t *x; /* the executor */
 } dnet_emu_context_t;
 
 enum { /* Primitive Counter (4.3): 10 bits each */

@@ -24,8 +24,11 @@ dnet_status_t dnet_emu_routes_make(dnet_emu_nic_t *nic);
 /** Leave all NICs that have been mapped, and free the table. */
 void dnet_emu_routes_drop(dnet_emu_nic_t *nic);
 
-/** What the peer_lost and can_copy operations of a device answer (dimmnet/device.h). */
+/** The peer_lost operation of a device (dimmnet/device.h): has the process of that WID ended
+ * without closing its device? */
 bool dnet_emu_swif_peer_lost(const dnet_emu_nic_t *nic, uint16_t lid, unsigned wid);
+
+/** The can_copy operation: may this process copy straight into and out of that one's memory? */
 bool dnet_emu_swif_can_copy(dnet_emu_nic_t *via, uint16_t lid, unsigned wid);
 
 /** The NIC that has a LID, mapped if need be; NULL: none, or it is gone. */

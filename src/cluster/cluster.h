@@ -33,8 +33,8 @@ typedef struct {
 } dnet_cluster_t;
 
 typedef struct {
-    const char *name;
-    uint32_t nodes; /* 1..DNET_NODES_MAX */
+    const char *name; /* as dnet_cluster_open() takes it */
+    uint32_t nodes;   /* 1..DNET_NODES_MAX */
     dnet_profile_t profile;
     const uint16_t *lid; /* [nodes]; NULL: node n gets the n-th LID that has a CLID */
     int fabric;          /* file of the network (fabric.h), which stays the caller's; -1: none */
@@ -55,6 +55,8 @@ typedef struct {
  *         read); DNET_ERR_NO_MEMORY; each logged
  */
 dnet_status_t dnet_cluster_open(const char *name, dnet_cluster_t **cluster_p);
+
+/** Free a cluster as found; the cluster itself goes on. */
 void dnet_cluster_close(dnet_cluster_t *cluster);
 
 /** Does its keeper still live? */

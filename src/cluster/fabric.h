@@ -29,7 +29,7 @@ typedef struct {
     dnet_verdict_t verdict; /* of the tables, by the independent verifier */
     char engine[DNET_FABRIC_TEXT];
     char cut[DNET_FABRIC_CUTS][DNET_FABRIC_TEXT];
-    uint32_t cuts;
+    uint32_t cuts;  /* entries of cut[] */
     uint32_t sweep; /* counts the tables made, from 1 */
 } dnet_fabric_t;
 
@@ -74,10 +74,15 @@ int dnet_fabric_file(void);
 /** Open the file of a cluster's fabric.  @return DNET_NOT_FOUND if the cluster has none */
 dnet_status_t dnet_fabric_open(const dnet_cluster_t *cluster, int *fd_p);
 
-/** Write and read.  The caller holds the lock (flock) on fd when others may be there. */
+/** Write the fabric to its file.  The caller holds the lock (flock) on fd when others may be
+ * there.  @return DNET_OK; an error is logged */
 dnet_status_t dnet_fabric_store(const dnet_fabric_t *fabric, int fd);
+
+/** Read a fabric, under the same lock; dnet_fabric_free() frees it.  @return DNET_OK; an error is
+ * logged */
 dnet_status_t dnet_fabric_load(int fd, dnet_fabric_t **fabric_p);
 
+/** Free a fabric in memory; its file stays. */
 void dnet_fabric_free(dnet_fabric_t *fabric);
 
 #endif

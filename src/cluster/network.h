@@ -12,7 +12,7 @@
 typedef struct {
     dnet_fabric_t *fabric;
     dnet_switches_t switches;
-    int fd;
+    int fd; /* of the fabric's file, locked */
 } dnet_network_t;
 
 /**
@@ -24,6 +24,8 @@ typedef struct {
  */
 dnet_status_t dnet_network_take(const dnet_cluster_t *cluster, bool change,
                                 dnet_network_t *network_p);
+
+/** Give the network back: unlock its file, unmap its switches, free the plan. */
 void dnet_network_leave(dnet_network_t *network);
 
 /**

@@ -41,6 +41,8 @@ _Static_assert(sizeof(dnet_roster_node_t) == 16, "roster entry size");
 
 /** Path of a cluster's roster; DNET_ERR_ARGUMENT, logged, for a name that cannot be one. */
 #define DNET_ROSTER_PATH_BYTES 96
+/** Path of a cluster's roster.  @return DNET_OK; DNET_ERR_ARGUMENT, logged: a name that cannot be
+ * one */
 dnet_status_t dnet_roster_path(const char *name, char path[DNET_ROSTER_PATH_BYTES]);
 
 #endif

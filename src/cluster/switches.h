@@ -27,6 +27,8 @@ int dnet_switches_make(const dnet_fabric_t *fabric);
  */
 dnet_status_t dnet_switches_open(const dnet_cluster_t *cluster, const dnet_topo_t *topo,
                                  dnet_switches_t *parts_p);
+
+/** Unmap the segment. */
 void dnet_switches_close(const dnet_switches_t *parts);
 
 /** Take out of service and back what the topology says; packets on their way there begin to wait.
@@ -63,8 +65,10 @@ typedef struct {
 /** Read the port at the start of a channel. */
 dnet_switches_reading_t dnet_switches_read(const dnet_switches_t *parts, int channel);
 
-/** Name of a lane's signalling rate, "QDR"; its rate by name, 0: unknown. */
+/** Name of a lane's signalling rate, "QDR". */
 const char *dnet_switches_speed_name(uint32_t lane_mbps);
+
+/** Signalling rate of a lane by its name, Mbit/s; 0: no such name. */
 uint32_t dnet_switches_speed(const char *name);
 
 #endif

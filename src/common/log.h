@@ -28,6 +28,8 @@ void dnet_log_init(void);
 /** Name the process in later lines, for example "rank 3".  Copied; at most 31 bytes are kept. */
 void dnet_log_identity(const char *who);
 
+/** Write one line, whatever the threshold.  Callers use dnet_error() and the other macros below.
+ */
 __attribute__((format(printf, 2, 3))) void dnet_log_line(dnet_log_level_t level, const char *fmt,
                                                          ...);
 

@@ -58,9 +58,11 @@ _Static_assert(sizeof(dnet_trace_event_t) == 32, "trace event layout");
 /* The ring of this process; one whose points are all off before dnet_trace_open(). */
 extern dnet_trace_header_t *dnet_trace_ring __attribute__((visibility("hidden")));
 
+/** Append an event to the ring.  Callers use DNET_TRACE(), which looks at the mask first. */
 void dnet_trace_write(dnet_trace_point_t point, uint32_t who, uint64_t first,
                       uint64_t second) DNET_COLD __attribute__((visibility("hidden")));
 
+/** Is this point switched on? */
 static inline bool dnet_trace_on(dnet_trace_point_t point)
 {
     return atomic_load_explicit(&dnet_trace_ring->mask, memory_order_relaxed) >> point & 1;
@@ -88,6 +90,7 @@ static inline bool dnet_trace_on(dnet_trace_point_t point)
 dnet_status_t dnet_trace_open(const char *points, const char *path, uint32_t events,
                               const char *who);
 
+/** Undo one successful dnet_trace_open(); the last one unmaps the ring. */
 void dnet_trace_close(void);
 
 /**

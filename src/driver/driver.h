@@ -7,11 +7,13 @@
  * message state: what a packet means is the endpoint's business.
  *
  * LLCM of one process, as this driver lays it out:
- *   0x0000  AMT entries of the IPUSH rings (data sheet 9.1), 128 bytes apart: 0 is the one that
- * senders share 0x1000  receive status ring, 4096 bytes (8) 0x2000  words written by peers' BOTF
- * (RVS with lflag): DNET_DRV_WORDS of 64 bytes each 0x6000  hold table (docs/protocol.md 6.1)
- *   0x6400  stop table, of the same form: who is stopped and not granted; for those who look
- * (dnet-stat) SO-DIMM area: 0       IPUSH rings, all of one size; then the endpoint's
+ *   0x0000  AMT entries of the IPUSH rings (data sheet 9.1), 128 bytes apart; senders share ring 0
+ *   0x1000  receive status ring, 4096 bytes (8)
+ *   0x2000  words that peers write (RVS with lflag): DNET_DRV_WORDS of 64 bytes each
+ *   0x6000  hold table (docs/protocol.md 6.1)
+ *   0x6400  stop table, of the same form: senders stopped and not granted, for dnet-stat to read
+ * SO-DIMM area:
+ *   0       IPUSH rings, all of one size; behind them the memory is the endpoint's
  *
  * Threads: one caller at a time.
  */
@@ -47,16 +49,19 @@
 /** Address of a process on the network, in the form the first header line wants it. */
 typedef uint64_t dnet_drv_target_t;
 
+/** Address of the process with this WID at the NIC with this LID. */
 static inline dnet_drv_target_t dnet_drv_target(uint16_t lid, unsigned wid)
 {
     return DNET_PUT(lid, PK_DLID) | DNET_PUT(wid, PK_DWID);
 }
 
+/** LID of an address. */
 static inline uint16_t dnet_drv_target_lid(dnet_drv_target_t t)
 {
     return (uint16_t) DNET_GET(t, PK_DLID);
 }
 
+/** WID of an address. */
 static inline unsigned dnet_drv_target_wid(dnet_drv_target_t t)
 {
     return (unsigned) DNET_GET(t, PK_DWID);
@@ -72,15 +77,15 @@ typedef struct {
 typedef struct {
     uint32_t address; /* first address written */
     uint32_t bytes;
-    uint16_t lid;
-    uint8_t wid;
+    uint16_t lid; /* of the sender's NIC */
+    uint8_t wid;  /* of the sender */
 } dnet_drv_receipt_t;
 
 /** What a flow-ring entry says (docs/protocol.md 6). */
 typedef struct {
     dnet_flow_kind_t kind;
-    uint16_t lid;
-    uint8_t wid;
+    uint16_t lid;    /* of the other end's NIC */
+    uint8_t wid;     /* of the other end */
     uint8_t credits; /* RESEND */
     bool shared;     /* RESEND: others wait as well */
     /* RESEND: of a sender, which has used its credits up and asks for more */
@@ -115,13 +120,13 @@ typedef struct {
     uint32_t src, dst;
     /* bytes between two starts, modulo 2^32; or the list's SO-DIMM offset */
     uint32_t src_step, dst_step;
-    bool src_list, dst_list;
-    uint32_t bytes; /* of an element; a multiple of 4 */
+    bool src_list, dst_list; /* the step is a list's offset */
+    uint32_t bytes;          /* of an element; a multiple of 4 */
     uint32_t count;
 } dnet_drv_run_t;
 
 typedef struct {
-    dnet_device_t *dev;
+    dnet_device_t *dev; /* the NIC */
     dnet_drv_counters_t counters;
     /* Sending. */
     uint64_t source;  /* own SWID in header form */
@@ -143,7 +148,7 @@ typedef struct {
     } ring[DNET_DRV_RINGS_MAX];
     /* Status ring and flow ring. */
     uint32_t status_read;
-    uint32_t flow_read;
+    uint32_t flow_read; /* flow-ring entries read, counted from the start */
     dnet_drv_srq_t srq;
 } dnet_drv_t;
 
@@ -179,7 +184,7 @@ void dnet_drv_srq_limit_raise(dnet_drv_t *nic);
  * any. */
 void dnet_drv_srq_refill(dnet_drv_t *nic);
 
-/** From now on what this sender sends to this process goes to that ring. */
+/** Messages of this sender to this process go to that ring from now on. */
 void dnet_drv_ring_assign(dnet_drv_t *nic, dnet_drv_target_t sender, uint32_t ring);
 
 /** Privileged bring-up of a new NIC (data sheet Annex B): LID, capacity, MTU, SO-DIMM, PGIDs. */
@@ -254,12 +259,13 @@ static inline dnet_status_t dnet_drv_send_short(dnet_drv_t *nic, dnet_drv_target
     return dnet_drv_botf(nic, 24 + len);
 }
 
-/** As dnet_drv_send_short(), with the data in up to three pieces. */
+/** A piece of a message, in host memory. */
 typedef struct {
     const void *data;
     uint32_t len;
 } dnet_drv_piece_t;
 
+/** As dnet_drv_send_short(), with the data in up to three pieces. */
 dnet_status_t dnet_drv_send_pieces(dnet_drv_t *nic, dnet_drv_target_t target, uint64_t envelope,
                                    const dnet_drv_piece_t *pieces, unsigned count);
 
@@ -285,6 +291,7 @@ void dnet_drv_hold(dnet_drv_t *nic, dnet_drv_target_t sender, bool on);
 /** The same for all senders. */
 void dnet_drv_hold_all(dnet_drv_t *nic, bool on);
 
+/** Does the hold table hold this sender's messages back? */
 bool dnet_drv_holds(const dnet_drv_t *nic, dnet_drv_target_t sender);
 
 /** Note in the stop table that a sender waits for a grant, or no longer. */
@@ -325,6 +332,7 @@ dnet_status_t dnet_drv_rvs_sodimm(dnet_drv_t *nic, dnet_drv_target_t target, uin
 /** Open an aperture for host memory; slot 1..aperture_slots-1 (0 is the driver's own). */
 void dnet_drv_aperture_set(dnet_drv_t *nic, unsigned slot, const void *address, uint64_t len);
 
+/** Address, in requests of peers, of the first byte of an aperture; add the offset. */
 static inline uint32_t dnet_drv_aperture_address(unsigned slot)
 {
     return (uint32_t) (DNET_MASK(AP_FLAG) | DNET_PUT(slot, AP_SLOT));
@@ -387,9 +395,10 @@ static inline bool dnet_drv_lh_release(dnet_drv_t *nic, const dnet_lh_entry_t *e
     return DNET_UNLIKELY(nic->ring_due | (nic->lh_read - nic->lh_freed >= nic->lh_batch));
 }
 
-/** LH entries, and bytes of an IPUSH ring, that senders may still fill; what is not published
- * counts as used. */
+/** LH entries that senders may still fill; what is not published counts as used. */
 uint32_t dnet_drv_lh_free(const dnet_drv_t *nic);
+
+/** Bytes of an IPUSH ring that senders may still fill; what is not published counts as used. */
 uint32_t dnet_drv_ring_free(const dnet_drv_t *nic, uint32_t ring);
 
 /** Copy the part of a message that lies in the IPUSH ring; `from` counts from the message's
@@ -400,6 +409,7 @@ void dnet_drv_ring_read(dnet_drv_t *nic, const dnet_lh_entry_t *entry, uint32_t 
 /** Next receive status.  @return false: none */
 bool dnet_drv_status_next(dnet_drv_t *nic, dnet_drv_receipt_t *receipt_p);
 
+/** Has dnet_drv_status_next() something to return? */
 static inline bool dnet_drv_status_waiting(const dnet_drv_t *nic)
 {
     return dnet_reg_load(nic->dev, DNET_UREG_STATUS_NEXT_WRITE) != nic->status_read;
@@ -407,8 +417,11 @@ static inline bool dnet_drv_status_waiting(const dnet_drv_t *nic)
 
 /** The oldest flow-ring entry; it stays until dnet_drv_flow_advance().  @return false: none */
 bool dnet_drv_flow_peek(const dnet_drv_t *nic, dnet_drv_flow_t *flow_p);
+
+/** Be done with the entry last returned by dnet_drv_flow_peek(). */
 void dnet_drv_flow_advance(dnet_drv_t *nic);
 
+/** Has a flow-ring entry arrived? */
 static inline bool dnet_drv_flow_waiting(const dnet_drv_t *nic)
 {
     const dnet_device_t *dev = nic->dev;
@@ -429,6 +442,7 @@ static inline uint32_t dnet_drv_word_offset(unsigned index)
     return DNET_DRV_WORD_BASE + index * DNET_DRV_WORD_STRIDE;
 }
 
+/** Value of such a word now; 0 until a peer has written it. */
 static inline uint64_t dnet_drv_word(const dnet_drv_t *nic, unsigned index)
 {
     /* Acquire: pairs with the release store of an LLCM word by the Receive Controller; what the
@@ -438,10 +452,13 @@ static inline uint64_t dnet_drv_word(const dnet_drv_t *nic, unsigned index)
         memory_order_acquire);
 }
 
+/** Make such a word 0 again, before a peer may write the next value. */
 void dnet_drv_word_clear(dnet_drv_t *nic, unsigned index);
 
-/** Copy between host memory and the own SO-DIMM area. */
+/** Copy len bytes at an offset of the own SO-DIMM area to host memory. */
 void dnet_drv_sodimm_read(dnet_drv_t *nic, uint32_t offset, void *dst, uint32_t len);
+
+/** Copy len bytes of host memory to an offset of the own SO-DIMM area. */
 void dnet_drv_sodimm_write(dnet_drv_t *nic, uint32_t offset, const void *src, uint32_t len);
 
 #endif

@@ -52,11 +52,11 @@ typedef struct {
 
 /** Both queues of one process.  Must not be moved: its rings point into it. */
 typedef struct {
-    dnet_match_link_t posted[DNET_MATCH_BINS];
-    dnet_match_link_t posted_any;
-    dnet_match_link_t unexpected[DNET_MATCH_BINS];
-    dnet_match_link_t arrivals[DNET_MATCH_CONTEXT_BINS];
-    uint64_t order; /* number of postings so far */
+    dnet_match_link_t posted[DNET_MATCH_BINS];           /* receives of one source, by hash */
+    dnet_match_link_t posted_any;                        /* receives of any source */
+    dnet_match_link_t unexpected[DNET_MATCH_BINS];       /* messages, by hash */
+    dnet_match_link_t arrivals[DNET_MATCH_CONTEXT_BINS]; /* all messages, oldest first */
+    uint64_t order;                                      /* number of postings so far */
     uint32_t posted_count;
     uint32_t unexpected_count;
 } dnet_match_t;

@@ -35,7 +35,7 @@ typedef struct {
     uint64_t match_bits;
     /* One made ahead, because most sends finish at once and then need none. */
     MPIR_Request *spare_sreq;
-    MPIDI_DIMMNET_am_op_t *spare_am_ops;
+    MPIDI_DIMMNET_am_op_t *spare_am_ops; /* list of unused ones */
 } MPIDI_DIMMNET_global_t;
 
 extern MPIDI_DIMMNET_global_t MPIDI_DIMMNET_global;
@@ -43,6 +43,7 @@ extern MPIDI_DIMMNET_global_t MPIDI_DIMMNET_global;
 #define MPIDI_DIMMNET_REQ(req) ((req)->dev.ch4.netmod.dimmnet)
 #define MPIDI_DIMMNET_AV(av) ((av)->netmod.dimmnet)
 
+/* The MPI request around the endpoint's. */
 MPL_STATIC_INLINE_PREFIX MPIR_Request *MPIDI_DIMMNET_request_of(dnet_ep_request_t *ep_req)
 {
     return MPL_container_of(ep_req, MPIR_Request, dev.ch4.netmod.dimmnet.ep);
@@ -50,20 +51,37 @@ MPL_STATIC_INLINE_PREFIX MPIR_Request *MPIDI_DIMMNET_request_of(dnet_ep_request_
 
 /* The MPI error for a status.  Its cause has been logged where it was first known. */
 int MPIDI_DIMMNET_error(dnet_status_t status, const char *doing);
+
+/* The MPI error when MPICH has no more requests. */
 int MPIDI_DIMMNET_error_no_request(void);
+
+/* The MPI error for memory that cannot be had; it names the bytes. */
 int MPIDI_DIMMNET_error_no_memory(size_t bytes);
 
 /* A process of the job is gone, or the NIC: nothing MPI promises can be kept.  Ends the job. */
 void MPIDI_DIMMNET_abort(dnet_status_t status) __attribute__((cold, noreturn));
 
 /* dimmnet_pt2pt.c */
+/* The endpoint has finished a send: free what it was sent from, complete the MPI request. */
 void MPIDI_DIMMNET_send_complete(dnet_ep_request_t *ep_req, dnet_status_t status);
+
+/* The endpoint has finished a receive into a contiguous buffer: set status, complete. */
 void MPIDI_DIMMNET_recv_complete(dnet_ep_request_t *ep_req, dnet_status_t status);
+
+/* The same for a type with gaps: unpack first. */
 void MPIDI_DIMMNET_recv_unpack(dnet_ep_request_t *ep_req, dnet_status_t status);
+
+/* Send data of a type with gaps: by its layout if it lies in SO-DIMM, else packed.  Returns an
+ * MPI error code; *request is set on success. */
 int MPIDI_DIMMNET_send_packed(const void *buf, MPI_Aint count, MPI_Datatype datatype, uint32_t peer,
                               uint64_t envelope, bool sync, MPIR_Comm *comm,
                               MPIR_Request **request);
+
+/* Give a receive of a type with gaps the buffer, and the layout if there is one, that it receives
+ * into.  Returns an MPI error code. */
 int MPIDI_DIMMNET_recv_packed(void *buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Request *rreq);
+
+/* The endpoint has let go of a receive: complete it as cancelled. */
 void MPIDI_DIMMNET_recv_cancelled(MPIR_Request *rreq);
 
 /* dimmnet_comm.c */
@@ -71,6 +89,8 @@ void MPIDI_DIMMNET_recv_cancelled(MPIR_Request *rreq);
 uint32_t MPIDI_DIMMNET_source(void *arg, uint64_t envelope);
 
 /* dimmnet_type.c */
+/* Pack data into a new buffer, which the caller frees with MPL_free().  Returns an MPI error
+ * code. */
 int MPIDI_DIMMNET_pack(const void *buf, MPI_Aint count, MPI_Datatype datatype, void **packed_p,
                        size_t *len_p);
 
@@ -79,19 +99,34 @@ int MPIDI_DIMMNET_pack(const void *buf, MPI_Aint count, MPI_Datatype datatype, v
  * the layout stays true until MPIDI_DIMMNET_blocks_release(). */
 bool MPIDI_DIMMNET_layout(const void *buf, MPI_Aint count, MPI_Datatype datatype, size_t len,
                           dnet_ep_layout_t *layout_p, MPIDI_DIMMNET_blocks_t **blocks_p);
+
+/* Be done with a layout's blocks. */
 void MPIDI_DIMMNET_blocks_release(MPIDI_DIMMNET_blocks_t *blocks);
+
+/* The type is freed: forget its blocks. */
 void MPIDI_DIMMNET_layout_forget(MPIR_Datatype *datatype);
+
+/* Forget the blocks of all types. */
 void MPIDI_DIMMNET_layout_finalize(void);
 
 /* dimmnet_am.c */
+/* Send an active message to a peer; sreq as for MPIDI_NM_am_isend().  Returns an MPI error code.
+ */
 int MPIDI_DIMMNET_am_send(uint32_t peer, int handler_id, const void *am_hdr, MPI_Aint am_hdr_sz,
                           const void *data, MPI_Aint count, MPI_Datatype datatype,
                           MPIR_Request *sreq);
+
+/* Register the handlers of active messages with the endpoint. */
 void MPIDI_DIMMNET_am_init(void);
+
+/* Free the requests kept in reserve. */
 void MPIDI_DIMMNET_am_finalize(void);
 
 /* dimmnet_pvar.c */
+/* Register the endpoint's counters as MPI_T performance variables. */
 void MPIDI_DIMMNET_pvar_init(void);
+
+/* Before the endpoint is closed: keep the last values, which tools may still read. */
 void MPIDI_DIMMNET_pvar_finalize(void);
 
 #endif

@@ -12,7 +12,7 @@ typedef struct MPIDI_DIMMNET_blocks MPIDI_DIMMNET_blocks_t;
 
 /* A native send or receive; also a message taken by MPI_Mprobe. */
 typedef struct {
-    dnet_ep_request_t ep;
+    dnet_ep_request_t ep;       /* the endpoint's part */
     dnet_ep_message_t *message; /* MPI_Mprobe: what MPI_Mrecv will receive */
     /* Types with gaps go through a contiguous buffer; NULL for the others. */
     void *packed;
@@ -26,7 +26,7 @@ typedef struct {
 
 /* A process, by its rank in the job. */
 typedef struct {
-    uint32_t peer;
+    uint32_t peer; /* rank in the job */
 } MPIDI_DIMMNET_addr_t;
 
 /* A communicator's place in the list of all. */

@@ -8,6 +8,7 @@
 #include "dimmnet_impl.h"
 #include "dimmnet_recv.h"
 
+/* Tell source, tag and bytes of the message found. */
 MPL_STATIC_INLINE_PREFIX void MPIDI_DIMMNET_probe_status(const dnet_ep_probe_t *found,
                                                          MPI_Status *status)
 {
@@ -19,6 +20,7 @@ MPL_STATIC_INLINE_PREFIX void MPIDI_DIMMNET_probe_status(const dnet_ep_probe_t *
     MPIR_STATUS_SET_COUNT(*status, found->len_bytes);
 }
 
+/* MPI_Iprobe: *flag says whether such a message has arrived. */
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_iprobe(int source, int tag, MPIR_Comm *comm,
                                                  int context_offset, MPIDI_av_entry_t *addr,
                                                  int *flag, MPI_Status *status)
@@ -34,6 +36,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_iprobe(int source, int tag, MPIR_Comm 
     return MPI_SUCCESS;
 }
 
+/* MPI_Improbe: takes the message out of matching; MPIDI_NM_mpi_imrecv() receives it. */
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_improbe(int source, int tag, MPIR_Comm *comm,
                                                   int context_offset, MPIDI_av_entry_t *addr,
                                                   int *flag, MPIR_Request **message_p,

@@ -7,11 +7,13 @@
 
 #include "dimmnet_impl.h"
 
+/* Is a rank on this host? */
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_rank_is_local(int rank, MPIR_Comm *comm)
 {
     return MPIDIU_rank_is_local(rank, comm);
 }
 
+/* MPICH's global number of a rank of a communicator. */
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_comm_get_gpid(MPIR_Comm *comm_ptr, int idx,
                                                     uint64_t *gpid_ptr, bool is_remote)
 {

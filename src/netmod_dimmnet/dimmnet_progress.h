@@ -8,6 +8,7 @@
 
 #include "dimmnet_impl.h"
 
+/* Let the endpoint make progress; an error ends the job, for no call is there to return it. */
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_progress(int vci, int blocking)
 {
     if (unlikely(vci != 0))

@@ -49,6 +49,7 @@ MPL_STATIC_INLINE_PREFIX void MPIDI_DIMMNET_recv_started(MPIR_Request *rreq, dne
         MPIDI_DIMMNET_REQ(rreq).ep.complete(&MPIDI_DIMMNET_REQ(rreq).ep, status);
 }
 
+/* MPI_Irecv. */
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_irecv(void *buf, MPI_Aint count, MPI_Datatype datatype,
                                                 int rank, int tag, MPIR_Comm *comm,
                                                 int context_offset, MPIDI_av_entry_t *addr,
@@ -84,6 +85,7 @@ fn_exit:
     return mpi_errno;
 }
 
+/* MPI_Imrecv: `message` becomes the receive request. */
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_imrecv(void *buf, MPI_Aint count, MPI_Datatype datatype,
                                                  MPIR_Request *message)
 {

@@ -44,6 +44,8 @@ MPL_STATIC_INLINE_PREFIX MPIR_Request *MPIDI_DIMMNET_sreq_keep(MPIR_Request *sre
     return sreq;
 }
 
+/* Send; `sync`: complete only when the receive has been matched.  A send that is over at once
+ * gets a request that is complete already.  The caller holds the lock of VCI 0. */
 MPL_STATIC_INLINE_PREFIX int MPIDI_DIMMNET_send(const void *buf, MPI_Aint count,
                                                 MPI_Datatype datatype, int tag, MPIR_Comm *comm,
                                                 int context_offset, MPIDI_av_entry_t *addr,
@@ -76,6 +78,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_DIMMNET_send(const void *buf, MPI_Aint count,
     return MPI_SUCCESS;
 }
 
+/* MPI_Isend. */
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_isend(const void *buf, MPI_Aint count,
                                                 MPI_Datatype datatype, int rank, int tag,
                                                 MPIR_Comm *comm, int context_offset,
@@ -90,6 +93,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_isend(const void *buf, MPI_Aint count,
     return mpi_errno;
 }
 
+/* MPI_Issend. */
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_issend(const void *buf, MPI_Aint count,
                                                  MPI_Datatype datatype, int rank, int tag,
                                                  MPIR_Comm *comm, int context_offset,

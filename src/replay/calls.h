@@ -90,24 +90,24 @@ dnet_status_t dnet_calls_end(dnet_calls_writer_t *w, uint64_t gap_ns, uint64_t w
 
 typedef struct {
     uint8_t op;
-    uint32_t arguments;
+    uint32_t arguments; /* entries of argument[] */
     const int64_t *argument;
 } dnet_calls_def_t;
 
 typedef struct {
-    uint32_t def;
-    uint64_t gap_ns;
+    uint32_t def;    /* number of the definition */
+    uint64_t gap_ns; /* processor time before it */
 } dnet_calls_record_t;
 
 typedef struct {
     char name[256]; /* of the program */
     dnet_calls_def_t *def;
-    uint32_t defs;
+    uint32_t defs;      /* entries of def[] */
     int64_t *arguments; /* of all definitions */
     dnet_calls_record_t *record;
-    size_t records;
+    size_t records; /* entries of record[] */
     uint64_t last_gap_ns, wall_ns;
-    bool here;
+    bool here; /* a section of this rank has been read */
 } dnet_calls_rank_t;
 
 typedef struct {
@@ -131,6 +131,7 @@ dnet_status_t dnet_calls_parse(dnet_calls_t *trace, const uint8_t *data, size_t 
 /** After the last file: every rank must be there.  @return DNET_OK; ERR_FORMAT, with a line */
 dnet_status_t dnet_calls_complete(const dnet_calls_t *trace);
 
+/** Free what a trace holds, and make it empty. */
 void dnet_calls_free(dnet_calls_t *trace);
 
 /** Every record in words, one a line: rank, gap in ns, op, arguments. */

@@ -36,7 +36,7 @@ typedef struct {
 } dnet_replay_call_t;
 
 typedef struct {
-    dnet_replay_call_t *call;
+    dnet_replay_call_t *call; /* in program order */
     uint32_t count, capacity;
     uint32_t requests; /* made by its calls, numbered from 0 in their order */
     uint32_t *waited;  /* requests that WAITs name */
@@ -46,7 +46,7 @@ typedef struct {
 } dnet_replay_rank_t;
 
 typedef struct {
-    uint32_t src, dst;
+    uint32_t src, dst; /* ranks */
     int32_t tag;
     uint32_t next; /* channel of the same hash */
 } dnet_replay_channel_t;
@@ -55,14 +55,15 @@ typedef struct {
     uint32_t ranks, channels, channel_capacity;
     dnet_replay_rank_t *rank;
     dnet_replay_channel_t *channel;
-    uint32_t *bucket;
+    uint32_t *bucket;     /* heads of the hash chains of channels */
     uint64_t collectives; /* calls of which nothing but the call is replayed */
     bool failed;          /* memory was short */
 } dnet_replay_program_t;
 
 /* Making a program.  Lack of memory shows once, in dnet_replay_finish. */
 
-/** @return DNET_OK; ERR_NO_MEMORY */
+/** A program of so many ranks without calls; dnet_replay_free() frees it.  @return DNET_OK;
+ * ERR_NO_MEMORY */
 dnet_status_t dnet_replay_new(uint32_t ranks, dnet_replay_program_t *program_p);
 
 /** The channel of (src, dst, tag), made if there is none. */
@@ -79,9 +80,11 @@ void dnet_replay_wait_for(dnet_replay_program_t *program, uint32_t rank, uint32_
 /** Add a WAIT for the requests named since the last one. */
 void dnet_replay_wait(dnet_replay_program_t *program, uint32_t rank, uint64_t gap_ns);
 
-/** @return DNET_OK; ERR_NO_MEMORY, and the program is freed */
+/** Close the program: tell whether memory was short.  @return DNET_OK; ERR_NO_MEMORY, and the
+ * program is freed */
 dnet_status_t dnet_replay_finish(dnet_replay_program_t *program);
 
+/** Free what a program holds. */
 void dnet_replay_free(dnet_replay_program_t *program);
 
 /** Shapes of the multi-partition pattern: NAS bt and sp, class A. */
@@ -127,7 +130,7 @@ typedef struct {
     uint64_t messages, bytes;
 } dnet_replay_partners_t;
 
-/** @return DNET_OK; ERR_NO_MEMORY */
+/** Count each rank's partners.  @return DNET_OK; ERR_NO_MEMORY */
 dnet_status_t dnet_replay_partners(const dnet_replay_program_t *program,
                                    dnet_replay_partners_t *partners_p);
 
@@ -152,7 +155,8 @@ typedef struct {
     uint64_t events_max; /* of the rank with most: the sender, or with a mark the receiver */
 } dnet_replay_result_t;
 
-/** @return DNET_OK; ERR_STATE: the program waits for a message that is never sent; ERR_NO_MEMORY */
+/** Simulate a program.  @return DNET_OK; ERR_STATE: it waits for a message that is never sent;
+ * ERR_NO_MEMORY */
 dnet_status_t dnet_replay_run(const dnet_replay_program_t *program,
                               const dnet_replay_config_t *config, dnet_replay_result_t *result_p);
 

@@ -23,7 +23,10 @@ void tracer_begin(void);
 /** In MPI_Finalize, while MPI still works. */
 void tracer_end(void);
 
+/** An MPI call begins: the gap before it ends.  Calls inside a call count as part of it. */
 void tracer_enter(void);
+
+/** It ends; the next gap begins. */
 void tracer_leave(void);
 
 /** A call that only makes progress, or failed. */
@@ -42,20 +45,30 @@ void tracer_message(dnet_calls_op_t op, int count, MPI_Datatype type, int peer, 
 /** A persistent request was made: `op`, ISEND or IRECV, is recorded at every start of it. */
 void tracer_persistent(dnet_calls_op_t op, int count, MPI_Datatype type, int peer, int tag,
                        MPI_Comm comm, MPI_Request request);
+
+/** A persistent request was started. */
 void tracer_start(MPI_Request request);
 
-/** The request was freed or marked for cancellation. */
+/** The request was freed. */
 void tracer_forget(MPI_Request request);
+
+/** The request was marked for cancellation; its status will tell whether it was cancelled. */
 void tracer_cancel(MPI_Request request);
 
 /** Must the status of one of these requests be asked for? */
 bool tracer_wants_status(const MPI_Request *requests, int count);
 
-/** Requests as they were before the call that completed them, between wait_begin and wait_end. */
+/** A call that completes requests has returned: tracer_completed() for each, then
+ * tracer_wait_end(). */
 void tracer_wait_begin(void);
+
+/** One of them, as it was before the call. */
 void tracer_completed(MPI_Request request, const MPI_Status *status);
+
+/** Record the wait for those that completed. */
 void tracer_wait_end(void);
 
+/** A collective call; count elements of the type are this rank's part. */
 void tracer_collective(dnet_calls_coll_t kind, MPI_Comm comm, int64_t count, MPI_Datatype type);
 
 /** The communicator is about to be freed. */

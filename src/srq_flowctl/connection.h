@@ -74,6 +74,7 @@ const char *dnet_fc_rx_state_name(dnet_fc_rx_state_t state);
 /** Name of a control word, "STOP"; "?" for a value not in the list. */
 const char *dnet_fc_control_name(dnet_fc_control_type_t type);
 
+/** Serial number a lies before b: they are less than 2^31 apart. */
 static inline bool dnet_fc_before(uint32_t a, uint32_t b)
 {
     return (int32_t) (a - b) < 0;
@@ -101,7 +102,7 @@ typedef struct {
 } dnet_fc_pool_t;
 
 struct dnet_fc_rx {
-    uint32_t exp_seq;
+    uint32_t exp_seq;  /* number of the packet to deliver next */
     uint32_t grant_id; /* last grant issued */
     uint16_t epoch;
     uint8_t state;    /* dnet_fc_rx_state_t */
@@ -180,6 +181,7 @@ struct dnet_fc_tx {
 /** Defaults of 8.7: T_ack 100 us, T_stop 10 ms doubling to 1 s, 7 repeats, window 64. */
 dnet_fc_tx_env_t dnet_fc_tx_defaults(const dnet_fc_tx_ops_t *ops, void *arg);
 
+/** A connection starts in state RUN; epoch and first_seq as its receiver's dnet_fc_rx_open(). */
 void dnet_fc_tx_open(dnet_fc_tx_t *tx, uint16_t epoch, uint32_t srq_id, uint32_t first_seq);
 
 /**

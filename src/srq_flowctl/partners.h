@@ -23,8 +23,8 @@
 
 typedef struct {
     uint32_t sender; /* DNET_FC_NO_SENDER: not in use */
-    uint32_t count;
-    uint32_t ring; /* its own; 0: it shares */
+    uint32_t count;  /* samples, halved now and then */
+    uint32_t ring;   /* its own; 0: it shares */
 } dnet_fc_partner_t;
 
 typedef struct {

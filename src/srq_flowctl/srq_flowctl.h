@@ -123,7 +123,7 @@ typedef struct dnet_fc_record dnet_fc_record_t; /* a sender that is stopped or h
 
 /** A list of records by index. */
 typedef struct {
-    uint32_t first, last, count;
+    uint32_t first, last, count; /* of the records in the list */
 } dnet_fc_list_t;
 
 typedef struct {
@@ -131,13 +131,13 @@ typedef struct {
     void *arg;
     dnet_fc_receiver_config_t config;
     dnet_fc_record_t *record;
-    uint32_t *bucket;
-    uint32_t capacity;      /* of both; power of two, or 0 */
-    uint32_t unused;        /* first free record */
-    dnet_fc_list_t stopped; /* first stopped first */
-    dnet_fc_list_t granted; /* first to expire first */
-    uint32_t reserved_slots;
-    uint64_t reserved_bytes;
+    uint32_t *bucket;        /* heads of the hash chains of records */
+    uint32_t capacity;       /* of both; power of two, or 0 */
+    uint32_t unused;         /* first free record */
+    dnet_fc_list_t stopped;  /* first stopped first */
+    dnet_fc_list_t granted;  /* first to expire first */
+    uint32_t reserved_slots; /* receive buffers under grants */
+    uint64_t reserved_bytes; /* ring bytes under grants */
     dnet_fc_receiver_stats_t stats;
 } dnet_fc_receiver_t;
 
@@ -171,6 +171,7 @@ void dnet_fc_receiver_fini(dnet_fc_receiver_t *r);
 dnet_status_t dnet_fc_receiver_stopped(dnet_fc_receiver_t *r, dnet_fc_peer_t peer,
                                        uint32_t need_bytes);
 
+/** dnet_fc_receiver_arrived() while there are grants. */
 void dnet_fc_receiver_count_arrival(dnet_fc_receiver_t *r, dnet_fc_peer_t peer, bool last,
                                     uint64_t now_ns);
 

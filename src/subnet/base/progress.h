@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+/** Print progress on stderr from now on, or no longer; off at the start. */
 void dnet_progress_enable(bool on);
 
 /** Start a phase of `total` steps. */

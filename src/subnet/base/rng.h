@@ -12,6 +12,7 @@ typedef struct dnet_rng {
     uint64_t state;
 } dnet_rng_t;
 
+/** Next 64 random bits (SplitMix64). */
 static inline uint64_t dnet_rng_next(dnet_rng_t *r)
 {
     uint64_t z = (r->state += 0x9e3779b97f4a7c15u);
@@ -26,6 +27,7 @@ static inline uint32_t dnet_rng_below(dnet_rng_t *r, uint32_t n)
     return (uint32_t) (((dnet_rng_next(r) >> 32) * n) >> 32);
 }
 
+/** Put n numbers in random order. */
 static inline void dnet_rng_shuffle(dnet_rng_t *r, int *v, int n)
 {
     for (int i = n - 1; i > 0; i--) {

@@ -18,6 +18,8 @@ typedef struct dnet_depends {
 
 /** Without dependencies.  @return DNET_OK, ERR_NO_MEMORY; dnet_depends_free in both cases */
 dnet_status_t dnet_depends_init(dnet_depends_t *d, const dnet_topo_t *t, int lanes);
+
+/** Free the rows. */
 void dnet_depends_free(dnet_depends_t *d);
 
 /** A packet in channel a on lane la may wait for channel b, an output of a's head, on lane lb. */
@@ -26,6 +28,7 @@ void dnet_depends_add(dnet_depends_t *d, int a, int la, int b, int lb);
 /** All dependencies of `from`, of the same topology and lanes, too. */
 void dnet_depends_merge(dnet_depends_t *d, const dnet_depends_t *from);
 
+/** Number of dependencies. */
 long dnet_depends_count(const dnet_depends_t *d);
 
 /* An example of a cycle. */

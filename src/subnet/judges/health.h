@@ -17,7 +17,7 @@
 
 /* Error counters of one port; the port at the tail of a channel. */
 typedef struct dnet_counters {
-    uint32_t symbol, rcv, downed;
+    uint32_t symbol, rcv, downed; /* SymbolErrors, PortRcvErrors, LinkDowned */
 } dnet_counters_t;
 
 /**

@@ -27,7 +27,10 @@ typedef struct dnet_rail {
     double *slowness; /* [channel]: nominal rate / actual rate */
 } dnet_rail_t;
 
+/** A rail at full speed; topology and tables must outlive it.  @return DNET_OK, ERR_NO_MEMORY */
 dnet_status_t dnet_rail_init(dnet_rail_t *rail, const dnet_topo_t *t, const dnet_tables_t *tables);
+
+/** Free what the rail holds. */
 void dnet_rail_free(dnet_rail_t *rail);
 
 /** A link of switch s runs at `rate` of its nominal speed (0.25: 1x QDR or 4x SDR for 4x QDR). */
@@ -60,6 +63,8 @@ typedef struct dnet_bisection {
     double p5, p50, p95; /* of the patterns' means */
 } dnet_bisection_t;
 
+/** Measure `patterns` random bisections of one rail: nodes of one half send to their partners in
+ * the other.  @return DNET_OK, ERR_NO_MEMORY */
 dnet_status_t dnet_rails_bisection(dnet_rail_t *rail, int nodes, int patterns, uint64_t seed,
                                    dnet_bisection_t *out);
 

@@ -37,6 +37,8 @@ typedef struct dnet_transition {
  */
 dnet_status_t dnet_transition_plan(const dnet_topo_t *t, const dnet_tables_t *old,
                                    const dnet_tables_t *new, dnet_transition_t *plan);
+
+/** Free a plan's tables. */
 void dnet_transition_free(dnet_transition_t *plan);
 
 #endif

@@ -31,10 +31,10 @@ typedef struct dnet_fault {
 
 /* Ways of one kind of packet. */
 typedef struct dnet_ways {
-    long pairs;
+    long pairs;   /* source and destination, all */
     long missing; /* a switch on the way has no entry, one to a port without link, or no lane */
     long astray;  /* delivered to another host */
-    long loops;
+    long loops;   /* a packet comes back to a switch */
     dnet_fault_t fault; /* an example of the three */
     int cyclic_lanes;   /* lanes whose dependency graph has a cycle */
     dnet_cycle_t cycle; /* an example */

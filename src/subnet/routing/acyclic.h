@@ -27,6 +27,8 @@ typedef struct dnet_order {
  *         of a fat tree never need a search.
  */
 dnet_status_t dnet_order_new(dnet_turns_t *turns, dnet_order_t **out);
+
+/** Free the order; the turn set stays. */
 void dnet_order_free(dnet_order_t *o);
 
 /**

@@ -35,6 +35,7 @@ static inline int dnet_tables_columns(const dnet_tables_t *tables)
     return tables->dests * tables->planes;
 }
 
+/** Entries of switch s, dnet_tables_columns() of them. */
 static inline uint16_t *dnet_tables_row(const dnet_tables_t *tables, int s)
 {
     return tables->port + (size_t) s * (size_t) dnet_tables_columns(tables);
@@ -77,10 +78,14 @@ typedef struct dnet_lanes {
 
 /** Service levels of a table's paths, all SL_NONE.  @return DNET_OK, ERR_NO_MEMORY */
 dnet_status_t dnet_lanes_new(const dnet_tables_t *tables, bool of_hosts, dnet_lanes_t **out);
+
+/** Free lanes; NULL is allowed. */
 void dnet_lanes_free(dnet_lanes_t *lanes);
 
 /** Tables of a topology, all entries DNET_TABLE_NONE.  @return DNET_OK; ERR_NO_MEMORY, logged */
 dnet_status_t dnet_tables_new(const dnet_topo_t *t, dnet_tables_t **out);
+
+/** Free tables; NULL is allowed. */
 void dnet_tables_free(dnet_tables_t *tables);
 
 /** Print the way between two servers, switch by switch.  @return false: the tables do not lead

@@ -29,6 +29,8 @@ typedef struct dnet_paths {
 
 /** Working space for searches under `turns`, which must outlive it. */
 dnet_status_t dnet_paths_new(const dnet_turns_t *turns, dnet_paths_t **out);
+
+/** Free the working space; NULL is allowed. */
 void dnet_paths_free(dnet_paths_t *p);
 
 /** Distances and walk counts of all channels to switch `dest`. */

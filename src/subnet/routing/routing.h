@@ -24,7 +24,7 @@ typedef enum {
 } dnet_balance_t;
 
 typedef struct dnet_route_options {
-    uint64_t seed;
+    uint64_t seed;                 /* of random choices */
     const dnet_traffic_t *traffic; /* what weights and balance assume */
     const char *root;              /* updn: the root switch; NULL = least prohibited weight */
     dnet_seed_tree_t seed_tree;    /* turnadd: allow a spanning tree's turns first */
@@ -61,7 +61,7 @@ typedef struct dnet_engine {
     /* Makes the tables. */
     dnet_status_t (*tables)(const dnet_topo_t *t, const dnet_route_options_t *opt,
                             dnet_routing_t *r);
-    bool needs_weights;
+    bool needs_weights; /* turns() wants w */
 } dnet_engine_t;
 
 /**
@@ -75,6 +75,8 @@ typedef struct dnet_engine {
 dnet_status_t dnet_route(const dnet_topo_t *t, const dnet_engine_t *engine,
                          const dnet_route_options_t *opt, const dnet_weights_t *w,
                          dnet_routing_t *r);
+
+/** Free what dnet_route() has set. */
 void dnet_routing_free(dnet_routing_t *r);
 
 /** Weights of all turns with nothing prohibited [TA §4.1.2]. */

@@ -19,18 +19,23 @@ typedef struct dnet_turns {
 
 /** All pairs allowed or all prohibited.  Sized for the links in service now. */
 dnet_status_t dnet_turns_new(const dnet_topo_t *t, bool allowed, dnet_turns_t **out);
+
+/** Free a turn set; NULL is allowed. */
 void dnet_turns_free(dnet_turns_t *turns);
 
+/** Bits of the slots that may follow a slot of switch s. */
 static inline uint64_t *dnet_turns_row(const dnet_turns_t *turns, int s, int slot)
 {
     return turns->bits + turns->start[s] + (size_t) slot * (size_t) turns->words[s];
 }
 
+/** May a packet turn from slot i of switch s to slot j? */
 static inline bool dnet_turns_allowed(const dnet_turns_t *turns, int s, int i, int j)
 {
     return dnet_turns_row(turns, s, i)[j >> 6] >> (j & 63) & 1;
 }
 
+/** Allow or prohibit the turn pair (i, j) of switch s, both directions. */
 void dnet_turns_set(dnet_turns_t *turns, int s, int i, int j, bool allowed);
 
 /** Turn pairs in the network and how many of them are prohibited. */
@@ -67,6 +72,8 @@ dnet_status_t dnet_traffic_init(dnet_traffic_t *tr, const dnet_topo_t *t, dnet_t
  * @return DNET_OK; ERR_FORMAT with file, line and reason; ERR_SYSTEM; ERR_NO_MEMORY
  */
 dnet_status_t dnet_traffic_read(dnet_traffic_t *tr, const dnet_topo_t *t, const char *path);
+
+/** Free what dnet_traffic_init() or dnet_traffic_read() has made. */
 void dnet_traffic_free(dnet_traffic_t *tr);
 
 /** Total rate from the servers of switch a to those of switch b, in link capacities. */
@@ -75,13 +82,17 @@ double dnet_traffic_rate(const dnet_traffic_t *tr, int a, int b);
 /* Weights of turn pairs: a symmetric matrix of doubles per switch. */
 typedef struct dnet_weights {
     const dnet_topo_t *topo;
-    size_t *start;
-    double *w;
+    size_t *start; /* [n_switches + 1]: first weight of a switch */
+    double *w;     /* by switch, slot and slot */
 } dnet_weights_t;
 
+/** Weights of all turn pairs, 0.  @return DNET_OK, ERR_NO_MEMORY */
 dnet_status_t dnet_weights_new(const dnet_topo_t *t, dnet_weights_t **out);
+
+/** Free weights; NULL is allowed. */
 void dnet_weights_free(dnet_weights_t *w);
 
+/** Weights of the pairs of a slot of switch s, by the other slot. */
 static inline double *dnet_weights_row(const dnet_weights_t *w, int s, int slot)
 {
     return w->w + w->start[s] + (size_t) slot * (size_t) dnet_topo_degree(w->topo, s);

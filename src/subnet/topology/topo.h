@@ -54,7 +54,7 @@ typedef struct dnet_topo_link {
     double nominal_gbps; /* what both ends support; 0 = not known */
     /* weight hint: factor on the link's load when tables are balanced; 1 = neutral */
     double cost;
-    bool down;
+    bool down; /* out of service */
 } dnet_topo_link_t;
 
 typedef struct dnet_topo {
@@ -78,11 +78,13 @@ typedef struct dnet_topo {
     dnet_status_t failed; /* first failure while building */
 } dnet_topo_t;
 
+/** Switch that channel c leaves. */
 static inline int dnet_topo_tail(const dnet_topo_t *t, int c)
 {
     return t->link[c >> 1].sw[c & 1];
 }
 
+/** Switch that channel c leads to. */
 static inline int dnet_topo_head(const dnet_topo_t *t, int c)
 {
     return t->link[c >> 1].sw[(c & 1) ^ 1];
@@ -94,6 +96,7 @@ static inline int dnet_topo_out_port(const dnet_topo_t *t, int c)
     return t->link[c >> 1].port[c & 1];
 }
 
+/** Links of switch s in service. */
 static inline int dnet_topo_degree(const dnet_topo_t *t, int s)
 {
     return t->adj_start[s + 1] - t->adj_start[s];
@@ -105,6 +108,7 @@ static inline int dnet_topo_channel(const dnet_topo_t *t, int s, int slot)
     return t->adj[t->adj_start[s] + slot];
 }
 
+/** Channels, two for each link, in service or not. */
 static inline int dnet_topo_channels(const dnet_topo_t *t)
 {
     return 2 * t->n_links;
@@ -144,6 +148,8 @@ void *dnet_subnet_alloc(size_t n, size_t size);
 
 /** New empty topology; NULL when memory is short (logged).  The caller frees it. */
 dnet_topo_t *dnet_topo_new(const char *name);
+
+/** Free a topology; NULL is allowed. */
 void dnet_topo_free(dnet_topo_t *t);
 
 /** Add a switch; name NULL makes one ("S0007").  @return its number, NONE after a failure. */
@@ -167,8 +173,10 @@ dnet_status_t dnet_topo_finish(dnet_topo_t *t);
  */
 dnet_status_t dnet_topo_index(dnet_topo_t *t);
 
-/** Take a link or a switch with its links out of service or back; renumbers slots only. */
+/** Take a link out of service or back; renumbers slots only. */
 dnet_status_t dnet_topo_set_link(dnet_topo_t *t, int link, bool down);
+
+/** The same for a switch with its links. */
 dnet_status_t dnet_topo_set_switch(dnet_topo_t *t, int s, bool down);
 
 /**
@@ -198,8 +206,10 @@ bool dnet_topo_connected(const dnet_topo_t *t);
  */
 dnet_status_t dnet_topo_read_hints(dnet_topo_t *t, const char *path);
 
-/** Number of a switch or host by name, or GUID in hexadecimal; NONE if there is none. */
+/** Number of a switch by name, or GUID in hexadecimal; NONE if there is none. */
 int dnet_topo_find_switch(const dnet_topo_t *t, const char *name);
+
+/** The same for a host. */
 int dnet_topo_find_host(const dnet_topo_t *t, const char *name);
 
 /**
@@ -219,9 +229,13 @@ const char *dnet_topo_kinds(int i);
 /** Read ibsim net or ibnetdiscover text; errors name `where`, the line and the reason. */
 dnet_status_t dnet_topo_read(FILE *in, const char *where, dnet_topo_t **out);
 
-/** Write as ibsim net text, Graphviz, or an SVG picture. */
+/** Write as ibsim net text. */
 dnet_status_t dnet_topo_write_ibsim(const dnet_topo_t *t, FILE *out);
+
+/** Write as a Graphviz graph. */
 dnet_status_t dnet_topo_write_dot(const dnet_topo_t *t, FILE *out);
+
+/** Write as an SVG picture. */
 dnet_status_t dnet_topo_write_svg(const dnet_topo_t *t, FILE *out);
 
 #endif
