@@ -189,7 +189,7 @@ typedef struct {
     /* futex word: how often it has happened */
     _Alignas(DNET_EMU_LINE) _Atomic uint32_t limit_events;
     _Atomic uint64_t limit_ns; /* when it happened last */
-    /* Read by all who deliver; written when the process goes to sleep or wakes. */
+    /* Read by all that deliver; written when the process goes to sleep or wakes. */
     /* futex word: 1 while the process sleeps */
     _Alignas(DNET_EMU_LINE) _Atomic uint32_t sleeping;
     /* Read-mostly. */

@@ -8,7 +8,7 @@
 
 #include "emulator/core_logic.h"
 
-/* This process has made a segment: pass its descriptor to those who ask and may not take it by
+/* This process has made a segment: pass its descriptor to those that ask and may not take it by
  * themselves. */
 void dnet_emu_descriptor_offer(void);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Flow ring (extension, docs/protocol.md section 6; no clause of the data sheet): what a packet
- * that has no room gets as an answer, and who learns of it.
+ * that has no room gets as an answer, and which process learns of it.
  *
  * Called with the receive side of the WID held.
  */
@@ -45,9 +45,9 @@ bool dnet_emu_flow_append(const dnet_emu_nic_t *nic, unsigned wid, dnet_flow_kin
  * Something the packet needs has no room.  The receive side is held and stays so.
  *
  * [nic 8, 9.3, 10.5] Stall mode: reception waits.  [X.6] Stop mode: exactly this sender is told to
- * stop, and the receiving process learns whom it owes a resend.  The NIC's own replies are repeated
- * by the process that asked for them, which needs no entry for itself.  Retry mode: the sender
- * tries again by itself.
+ * stop, and the receiving process learns that it owes the sender a resend.  The NIC's own replies
+ * are repeated by the process that asked for them, which needs no entry for itself.  Retry mode:
+ * the sender tries again by itself.
  */
 DNET_COLD dnet_emu_result_t dnet_emu_flow_no_room(const dnet_emu_nic_t *nic, unsigned wid,
                                                   const dnet_emu_packet_t *packet, uint32_t bytes)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A request as acceptor and executor see it (data sheet section 5): who executes it, what its
+ * A request as acceptor and executor see it (data sheet section 5): what executes it, what its
  * halves say, and what the registers show when it is done.
  */
 #ifndef DNET_EMU_REQUEST_H
@@ -8,8 +8,9 @@
 
 #include "emulator/prefetch_unit.h"
 
-/* Who executes: the NIC of the executor and the WID of its request, and the NIC whose routes this
- * process sends by (its own; another one only when an RVL is served here for another node). */
+/* Where a request is executed: the NIC of the executor and the WID of its request, and the NIC
+ * whose routes this process sends by (its own; another one only when an RVL is served here for
+ * another node). */
 typedef struct {
     dnet_emu_nic_t *nic;
     dnet_emu_nic_t *via;

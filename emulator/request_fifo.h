@@ -11,7 +11,7 @@
 /* Requests in it. */
 static inline uint32_t dnet_emu_fifo_fill(const dnet_emu_fifo_t *f)
 {
-    /* Acquire: pairs with dnet_emu_fifo_push(); the head belongs to the one who holds the executor.
+    /* Acquire: pairs with dnet_emu_fifo_push(); the head belongs to the holder of the executor.
      */
     return atomic_load_explicit(&f->tail, memory_order_acquire) -
            atomic_load_explicit(&f->head, memory_order_relaxed);
@@ -29,7 +29,8 @@ static inline bool dnet_emu_fifo_push(dnet_emu_fifo_t *f, const dnet_emu_request
     return true;
 }
 
-/* Take the oldest request; there is one.  Pairs with the fill of the one who pushes. */
+/* Take the oldest request; there is one.  Pairs with dnet_emu_fifo_fill() of the process that
+ * pushes. */
 static inline dnet_emu_request_t dnet_emu_fifo_pop(dnet_emu_fifo_t *f)
 {
     uint32_t head = atomic_load_explicit(&f->head, memory_order_relaxed);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * NICs seen from outside: which exist, who uses them, what their memory holds.  Nothing here
- * changes a NIC.
+ * NICs seen from outside: which exist, which processes use them, what their memory holds.  Nothing
+ * here changes a NIC.
  */
 #include "config.h"
 

@@ -92,7 +92,7 @@ void dnet_switches_set_tables(const dnet_switches_t *n, const dnet_fabric_t *f)
 {
     uint32_t next = atomic_load_explicit(&n->header->generation, memory_order_relaxed) + 1;
     write_table(n, next, f);
-    /* Release: pairs with the acquire load of who walks the table. */
+    /* Release: pairs with the acquire load of a walk over the table. */
     atomic_store_explicit(&n->header->generation, next, memory_order_release);
 }
 

@@ -122,7 +122,7 @@ dnet_status_t dnet_replay_from_trace(const dnet_calls_t *trace, dnet_replay_prog
 dnet_status_t dnet_replay_to_trace(const dnet_replay_program_t *program, uint32_t tick_ns,
                                    const char *name, FILE *out);
 
-/* The IPUSH buffer study: who needs a receive ring of its own (thesis table 7.3). */
+/* The IPUSH buffer study: how many partners need a receive ring of their own (thesis table 7.3). */
 typedef struct {
     uint32_t least, most; /* partners of a rank: others that send to it */
     double mean;

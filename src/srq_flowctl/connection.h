@@ -22,8 +22,8 @@
  *   - A repeated RESEND acknowledges everything before its packet, as a STOP does: the ACK of a
  *     packet delivered under the same grant may be lost.
  *   - A stopped sender that is told NAK, or ACK of its stopped packet, runs again: a late copy of
- * that packet may have used the grant up, so that the receiver is OPEN and knows of no sender
- * to resume.
+ *     that packet may have used the grant up, so that the receiver is OPEN and knows of no sender
+ *     to resume.
  *
  * Pure logic; every event is O(1) plus the packets it transmits.
  * Threads: one caller at a time per object.  Source: flow control specification 8.1 to 8.8.

@@ -7,7 +7,7 @@
 #define HALVE_EVERY 256u
 /* Count from which a sender is worth a free ring. */
 #define COUNT_FREE 4u
-/* A ring is taken from its owner by who has been named twice as often and so much more: no ring
+/* A ring is taken from its owner by a sender named twice as often and so much more: no ring
  * goes to and fro. */
 #define COUNT_MORE 8u
 

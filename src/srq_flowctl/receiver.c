@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The receiving process: who is stopped, and who is granted how much when room comes (8.3 to 8.6).
+ * The receiving process: which senders are stopped, and how much each is granted when room comes
+ * (8.3 to 8.6).
  *
  * A sender has a record only from its STOP to the end of its grant.  A record is in one of two
  * lists: `stopped`, in order of stopping, or `granted`, in order of expiry (every grant lasts
