@@ -58,7 +58,4 @@ check_LTLIBRARIES += libdnet_emulator_timing.la
 libdnet_emulator_timing_la_SOURCES = $(libdnet_emulator_la_SOURCES)
 libdnet_emulator_timing_la_CPPFLAGS = $(AM_CPPFLAGS) -DDNET_TIMING
 
-noinst_PROGRAMS += benchmarks/nic_pingpong
-benchmarks_nic_pingpong_SOURCES = benchmarks/nic_pingpong.c
-benchmarks_nic_pingpong_LDADD = libdnet_emulator.la libdnet_common.la
 EXTRA_DIST += emulator/README.md

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # MPICH: obtained, grafted, built and installed by the scripts of this directory.
+EXTRA_DIST += mpich
 DNET_MPICH_ENV = \
 	DNET_SRC='$(abs_top_srcdir)' DNET_BUILD='$(abs_top_builddir)' \
 	DNET_DIRS="--prefix='$(prefix)' --bindir='$(bindir)' --libdir='$(libdir)' --includedir='$(includedir)' --mandir='$(mandir)'" \

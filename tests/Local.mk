@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # `make check` and its parts; tests/README.md says how to add to them.
-EXTRA_DIST += tests/README.md tests/run-tests tests/mpich/exclude.txt tests/mpich/slow.txt tests/mpich/run \
-	tests/random/run tests/random/random.h tests/random/main.c tests/random/data.c tests/random/comms.c \
-	tests/random/p2p_plan.c tests/random/p2p_run.c tests/random/requests.c tests/random/collective.c \
-	tests/random/onesided.c tests/random/watch.c
+EXTRA_DIST += tests/README.md tests/run-tests tests/demo tests/mpi tests/mpich tests/random
 
 DNET_TEST_ENV = \
 	DNET_SRC='$(abs_top_srcdir)' DNET_BUILD='$(abs_top_builddir)' DNET_BIN='$(bindir)' \
@@ -36,6 +33,8 @@ check-device: $(check_LTLIBRARIES) $(check_PROGRAMS)
 	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests device
 check-format:
 	@$(DNET_TEST_ENV) TESTS=format $(SHELL) $(srcdir)/tests/run-tests house
+check-dist:
+	+@$(DNET_TEST_ENV) TESTS=dist $(SHELL) $(srcdir)/tests/run-tests house
 check-layers: all
 	@$(DNET_TEST_ENV) TESTS=layers $(SHELL) $(srcdir)/tests/run-tests house
 format:
@@ -58,4 +57,4 @@ check-nightly:
 demo: check-install
 	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/demo/run.sh
 
-.PHONY: check-install check-programs check-unit check-device check-format check-layers format check-tools check-mpi check-random check-mpich check-nightly demo
+.PHONY: check-install check-programs check-unit check-device check-dist check-format check-layers format check-tools check-mpi check-random check-mpich check-nightly demo

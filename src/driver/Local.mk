@@ -7,7 +7,6 @@ libdnet_driver_la_SOURCES = \
 	src/driver/driver.h \
 	src/driver/srq_limit.c
 
-if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test_heap
 DNET_UNIT_TESTS += tests/unit/test_heap
 tests_unit_test_heap_SOURCES = tests/unit/test_heap.c
@@ -18,4 +17,3 @@ DNET_UNIT_TESTS += tests/unit/test_driver_srq_limit
 DNET_FLOWCTL_TESTS += tests/unit/test_driver_srq_limit
 tests_unit_test_driver_srq_limit_SOURCES = tests/unit/test_driver_srq_limit.c
 tests_unit_test_driver_srq_limit_LDADD = libdnet_all.la -lcmocka
-endif

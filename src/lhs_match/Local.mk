@@ -3,6 +3,7 @@ noinst_LTLIBRARIES += libdnet_lhs_match.la
 libdnet_lhs_match_la_SOURCES = \
 	src/lhs_match/lhs_match.c \
 	src/lhs_match/lhs_match.h
+EXTRA_DIST += src/lhs_match/README.md
 
 check_PROGRAMS += tests/unit/test_lhs_match tests/property/test_lhs_match_random
 DNET_UNIT_TESTS += tests/unit/test_lhs_match tests/property/test_lhs_match_random

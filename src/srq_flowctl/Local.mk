@@ -12,14 +12,16 @@ libdnet_srq_flowctl_la_SOURCES = \
 	src/srq_flowctl/states.def \
 	src/srq_flowctl/table.c \
 	src/srq_flowctl/tx.c
+EXTRA_DIST += src/srq_flowctl/README.md
 
-DNET_FLOWCTL_TESTS = \
+dnet_srq_flowctl_tests = \
 	tests/unit/test_srq_flowctl \
 	tests/unit/test_fc_connection \
 	tests/unit/test_fc_partners \
 	tests/property/test_fc_faults
-check_PROGRAMS += $(DNET_FLOWCTL_TESTS)
-DNET_UNIT_TESTS += $(DNET_FLOWCTL_TESTS)
+check_PROGRAMS += $(dnet_srq_flowctl_tests)
+DNET_UNIT_TESTS += $(dnet_srq_flowctl_tests)
+DNET_FLOWCTL_TESTS += $(dnet_srq_flowctl_tests)
 
 tests_unit_test_srq_flowctl_SOURCES = tests/unit/test_srq_flowctl.c
 tests_unit_test_srq_flowctl_LDADD = libdnet_srq_flowctl.la -lcmocka

@@ -52,6 +52,7 @@ libdnet_subnet_la_SOURCES = \
 	src/subnet/topology/topo_svg.c \
 	src/subnet/topology/topo_write.c
 libdnet_subnet_la_LIBADD = libdnet_common.la -lm
+EXTRA_DIST += src/subnet/README.md
 
 # The routing plug-in for OpenSM; OpenSM looks for lib<event_plugin_name>.so.
 if HAVE_OPENSM

@@ -41,4 +41,4 @@ tests_device_test_memory_LDFLAGS = -Wl,--wrap=fallocate -Wl,--wrap=fallocate64 -
 check_PROGRAMS += tests/device/test_trace
 DNET_DEVICE_TESTS += tests/device/test_trace
 tests_device_test_trace_SOURCES = tests/device/test_trace.c
-EXTRA_DIST += tests/device/README.md tests/device/clauses.txt scripts/spec-trace
+EXTRA_DIST += tests/device/README.md tests/device/clauses.txt

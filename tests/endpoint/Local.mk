@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: BSD-3-Clause
-if HAVE_CMOCKA
 check_LTLIBRARIES += libdnet_test_job.la
 libdnet_test_job_la_SOURCES = tests/endpoint/job.c tests/endpoint/job.h
 
@@ -23,10 +22,6 @@ check_PROGRAMS += tests/endpoint/test_endpoint_flow
 DNET_UNIT_TESTS += tests/endpoint/test_endpoint_flow
 tests_endpoint_test_endpoint_flow_SOURCES = tests/endpoint/test_endpoint_flow.c
 tests_endpoint_test_endpoint_flow_LDADD = libdnet_test_job.la libdnet_all.la -lcmocka
-
-check_PROGRAMS += benchmarks/rings
-benchmarks_rings_SOURCES = benchmarks/rings.c
-benchmarks_rings_LDADD = libdnet_test_job.la libdnet_all.la
 
 check_PROGRAMS += tests/endpoint/test_endpoint_rings
 DNET_UNIT_TESTS += tests/endpoint/test_endpoint_rings
@@ -53,4 +48,3 @@ check_PROGRAMS += tests/endpoint/test_endpoint_limits
 DNET_UNIT_TESTS += tests/endpoint/test_endpoint_limits
 tests_endpoint_test_endpoint_limits_SOURCES = tests/endpoint/test_endpoint_limits.c
 tests_endpoint_test_endpoint_limits_LDADD = libdnet_test_job.la libdnet_all.la -lcmocka
-endif

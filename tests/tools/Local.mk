@@ -3,7 +3,6 @@
 DNET_TOOLS_SHELL_TESTS = attach stat cluster dsh dump health help info network random terminal
 EXTRA_DIST += tests/tools/lib.sh tests/tools/session.txt $(DNET_TOOLS_SHELL_TESTS:%=tests/tools/%.sh)
 
-if HAVE_CMOCKA
 check_PROGRAMS += tests/tools/job tests/tools/test_watch
 DNET_UNIT_TESTS += tests/tools/test_watch
 tests_tools_job_SOURCES = tests/tools/job.c
@@ -15,4 +14,3 @@ tests_tools_stopped_SOURCES = tests/tools/stopped.c
 tests_tools_stopped_LDADD = libdnet_test_job.la libdnet_all.la
 tests_tools_test_watch_SOURCES = tests/tools/test_watch.c
 tests_tools_test_watch_LDADD = libdnet_all.la -lcmocka
-endif

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Captures and traces of jobs without MPI; those of MPI programs are in tests/mpi.
-if HAVE_CMOCKA
 check_PROGRAMS += tests/trace/test_capture
 DNET_UNIT_TESTS += tests/trace/test_capture
 tests_trace_test_capture_SOURCES = \
@@ -17,4 +16,3 @@ check_PROGRAMS += tests/trace/test_trace
 DNET_UNIT_TESTS += tests/trace/test_trace
 tests_trace_test_trace_SOURCES = tests/trace/test_trace.c
 tests_trace_test_trace_LDADD = libdnet_test_job.la libdnet_all.la -lcmocka
-endif
