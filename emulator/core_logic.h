@@ -220,7 +220,6 @@ typedef struct {
 
 typedef struct dnet_emu_swif_ops dnet_emu_swif_ops_t;
 typedef struct dnet_emu_network dnet_emu_network_t;
-typedef struct dnet_emu_route dnet_emu_route_t;
 
 /* The areas of one WID, as pointers into the segment. */
 typedef struct {
@@ -266,8 +265,8 @@ struct dnet_emu_nic {
     dnet_emu_network_t *network;
     struct dnet_emu_capture *capture; /* of what this process sends by `swif`; NULL: none */
     struct dnet_emu_faults *faults;   /* of that; NULL: none */
-    /* swif/shm.c: DNET_EMU_PEERS of them, by CLID; NULL in a NIC only delivered to */
-    dnet_emu_route_t *route;
+    /* swif/shm.c: where LIDs live; NULL in a NIC only delivered to */
+    struct dnet_emu_routes *routes;
 };
 
 /* The device handed to the host, and what the emulator keeps beside it. */

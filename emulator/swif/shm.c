@@ -22,12 +22,17 @@
 #include "emulator/swif/swif.h"
 
 /* Where a LID lives. */
-struct dnet_emu_route {
-    dnet_emu_nic_t *nic;                     /* NULL: nothing mapped (yet) */
+typedef struct {
     dnet_emu_locator_t at;                   /* id 0: no route */
     int32_t process[DNET_PROCESSES_PER_NIC]; /* for the NIC, once it is mapped */
     /* Why the last attempt to map it has failed, which has been logged; DNET_OK: it has not. */
     dnet_status_t failed;
+} route_t;
+
+/* By CLID.  Each packet looks at the first part only. */
+struct dnet_emu_routes {
+    dnet_emu_nic_t *nic[DNET_EMU_PEERS]; /* NULL: nothing mapped (yet) */
+    route_t to[DNET_EMU_PEERS];
 };
 
 /* How long a first packet waits for descriptors or memory to map its destination. */
@@ -38,14 +43,14 @@ struct dnet_emu_route {
 
 dnet_status_t dnet_emu_routes_make(dnet_emu_nic_t *nic)
 {
-    if (nic->route)
+    if (nic->routes)
         return DNET_OK;
-    nic->route = calloc(DNET_EMU_PEERS, sizeof *nic->route);
-    if (!nic->route) {
-        dnet_error("no memory for routes: %zu bytes needed", DNET_EMU_PEERS * sizeof *nic->route);
+    nic->routes = calloc(1, sizeof *nic->routes);
+    if (!nic->routes) {
+        dnet_error("no memory for routes: %zu bytes needed", sizeof *nic->routes);
         return DNET_ERR_NO_MEMORY;
     }
-    nic->route[dnet_lid_to_clid(nic->lid)].nic = nic; /* loopback (OP-57) */
+    nic->routes->nic[dnet_lid_to_clid(nic->lid)] = nic; /* loopback (OP-57) */
     nic->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     return DNET_OK;
 }
@@ -63,8 +68,8 @@ dnet_status_t dnet_emu_route(dnet_emu_nic_t *nic, const dnet_emu_locator_t *loca
         return DNET_ERR_ARGUMENT;
     }
     if (locator->lid != nic->lid) {
-        nic->route[clid].at = *locator;
-        nic->route[clid].failed = DNET_OK;
+        nic->routes->to[clid].at = *locator;
+        nic->routes->to[clid].failed = DNET_OK;
     }
     return DNET_OK;
 }
@@ -72,26 +77,25 @@ dnet_status_t dnet_emu_route(dnet_emu_nic_t *nic, const dnet_emu_locator_t *loca
 dnet_status_t dnet_emu_route_process(dnet_emu_nic_t *nic, uint16_t lid, unsigned wid, int32_t pid)
 {
     uint16_t clid = dnet_lid_to_clid(lid);
-    dnet_emu_route_t *route = nic->route ? &nic->route[clid] : NULL;
 
-    if (!route || wid >= DNET_PROCESSES_PER_NIC || dnet_clid_to_lid(clid) != lid ||
-        (!route->nic && route->at.id == 0)) {
+    if (!nic->routes || wid >= DNET_PROCESSES_PER_NIC || dnet_clid_to_lid(clid) != lid ||
+        (!nic->routes->nic[clid] && nic->routes->to[clid].at.id == 0)) {
         dnet_error("no route to WID %u of LID %#x", wid, lid);
         return DNET_ERR_ARGUMENT;
     }
-    route->process[wid] = pid;
-    if (route->nic)
-        route->nic->process[wid] = pid;
+    nic->routes->to[clid].process[wid] = pid;
+    if (nic->routes->nic[clid])
+        nic->routes->nic[clid]->process[wid] = pid;
     return DNET_OK;
 }
 
 void dnet_emu_routes_drop(dnet_emu_nic_t *nic)
 {
-    for (unsigned i = 0; nic->route && i < DNET_EMU_PEERS; i++)
-        if (nic->route[i].nic && nic->route[i].nic != nic)
-            dnet_emu_segment_leave(nic->route[i].nic);
-    free(nic->route);
-    nic->route = NULL;
+    for (unsigned i = 0; nic->routes && i < DNET_EMU_PEERS; i++)
+        if (nic->routes->nic[i] && nic->routes->nic[i] != nic)
+            dnet_emu_segment_leave(nic->routes->nic[i]);
+    free(nic->routes);
+    nic->routes = NULL;
     if (nic->spare_fd >= 0)
         close(nic->spare_fd);
     nic->spare_fd = -1;
@@ -106,34 +110,38 @@ static bool may_pass(dnet_status_t status)
 }
 
 /* Map the NIC behind a route.  A process that has used up its descriptors has one for this. */
-static dnet_status_t attach_once(dnet_emu_nic_t *via, dnet_emu_route_t *route, bool quiet)
+static dnet_status_t attach_once(dnet_emu_nic_t *via, uint16_t clid, bool quiet)
 {
+    const route_t *route = &via->routes->to[clid];
+    dnet_emu_nic_t *nic;
     dnet_status_t status;
 
     if (via->spare_fd >= 0)
         close(via->spare_fd);
-    status = dnet_emu_segment_attach(&route->at, quiet ? DNET_EMU_ATTACH_QUIET : 0, &route->nic);
+    status = dnet_emu_segment_attach(&route->at, quiet ? DNET_EMU_ATTACH_QUIET : 0, &nic);
     if (status == DNET_OK) {
         /* Only the owner's own reserve call needs the descriptor; thousands of peers must not hold
          * one each. */
-        dnet_emu_segment_close_descriptor(route->nic);
-        dnet_emu_segment_protect_peer(route->nic);
-        memcpy(route->nic->process, route->process, sizeof route->process);
+        dnet_emu_segment_close_descriptor(nic);
+        dnet_emu_segment_protect_peer(nic);
+        memcpy(nic->process, route->process, sizeof route->process);
+        via->routes->nic[clid] = nic;
     }
     via->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     return status;
 }
 
 /* The same; the first attempt waits for a while, the later ones of a route do not. */
-static void attach_route(dnet_emu_nic_t *via, dnet_emu_route_t *route)
+static void attach_route(dnet_emu_nic_t *via, uint16_t clid)
 {
+    route_t *route = &via->routes->to[clid];
     const struct timespec pause = {.tv_nsec = LOOK_EVERY_NS};
     uint64_t start = dnet_clock_ns();
     bool first = route->failed == DNET_OK;
 
     do {
         bool last = !first || dnet_clock_ns() - start >= WAIT_NS;
-        dnet_status_t status = attach_once(via, route, !last || !first);
+        dnet_status_t status = attach_once(via, clid, !last || !first);
 
         if (status == DNET_OK || last || !may_pass(status)) {
             route->failed = status;
@@ -146,29 +154,29 @@ static void attach_route(dnet_emu_nic_t *via, dnet_emu_route_t *route)
 DNET_COLD static dnet_emu_nic_t *peer_attach(dnet_emu_nic_t *via, uint16_t dlid)
 {
     uint16_t clid = dnet_lid_to_clid(dlid);
-    dnet_emu_route_t *route;
+    const route_t *route;
 
     if (dlid > DNET_LID_UNICAST_LAST) {
         dnet_emu_event(via, DNET_EMU_DROP_MULTICAST);
         return NULL;
     }
-    if (!via->route)
+    if (!via->routes)
         return NULL;
-    route = &via->route[clid];
-    if (route->nic || route->at.id == 0 || dnet_clid_to_lid(clid) != dlid ||
+    route = &via->routes->to[clid];
+    if (via->routes->nic[clid] || route->at.id == 0 || dnet_clid_to_lid(clid) != dlid ||
         (route->failed != DNET_OK && !may_pass(route->failed)))
         return NULL;
     DNET_TRACE(attach, dlid, 0, 0);
-    attach_route(via, route);
-    return route->nic;
+    attach_route(via, clid);
+    return via->routes->nic[clid];
 }
 
 static inline dnet_emu_nic_t *peer(dnet_emu_nic_t *via, uint16_t lid)
 {
     uint16_t clid = dnet_lid_to_clid(lid);
 
-    if (DNET_LIKELY(via->route && dnet_clid_to_lid(clid) == lid && via->route[clid].nic))
-        return lid <= DNET_LID_UNICAST_LAST ? via->route[clid].nic : NULL;
+    if (DNET_LIKELY(via->routes && dnet_clid_to_lid(clid) == lid && via->routes->nic[clid]))
+        return lid <= DNET_LID_UNICAST_LAST ? via->routes->nic[clid] : NULL;
     return peer_attach(via, lid);
 }
 
@@ -181,7 +189,7 @@ dnet_emu_nic_t *dnet_emu_swif_peer(dnet_emu_nic_t *via, uint16_t lid)
  * not map it. */
 DNET_COLD static dnet_emu_result_t no_nic(const dnet_emu_nic_t *via, uint16_t dlid)
 {
-    dnet_status_t failed = via->route ? via->route[dnet_lid_to_clid(dlid)].failed : DNET_OK;
+    dnet_status_t failed = via->routes ? via->routes->to[dnet_lid_to_clid(dlid)].failed : DNET_OK;
 
     return failed == DNET_OK || failed == DNET_ERR_PEER_DEAD ? DNET_EMU_UNREACHABLE
                                                              : DNET_EMU_REFUSED;
@@ -200,9 +208,9 @@ static dnet_emu_result_t shm_send(dnet_emu_nic_t *via, uint16_t dlid, dnet_emu_p
 {
     uint16_t clid = dnet_lid_to_clid(dlid);
 
-    if (DNET_LIKELY(via->route && dnet_clid_to_lid(clid) == dlid && via->route[clid].nic &&
+    if (DNET_LIKELY(via->routes && dnet_clid_to_lid(clid) == dlid && via->routes->nic[clid] &&
                     dlid <= DNET_LID_UNICAST_LAST))
-        return dnet_emu_rc_receive(via->route[clid].nic, packet);
+        return dnet_emu_rc_receive(via->routes->nic[clid], packet);
     return first_packet(via, dlid, packet);
 }
 
@@ -216,11 +224,11 @@ bool dnet_emu_swif_peer_lost(const dnet_emu_nic_t *nic, uint16_t lid, unsigned w
     const dnet_emu_nic_t *peer;
     int32_t pid;
 
-    if (wid >= DNET_PROCESSES_PER_NIC || !nic->route || dnet_clid_to_lid(clid) != lid)
+    if (wid >= DNET_PROCESSES_PER_NIC || !nic->routes || dnet_clid_to_lid(clid) != lid)
         return false;
-    peer = nic->route[clid].nic;
+    peer = nic->routes->nic[clid];
     if (!peer)
-        return nic->route[clid].failed == DNET_ERR_PEER_DEAD;
+        return nic->routes->to[clid].failed == DNET_ERR_PEER_DEAD;
     /* Closing a device clears its owner; a process that is killed does not. */
     pid = atomic_load_explicit(&peer->area[wid].state->owner, memory_order_acquire);
     if (pid != 0 && peer->process[wid] != 0)
