@@ -19,7 +19,7 @@
 
 /* What arrives does not name its sender's NIC, so grants are not counted down.  A grant counts as
  * used after this time, and when its sender is stopped again.  (If a sender that is stopped again
- * were put first, the others would starve: test_stop_nobody_starves.) */
+ * were put first, the others would starve: test_stop_no_sender_starves.) */
 #define GRANT_NS 20000u
 
 /* Entries that are given back before the only stopped sender is granted: as many as a grant has
