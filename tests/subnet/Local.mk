@@ -28,7 +28,7 @@ DNET_SUBNET_SHELL_TESTS = \
 	opensm_plugin \
 	strict \
 	tool
-EXTRA_DIST += tests/subnet/packages.txt tests/subnet/fabric.sh \
+EXTRA_DIST += tests/subnet/packages.txt tests/subnet/fabric.sh tests/subnet/lib.sh \
 	$(DNET_SUBNET_SHELL_TESTS:%=tests/subnet/%.sh)
 
 check-subnet: all $(DNET_SUBNET_TESTS)

@@ -2,23 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Bad input is no good news: junk in a topology or a number, a health query that has failed, servers that are cut off.
-subnet=$DNET_BUILD/tools/dnet-subnet
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/dnet-subnet-XXXXXX")
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-
-# expect STATUS TEXT ARGUMENT...: the exit status, and the text somewhere in the output.
-expect() {
-    status=$1 text=$2
-    shift 2
-    rc=0
-    "$subnet" "$@" >out 2>&1 || rc=$?
-    if [ "$rc" != "$status" ] || ! grep -q -e "$text" out; then
-        echo "FAIL: dnet-subnet $*: status $rc instead of $status, or no '$text' in:"
-        cat out
-        exit 1
-    fi
-}
+. "$(dirname "$0")/lib.sh"
 
 # refuse TEXT ARGUMENT...: status 2 and one line, which holds the text.
 refuse() {
