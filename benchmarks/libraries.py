@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""MPI libraries as the benchmarks name them: NAME=PREFIX[:SUFFIX]."""
+"""MPI libraries as the benchmarks name them, NAME=PREFIX[:SUFFIX], and how each is run at its best."""
 import os
 import signal
 import subprocess
@@ -28,8 +28,22 @@ class Library:
         self.tool = tool
         self.cc = f"{prefix}/bin/mpicc{suffix}"
         self.run = f"{prefix}/bin/mpirun{suffix}"
-        self.options = ["--oversubscribe"] if "openmpi" in suffix else []
         self.missing = next((p for p in (self.cc, self.run) if not os.access(p, os.X_OK)), None)
+        self.open_mpi = not self.missing and "open" in subprocess.run(
+            [self.run, "--version"], capture_output=True, text=True).stdout.lower()
+        self.options = ["--oversubscribe"] if self.open_mpi else []
+
+    def settings(self):
+        """{name: options}: the ways to run it among which users choose, for as many ranks as processors."""
+        if not self.open_mpi:
+            return {self.name: []}
+        return {self.name: [], f"{self.name}-vader": ["--mca", "pml", "ob1", "--mca", "btl", "self,vader"]}
+
+    def binding(self, ranks):
+        """Each rank on a processor of its own, where there are as many."""
+        if ranks <= len(os.sched_getaffinity(0)):
+            return ["--bind-to" if self.open_mpi else "-bind-to", "core"]
+        return ["--bind-to", "none"] if self.open_mpi else []
 
     def build(self, source, folder):
         """Compile a source of this folder; the path of the program."""
@@ -40,9 +54,9 @@ class Library:
             sys.exit(f"{self.tool}: {self.name}: cannot compile {source}:\n{result.stderr}")
         return program
 
-    def execute(self, ranks, program, arguments, timeout_s, environment=None):
+    def execute(self, ranks, program, arguments, timeout_s, environment=None, options=()):
         """Standard output of a run; None: no end in time, and everything it started is gone."""
-        command = [self.run, *self.options, "-n", str(ranks), program, *arguments]
+        command = [self.run, *self.options, *options, "-n", str(ranks), program, *arguments]
         settings = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                         **(environment or {}))
         with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the OSU micro-benchmarks measure, by their method: the same warm-up and iteration counts,
+ * buffers (one a side, page-aligned, touched), windows of 64 and columns.  For comparisons where
+ * the OSU programs are not at hand; benchmarks/compare --osu runs those instead.
+ *
+ *   osu TEST [-m MIN:MAX] [-i ITERATIONS] [-x WARM-UP]     TEST: see `tests` below
+ *
+ * Sizes are in bytes, powers of two.  Latencies are in us, those of collectives the mean over all
+ * ranks of the time in the call, with a barrier between two calls; bandwidths in MB/s, MB of 10^6
+ * bytes.
+ */
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WINDOW = 64, LARGE_BYTES = 8192, PAGE = 4096, MIB = 1 << 20, FIRST = 100 };
+
+/* Iterations and warm-up of small messages and of those above LARGE_BYTES. */
+typedef struct {
+    int small, small_skip, large, large_skip;
+} loops_t;
+
+static const loops_t latency_loops = {10000, 100, 1000, 10};
+static const loops_t bandwidth_loops = {100, 10, 20, 2};
+static const loops_t collective_loops = {1000, 100, 100, 10};
+static const loops_t first_loops = {FIRST, 0, FIRST, 0};
+
+static int rank, ranks;
+static char *out, *in;
+static MPI_Win window;
+
+/* ---- between pairs: rank r below the half and r + half ---- */
+
+static int partner(void)
+{
+    int half = ranks / 2;
+    return rank < half ? rank + half : rank - half;
+}
+
+static bool is_sender(void)
+{
+    return rank < ranks / 2;
+}
+
+static double ping_pong_us(int len, int iterations, int skip)
+{
+    double start = 0;
+    int peer = partner();
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < iterations + skip; i++) {
+        if (i == skip)
+            start = MPI_Wtime();
+        if (is_sender()) {
+            MPI_Send(out, len, MPI_CHAR, peer, 1, MPI_COMM_WORLD);
+            MPI_Recv(in, len, MPI_CHAR, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        } else {
+            MPI_Recv(in, len, MPI_CHAR, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Send(out, len, MPI_CHAR, peer, 1, MPI_COMM_WORLD);
+        }
+    }
+    return (MPI_Wtime() - start) * 1e6 / (2.0 * iterations);
+}
+
+/* The first messages of a program: no barrier and no other call has touched anything. */
+static double first_us(int len, int iterations, int skip)
+{
+    (void) skip;
+    double start = MPI_Wtime();
+    for (int i = 0; i < iterations; i++) {
+        if (is_sender()) {
+            MPI_Send(out, len, MPI_CHAR, partner(), 1, MPI_COMM_WORLD);
+            MPI_Recv(in, len, MPI_CHAR, partner(), 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        } else {
+            MPI_Recv(in, len, MPI_CHAR, partner(), 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Send(out, len, MPI_CHAR, partner(), 1, MPI_COMM_WORLD);
+            if (i == 0) /* rank 0 may have started later */
+                start = MPI_Wtime();
+        }
+    }
+    return (MPI_Wtime() - start) * 1e6 / (2.0 * iterations);
+}
+
+static void window_of(int len, bool send, bool receive)
+{
+    MPI_Request requests[2 * WINDOW];
+    int n = 0;
+    for (int j = 0; receive && j < WINDOW; j++)
+        MPI_Irecv(in, len, MPI_CHAR, partner(), 10, MPI_COMM_WORLD, &requests[n++]);
+    for (int j = 0; send && j < WINDOW; j++)
+        MPI_Isend(out, len, MPI_CHAR, partner(), 10, MPI_COMM_WORLD, &requests[n++]);
+    MPI_Waitall(n, requests, MPI_STATUSES_IGNORE);
+}
+
+static double stream_mb_s(int len, int iterations, int skip, bool both)
+{
+    double start = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < iterations + skip; i++) {
+        if (i == skip)
+            start = MPI_Wtime();
+        window_of(len, both || is_sender(), both || !is_sender());
+        if (is_sender())
+            MPI_Recv(in, 4, MPI_CHAR, partner(), 101, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        else
+            MPI_Send(out, 4, MPI_CHAR, partner(), 101, MPI_COMM_WORLD);
+    }
+    double time = MPI_Wtime() - start, longest = 0;
+    double bytes = (double) len * WINDOW * iterations * (ranks / 2) * (both ? 2 : 1);
+    MPI_Reduce(&time, &longest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    return rank == 0 ? bytes / 1e6 / longest : 0;
+}
+
+static double bw_mb_s(int len, int iterations, int skip)
+{
+    return stream_mb_s(len, iterations, skip, false);
+}
+
+static double bibw_mb_s(int len, int iterations, int skip)
+{
+    return stream_mb_s(len, iterations, skip, true);
+}
+
+/* ---- one-sided, rank 0 at rank 1 ---- */
+
+static double rma_us(int len, int iterations, int skip, bool put, int per_flush)
+{
+    double start = 0, time = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, window);
+        for (int i = 0; i < iterations + skip; i++) {
+            if (i == skip)
+                start = MPI_Wtime();
+            for (int j = 0; j < per_flush; j++) {
+                if (put)
+                    MPI_Put(out, len, MPI_CHAR, 1, 0, len, MPI_CHAR, window);
+                else
+                    MPI_Get(in, len, MPI_CHAR, 1, 0, len, MPI_CHAR, window);
+            }
+            MPI_Win_flush(1, window);
+        }
+        time = MPI_Wtime() - start;
+        MPI_Win_unlock(1, window);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    return time * 1e6 / iterations;
+}
+
+static double put_us(int len, int iterations, int skip)
+{
+    return rma_us(len, iterations, skip, true, 1);
+}
+
+static double get_us(int len, int iterations, int skip)
+{
+    return rma_us(len, iterations, skip, false, 1);
+}
+
+static double put_mb_s(int len, int iterations, int skip)
+{
+    return (double) len * WINDOW / rma_us(len, iterations, skip, true, WINDOW);
+}
+
+static double get_mb_s(int len, int iterations, int skip)
+{
+    return (double) len * WINDOW / rma_us(len, iterations, skip, false, WINDOW);
+}
+
+/* ---- collectives ---- */
+
+static double collective_us(int len, int iterations, int skip, void (*call)(int len))
+{
+    double time = 0, sum = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < iterations + skip; i++) {
+        double start = MPI_Wtime();
+        call(len);
+        if (i >= skip)
+            time += MPI_Wtime() - start;
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    time = time * 1e6 / iterations;
+    MPI_Reduce(&time, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    return sum / ranks;
+}
+
+static double barrier_us(int len, int iterations, int skip)
+{
+    (void) len;
+    double start = 0;
+    for (int i = 0; i < iterations + skip; i++) {
+        if (i == skip)
+            start = MPI_Wtime();
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    double time = (MPI_Wtime() - start) * 1e6 / iterations, sum = 0;
+    MPI_Reduce(&time, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    return sum / ranks;
+}
+
+#define COLLECTIVE(name, ...) \
+    static void call_##name(int len) \
+    { \
+        __VA_ARGS__; \
+    } \
+    static double name##_us(int len, int iterations, int skip) \
+    { \
+        return collective_us(len, iterations, skip, call_##name); \
+    }
+
+COLLECTIVE(bcast, MPI_Bcast(out, len, MPI_CHAR, 0, MPI_COMM_WORLD))
+COLLECTIVE(reduce, MPI_Reduce(out, in, len / 4, MPI_FLOAT, MPI_SUM, 0, MPI_COMM_WORLD))
+COLLECTIVE(allreduce, MPI_Allreduce(out, in, len / 4, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD))
+COLLECTIVE(allgather, MPI_Allgather(out, len, MPI_CHAR, in, len, MPI_CHAR, MPI_COMM_WORLD))
+COLLECTIVE(alltoall, MPI_Alltoall(out, len, MPI_CHAR, in, len, MPI_CHAR, MPI_COMM_WORLD))
+
+/* ---- the programs ---- */
+
+typedef struct {
+    const char *name, *unit;
+    double (*measure)(int len, int iterations, int skip);
+    const loops_t *loops;
+    int least_bytes, most_bytes;
+    int most_ranks; /* 0: any number */
+    enum { ONE_BUFFER, BUFFER_A_RANK, WITH_WINDOW, NO_SIZE } memory;
+} test_t;
+
+static const test_t tests[] = {
+    {"latency", "us", ping_pong_us, &latency_loops, 1, 4 * MIB, 2, ONE_BUFFER},
+    {"bw", "MB/s", bw_mb_s, &bandwidth_loops, 1, 4 * MIB, 2, ONE_BUFFER},
+    {"bibw", "MB/s", bibw_mb_s, &bandwidth_loops, 1, 4 * MIB, 2, ONE_BUFFER},
+    {"mbw_mr", "MB/s", bw_mb_s, &bandwidth_loops, 1, 4 * MIB, 0, ONE_BUFFER},
+    {"multi_lat", "us", ping_pong_us, &latency_loops, 1, 4 * MIB, 0, ONE_BUFFER},
+    {"put_latency", "us", put_us, &latency_loops, 1, 4 * MIB, 2, WITH_WINDOW},
+    {"get_latency", "us", get_us, &latency_loops, 1, 4 * MIB, 2, WITH_WINDOW},
+    {"put_bw", "MB/s", put_mb_s, &bandwidth_loops, 1, 4 * MIB, 2, WITH_WINDOW},
+    {"get_bw", "MB/s", get_mb_s, &bandwidth_loops, 1, 4 * MIB, 2, WITH_WINDOW},
+    {"barrier", "us", barrier_us, &collective_loops, 0, 0, 0, NO_SIZE},
+    {"bcast", "us", bcast_us, &collective_loops, 1, MIB, 0, ONE_BUFFER},
+    {"reduce", "us", reduce_us, &collective_loops, 4, MIB, 0, ONE_BUFFER},
+    {"allreduce", "us", allreduce_us, &collective_loops, 4, MIB, 0, ONE_BUFFER},
+    {"allgather", "us", allgather_us, &collective_loops, 1, MIB, 0, BUFFER_A_RANK},
+    {"alltoall", "us", alltoall_us, &collective_loops, 1, MIB, 0, BUFFER_A_RANK},
+    {"first", "us", first_us, &first_loops, 8, 8, 2, NO_SIZE},
+};
+
+typedef struct {
+    const test_t *test;
+    int from, to, iterations, skip; /* negative: the test's own */
+} order_t;
+
+static int leave(const char *why)
+{
+    if (rank == 0) {
+        fprintf(stderr,
+                "osu: %s\nusage: osu TEST [-m MIN:MAX] [-i ITERATIONS] [-x WARM-UP]\nTEST:", why);
+        for (size_t t = 0; t < sizeof(tests) / sizeof(*tests); t++)
+            fprintf(stderr, " %s", tests[t].name);
+        fprintf(stderr, "\n");
+    }
+    MPI_Finalize();
+    return 2;
+}
+
+/* NULL, or what is wrong. */
+static const char *parse(int argc, char **argv, order_t *order)
+{
+    char rest;
+    *order = (order_t){.from = -1, .to = -1, .iterations = -1, .skip = -1};
+    for (size_t t = 0; argc > 1 && t < sizeof(tests) / sizeof(*tests); t++)
+        if (strcmp(argv[1], tests[t].name) == 0)
+            order->test = &tests[t];
+    if (!order->test)
+        return "no such test";
+    for (int i = 2; i < argc; i += 2) {
+        const char *value = i + 1 < argc ? argv[i + 1] : "";
+        bool good = false;
+        if (strcmp(argv[i], "-m") == 0)
+            good = sscanf(value, "%d:%d%c", &order->from, &order->to, &rest) == 2 &&
+                   order->from >= 1 && order->from <= order->to && order->to <= 1 << 26;
+        else if (strcmp(argv[i], "-i") == 0)
+            good = sscanf(value, "%d%c", &order->iterations, &rest) == 1 && order->iterations > 0;
+        else if (strcmp(argv[i], "-x") == 0)
+            good = sscanf(value, "%d%c", &order->skip, &rest) == 1 && order->skip >= 0;
+        if (!good)
+            return "wrong option or value";
+    }
+    if (order->from < order->test->least_bytes || order->test->memory == NO_SIZE)
+        order->from = order->test->least_bytes;
+    if (order->to < 0 || order->test->memory == NO_SIZE)
+        order->to = order->test->most_bytes;
+    return ranks % 2 || (order->test->most_ranks && ranks != order->test->most_ranks)
+               ? "this test wants 2 ranks, or an even number"
+               : NULL;
+}
+
+static char *buffer(size_t bytes, int fill)
+{
+    char *memory = aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
+    if (!memory) {
+        fprintf(stderr, "osu: no memory for %zu bytes\n", bytes);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+        exit(1);
+    }
+    return memset(memory, fill, bytes);
+}
+
+static void run(const order_t *order)
+{
+    const test_t *t = order->test;
+    if (rank == 0)
+        printf("# Size  %s (%s)\n", t->name, t->unit);
+    for (int len = order->from; len <= order->to; len = len ? 2 * len : 1) {
+        bool large = len > LARGE_BYTES;
+        int iterations = large ? t->loops->large : t->loops->small;
+        int skip = large ? t->loops->large_skip : t->loops->small_skip;
+        double value = t->measure(len, order->iterations > 0 ? order->iterations : iterations,
+                                  order->skip >= 0 ? order->skip : skip);
+        if (rank == 0)
+            printf("%-10d %16.3f\n", len, value);
+        fflush(stdout);
+        if (t->memory == NO_SIZE)
+            break;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    order_t order;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    const char *wrong = parse(argc, argv, &order);
+    if (wrong)
+        return leave(wrong);
+    size_t bytes = (size_t) (order.to < 8 ? 8 : order.to);
+    size_t all = order.test->memory == BUFFER_A_RANK ? bytes * (size_t) ranks : bytes;
+    out = buffer(all, 1);
+    in = buffer(all, 0);
+    void *exposed;
+    if (order.test->memory == WITH_WINDOW)
+        MPI_Win_allocate((MPI_Aint) bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &exposed, &window);
+    run(&order);
+    if (order.test->memory == WITH_WINDOW)
+        MPI_Win_free(&window);
+    free(out);
+    free(in);
+    MPI_Finalize();
+    return 0;
+}
