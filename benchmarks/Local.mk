@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What is measured, and how it is compared.  Scripts, and MPI programs that they compile for each library:
 EXTRA_DIST += \
-	benchmarks/alltoall.c \
 	benchmarks/build-posix \
 	benchmarks/compare \
+	benchmarks/floor.c \
 	benchmarks/incast \
 	benchmarks/incast.c \
 	benchmarks/libraries.py \
 	benchmarks/memory \
 	benchmarks/memory.c \
+	benchmarks/osu.c \
 	benchmarks/strided \
 	benchmarks/strided.c
 
