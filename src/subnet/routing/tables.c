@@ -191,27 +191,36 @@ static void label_by_hops(build_t *b, int dest)
     }
 }
 
-/* A switch that must have an entry and has none, or NONE. */
-static int left_over(const build_t *b)
+/* The first switch from `first` on that must have an entry and has none, or NONE. */
+static int left_over(const build_t *b, int first)
 {
-    for (int s = 0; s < b->t->n_switches; s++)
+    for (int s = first; s < b->t->n_switches; s++)
         if (must_reach(b, s) && !b->t->sw[s].down && dnet_topo_degree(b->t, s) && s != b->dest &&
             b->next[s] == DNET_TOPO_NONE)
             return s;
     return DNET_TOPO_NONE;
 }
 
+/* The n channels of b->walk: does it meet no switch pinned to something else? */
+static bool pins_agree(const build_t *b, int n)
+{
+    for (int i = 0; i < n; i++) {
+        int pin = b->pin[dnet_topo_tail(b->t, b->walk[i])];
+        if (pin != DNET_TOPO_NONE && pin != b->walk[i])
+            return false;
+    }
+    return true;
+}
+
 /* Pin the shortest allowed walk of s; false if it meets a switch pinned to something else. */
 static bool pin_walk(build_t *b, int s)
 {
     int n = dnet_paths_walk(b->paths, s, b->walk, b->t->n_switches);
-    for (int i = 0; i < n; i++) {
-        int *pin = &b->pin[dnet_topo_tail(b->t, b->walk[i])];
-        if (*pin != DNET_TOPO_NONE && *pin != b->walk[i])
-            return false;
-        *pin = b->walk[i];
-    }
-    return n > 0;
+    if (n <= 0 || !pins_agree(b, n))
+        return false;
+    for (int i = 0; i < n; i++)
+        b->pin[dnet_topo_tail(b->t, b->walk[i])] = b->walk[i];
+    return true;
 }
 
 /* Label by hops again and again with the walks of those left over pinned. */
@@ -221,7 +230,7 @@ static bool label_with_pins(build_t *b, int dest)
     if (!b->paths && dnet_paths_new(b->turns, &b->paths))
         return false; /* logged; the next attempt needs no memory */
     dnet_paths_search(b->paths, dest);
-    for (int s; !done && (s = left_over(b)) != DNET_TOPO_NONE && pin_walk(b, s);) {
+    for (int s; !done && (s = left_over(b, 0)) != DNET_TOPO_NONE && pin_walk(b, s);) {
         label_by_hops(b, dest);
         done = complete(b);
     }
@@ -629,17 +638,27 @@ static void narrow_turns(build_t *b)
                        (size_t) b->narrow->words[s] * sizeof(uint64_t));
 }
 
-/* Pin a walk of a switch without entry that agrees with the pins there are.  Where it meets the
- * first it ends: rows are turns out of a slot here, so that none leads in to a pinned switch. */
+/* Pin walks that agree with the pins there are, of all switches without entry that one search
+ * serves: a walk that crosses one of them waits for the next.  Where a walk meets an old pin it
+ * ends: rows are turns out of a slot here, so that none leads in to a pinned switch. */
 static bool pin_agreeing(build_t *b)
 {
-    int s = left_over(b);
+    bool pinned = false;
     narrow_turns(b);
     dnet_paths_search(b->narrow_paths, b->dest);
-    int n = dnet_paths_walk(b->narrow_paths, s, b->walk, b->t->n_switches);
-    for (int i = 0; i < n; i++)
-        b->pin[dnet_topo_tail(b->t, b->walk[i])] = b->walk[i];
-    return n > 0;
+    for (int s = left_over(b, 0); s != DNET_TOPO_NONE; s = left_over(b, s + 1)) {
+        if (b->pin[s] != DNET_TOPO_NONE)
+            continue;
+        int n = dnet_paths_walk(b->narrow_paths, s, b->walk, b->t->n_switches);
+        if (n <= 0)
+            return false; /* nor has it one when there are more pins */
+        if (!pins_agree(b, n))
+            continue;
+        for (int i = 0; i < n; i++)
+            b->pin[dnet_topo_tail(b->t, b->walk[i])] = b->walk[i];
+        pinned = true;
+    }
+    return pinned;
 }
 
 /* Pin all entries of b's tree. */
