@@ -59,12 +59,12 @@ last=$(printf '%s.%05d.dnt' "$trace" $((RANKS - 1)))
 head -c 200 "$last" >"$last.cut" && mv "$last.cut" "$last"
 rc=0
 "$replay" "$trace".*.dnt >/dev/null 2>"$trace.err" || rc=$?
-[ $rc = 1 ] && [ "$(grep -c "$last, byte .*MPI_Finalize" "$trace.err")" = 1 ] ||
+[ $rc = 2 ] && [ "$(grep -c "$last, byte .*MPI_Finalize" "$trace.err")" = 1 ] ||
     fail "cut: $(cat "$trace.err")"
 rm "$last"
 rc=0
 "$replay" "$trace".*.dnt >/dev/null 2>"$trace.err" || rc=$?
-[ $rc = 1 ] && [ "$(grep -c "rank $((RANKS - 1)) is the first" "$trace.err")" = 1 ] ||
+[ $rc = 2 ] && [ "$(grep -c "rank $((RANKS - 1)) is the first" "$trace.err")" = 1 ] ||
     fail "missing: $(cat "$trace.err")"
 
 rm -f "$trace".*.dnt
