@@ -13,11 +13,10 @@
 #include "endpoint/inbox.h"
 
 /* A stop whose grant does not come is tried again after T_stop (flow control specification, 8.7),
- * which is doubled each time: up to eight times, for a longer wait has made T_stop longer itself,
- * and to at most a second. */
+ * which is doubled each time, up to a second. */
 #define RETRY_NS UINT64_C(10000000)
 #define RETRY_MOST_NS UINT64_C(1000000000)
-#define RETRIES_COUNTED 3u
+#define RETRIES_COUNTED 7u
 
 /* ---- packets ---- */
 
@@ -337,7 +336,6 @@ dnet_channel_t *dnet_channel_resume(dnet_ep_t *ep, uint32_t peer, uint32_t credi
     DNET_TRACE(resumed, peer, 0, 0);
     ep->counters.resend++;
     note_wait(ep, dnet_clock_ns() - ch->stopped_ns);
-    ch->retries = 0;
     ch->limited = credits != 0;
     ch->credits = credits;
     return ch;
