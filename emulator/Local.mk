@@ -43,6 +43,7 @@ libdnet_emulator_la_SOURCES = \
 	emulator/status_write_unit.c \
 	emulator/status_write_unit.h \
 	emulator/swif/capture.c \
+	emulator/swif/fault_point.c \
 	emulator/swif/faults.c \
 	emulator/swif/shm.c \
 	emulator/swif/swif.h \

@@ -263,8 +263,9 @@ struct dnet_emu_nic {
     const dnet_emu_swif_ops_t *swif; /* carries the packets this process sends */
     /* switches that packets sent by this process pass; NULL: none */
     dnet_emu_network_t *network;
-    struct dnet_emu_capture *capture; /* of what this process sends by `swif`; NULL: none */
-    struct dnet_emu_faults *faults;   /* of that; NULL: none */
+    struct dnet_emu_capture *capture;         /* of what this process sends by `swif`; NULL: none */
+    struct dnet_emu_faults *faults;           /* of that; NULL: none */
+    struct dnet_emu_fault_point *fault_point; /* of that; NULL: none */
     /* swif/shm.c: where LIDs live; NULL in a NIC only delivered to */
     struct dnet_emu_routes *routes;
 };

@@ -70,6 +70,7 @@ void dnet_emu_detach(dnet_emu_nic_t *nic)
     dnet_emu_routes_drop(nic);
     dnet_emu_network_leave(nic);
     free(nic->faults);
+    free(nic->fault_point);
     dnet_emu_segment_leave(nic);
 }
 

@@ -218,6 +218,21 @@ void dnet_emu_capture_close(dnet_emu_capture_t *capture);
  */
 dnet_status_t dnet_emu_faults_set(dnet_emu_nic_t *nic, uint32_t permille, uint32_t seed);
 
+/**
+ * From now on this process is killed at one instruction of one packet that it sends through `nic`:
+ * for tests of what a dead sender leaves behind, which go through the instructions of a delivery
+ * one by one.  Call it after dnet_emu_capture_set() and dnet_emu_faults_set(); one NIC of a process
+ * has a fault point, and SIGTRAP is its own.
+ *
+ * @param packet  which packet from now on, 1 the next
+ * @param step    which instruction behind its entering the switch interface, from 1; a process
+ *                whose packet has fewer goes on
+ * @param stop    it is stopped by SIGSTOP instead, and goes on when it is continued
+ * @return DNET_OK; DNET_ERR_NO_MEMORY; DNET_ERR_SYSTEM (not an x86-64 processor; logged)
+ */
+dnet_status_t dnet_emu_fault_point_set(dnet_emu_nic_t *nic, uint32_t packet, uint32_t step,
+                                       bool stop);
+
 /** Events no register of the data sheet shows, counted since the NIC was made. */
 typedef enum {
 #define DNET_EMU_EVENT(name, clause, text) DNET_EMU_##name,

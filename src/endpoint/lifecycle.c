@@ -167,6 +167,10 @@ dnet_status_t dnet_ep_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses)
         dnet_emu_capture_set(ep->job.emu, ep->capture);
     if (status == DNET_OK && ep->options.faults)
         status = dnet_emu_faults_set(ep->job.emu, (uint32_t) ep->options.faults, ep->rank + 1);
+    if (status == DNET_OK && ep->options.fault_packet && ep->options.fault_rank == ep->rank)
+        status =
+            dnet_emu_fault_point_set(ep->job.emu, (uint32_t) ep->options.fault_packet,
+                                     (uint32_t) ep->options.fault_step, ep->options.fault_signal);
     if (status == DNET_OK)
         status = dnet_drv_start(&ep->drv, ep->dev, (uint32_t) ep->options.ring_bytes,
                                 (uint32_t) ep->options.rings, dnet_compare_flow_mode(ep),

@@ -417,6 +417,58 @@ static void sender_killed_at_any_moment(cluster_t *c)
     }
 }
 
+/* ---- fault points ---- */
+
+typedef struct {
+    uint32_t step;
+    bool stop;
+} fault_t;
+static fault_t fault;
+
+/* Two messages; what is told happens to the second. */
+static void send_with_fault(cluster_t *c)
+{
+    dnet_emu_nic_t *nic;
+    dnet_device_t *d = nic_up(2, c->profile, &nic);
+
+    CHECK(dnet_emu_route(nic, &shared->at[0]) == DNET_OK);
+    CHECK(dnet_emu_fault_point_set(nic, 2, fault.step, fault.stop) == DNET_OK);
+    send_lhs(d, 1, 0, 1);
+    send_lhs(d, 1, 0, 2);
+    dnet_emu_detach(nic);
+}
+
+/* A fault point kills, or stops, in the packet that is meant and in no other; one behind the end of
+ * the packet does nothing. */
+static void fault_points_kill_and_stop(cluster_t *c)
+{
+    dnet_device_t *d = c->dev[0][0];
+    int status;
+    pid_t child;
+
+#ifndef __x86_64__
+    return;
+#endif
+    share();
+    dnet_emu_locate(c->nic[0], &shared->at[0]);
+    system_store(d, DNET_SREG_PGID0, 0);
+    fault = (fault_t){.step = 1};
+    child = child_of(send_with_fault, c);
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    CHECK_EQUAL(user_load(d, DNET_UREG_LH_NEXT_WRITE), 64);
+    fault = (fault_t){.step = 1000000};
+    join_child(child_of(send_with_fault, c));
+    CHECK_EQUAL(user_load(d, DNET_UREG_LH_NEXT_WRITE), 3 * 64);
+    fault = (fault_t){.step = 1, .stop = true};
+    child = child_of(send_with_fault, c);
+    CHECK(waitpid(child, &status, WUNTRACED) == child && WIFSTOPPED(status));
+    CHECK_EQUAL(user_load(d, DNET_UREG_LH_NEXT_WRITE), 4 * 64);
+    kill(child, SIGCONT);
+    join_child(child);
+    CHECK_EQUAL(user_load(d, DNET_UREG_LH_NEXT_WRITE), 5 * 64);
+}
+
 static const board_test_t tests[] = {
     TEST(processes_share_a_nic, BOTH),
     TEST(segment_is_private_and_sealed, BOTH),
@@ -425,6 +477,7 @@ static const board_test_t tests[] = {
     TEST(no_wake_up_is_lost, BOTH),
     TEST(sleep_ends, BOTH),
     TEST(sender_killed_at_any_moment, BOTH),
+    TEST(fault_points_kill_and_stop, BOTH),
 };
 
 int main(int argc, char **argv)
