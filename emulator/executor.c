@@ -368,6 +368,9 @@ static void complete(const dnet_emu_context_t *c, const work_t *w, unsigned coun
         case DNET_EMU_REFUSED:
             report = DNET_REPORT_REFUSED;
             break;
+        case DNET_EMU_NO_WAY:
+            report = DNET_REPORT_NO_WAY;
+            break;
     }
     dnet_emu_report(c->nic, c->area, report, c->x->done);
 }

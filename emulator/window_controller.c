@@ -246,6 +246,9 @@ DNET_COLD static void not_delivered(dnet_emu_device_t *d, uint64_t lower,
         case DNET_EMU_REFUSED:
             dnet_emu_report(d->nic, d->area, DNET_REPORT_REFUSED, 0);
             return;
+        case DNET_EMU_NO_WAY:
+            dnet_emu_report(d->nic, d->area, DNET_REPORT_NO_WAY, 0);
+            return;
         case DNET_EMU_STALLED:
             break;
         case DNET_EMU_SERVE:

@@ -6,7 +6,8 @@
  * pays nothing.
  *
  * A packet that has no way, because a link on it has been cut or a table leads nowhere, waits in
- * its sender's context, as it would in a switch's buffer, until there are tables with a way.
+ * its sender's context, as it would in a switch's buffer, until there are tables with a way, or for
+ * too long.
  */
 #include "config.h"
 
@@ -35,6 +36,7 @@ struct dnet_emu_network {
     void *base; /* mapped read-only, but for the counts */
     int32_t keeper;
     uint32_t wait_s;
+    dnet_emu_lost_way_t lost;
 };
 
 /* The way of a packet, and where it ends. */
@@ -110,15 +112,30 @@ static const char *name_of(const dnet_switches_t *n, uint32_t sw)
     return n->name + (size_t) sw * DNET_SWITCHES_NAME_BYTES;
 }
 
+/* What a sender has waited for in vain is waited for no more. */
+DNET_COLD static void give_up(dnet_emu_network_t *net, uint16_t slid, uint16_t dlid,
+                              uint64_t waited_s, const way_t *w)
+{
+    net->lost = (dnet_emu_lost_way_t){
+        .from = slid, .lid = dlid, .waited_s = (uint32_t) waited_s, .port = w->port};
+    net->lost.keeper_ended = dnet_emu_process_ended(net->keeper);
+    snprintf(net->lost.switch_name, sizeof net->lost.switch_name, "%s", name_of(&net->is, w->at));
+    dnet_error("LID %#x has had no way to LID %#x for %" PRIu64 " s: switch %s port %" PRIu32
+               " is cut%s",
+               slid, dlid, waited_s, net->lost.switch_name, w->port,
+               net->lost.keeper_ended ? ", and the cluster is gone" : "");
+}
+
 /* The way does not exist now: wait until it does, or for too long. */
-DNET_COLD static bool wait_for_way(const dnet_emu_network_t *net, uint16_t slid, uint16_t dlid,
-                                   way_t *w)
+DNET_COLD static bool wait_for_way(dnet_emu_network_t *net, uint16_t slid, uint16_t dlid, way_t *w)
 {
     const struct timespec pause = {.tv_nsec = LOOK_EVERY_NS};
     const dnet_switches_t *n = &net->is;
     uint64_t start = dnet_clock_ns(), waited = 0;
     bool told = false;
 
+    if (net->lost.lid == dlid)
+        return false;
     DNET_TRACE(no_way, slid, dlid, w->at);
     while (!find_way(n, dnet_lid_to_clid(slid), dnet_lid_to_clid(dlid), w)) {
         waited = dnet_clock_ns() - start;
@@ -130,10 +147,7 @@ DNET_COLD static bool wait_for_way(const dnet_emu_network_t *net, uint16_t slid,
                 slid, dlid, name_of(n, w->at), w->port);
         }
         if (waited >= net->wait_s * (uint64_t) 1000000000u || dnet_emu_process_ended(net->keeper)) {
-            dnet_error("LID %#x has had no way to LID %#x for %" PRIu64
-                       " s: it ends at switch %s port %" PRIu32 "%s",
-                       slid, dlid, waited / 1000000000u, name_of(n, w->at), w->port,
-                       dnet_emu_process_ended(net->keeper) ? ", and the cluster is gone" : "");
+            give_up(net, slid, dlid, waited / 1000000000u, w);
             return false;
         }
         nanosleep(&pause, NULL);
@@ -154,7 +168,7 @@ static bool known(const dnet_switches_t *n, uint16_t lid)
 static dnet_emu_result_t switches_send(dnet_emu_nic_t *via, uint16_t dlid,
                                        dnet_emu_packet_t *packet)
 {
-    const dnet_emu_network_t *net = via->network;
+    dnet_emu_network_t *net = via->network;
     uint16_t slid = packet->slid;
     way_t way;
 
@@ -162,7 +176,7 @@ static dnet_emu_result_t switches_send(dnet_emu_nic_t *via, uint16_t dlid,
         if (DNET_UNLIKELY(
                 !find_way(&net->is, dnet_lid_to_clid(slid), dnet_lid_to_clid(dlid), &way)) &&
             !wait_for_way(net, slid, dlid, &way))
-            return DNET_EMU_UNREACHABLE;
+            return DNET_EMU_NO_WAY;
         count(&net->is, &way, packet);
     }
     return dnet_emu_swif_shm.send(via, dlid, packet);
@@ -225,6 +239,11 @@ dnet_status_t dnet_emu_network_join(dnet_emu_nic_t *nic, int32_t pid, int32_t se
         return DNET_OK;
     dnet_emu_network_leave(nic);
     return DNET_ERR_FORMAT;
+}
+
+void dnet_emu_network_lost(const dnet_emu_nic_t *nic, dnet_emu_lost_way_t *lost_p)
+{
+    *lost_p = nic->network ? nic->network->lost : (dnet_emu_lost_way_t){.lid = 0};
 }
 
 void dnet_emu_network_leave(dnet_emu_nic_t *nic)

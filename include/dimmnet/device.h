@@ -128,6 +128,8 @@ typedef enum {
     DNET_REPORT_STALLED = 4,
     /* this process lacks what it takes to deliver: descriptors, address space, rights; logged */
     DNET_REPORT_REFUSED = 5,
+    /* the network has had no way to that LID for too long (dimmnet/emulator.h); logged */
+    DNET_REPORT_NO_WAY = 6,
 } dnet_report_t;
 
 static inline void dnet_reg_store_quiet(dnet_device_t *dev, uint32_t offset, uint64_t value)

@@ -128,12 +128,25 @@ void dnet_emu_set_member(dnet_device_t *dev, uint32_t member);
  * no way waits for new tables; after a second a line says where the way ends.
  *
  * @param pid,segment  process that keeps the network, and its descriptor of the segment
- * @param wait_s       after so many seconds the packet's target counts as unreachable (logged)
+ * @param wait_s       after so many seconds the packet is lost (logged), and later ones to its
+ *                     target that have no way are lost at once
  * @return DNET_OK; DNET_ERR_FORMAT (no such network, or of another user or version; logged);
  *         DNET_ERR_NO_MEMORY
  */
 dnet_status_t dnet_emu_network_join(dnet_emu_nic_t *nic, int32_t pid, int32_t segment,
                                     uint32_t wait_s);
+
+/** A way that a packet has waited for in vain. */
+typedef struct {
+    uint16_t from, lid; /* where it was to lead; 0: there is none */
+    bool keeper_ended;
+    uint32_t waited_s;
+    char switch_name[32]; /* where it ends: */
+    uint32_t port;
+} dnet_emu_lost_way_t;
+
+/** The last way that was lost since dnet_emu_network_join(). */
+void dnet_emu_network_lost(const dnet_emu_nic_t *nic, dnet_emu_lost_way_t *lost_p);
 
 /** The opposite; dnet_emu_detach() does it too. */
 void dnet_emu_network_leave(dnet_emu_nic_t *nic);

@@ -200,6 +200,7 @@ static inline dnet_status_t dnet_drv_outcome(const dnet_drv_t *nic)
            : report == DNET_REPORT_HELD    ? DNET_HELD
            : report == DNET_REPORT_STALLED ? DNET_STALLED
            : report == DNET_REPORT_REFUSED ? DNET_ERR_SYSTEM
+           : report == DNET_REPORT_NO_WAY  ? DNET_ERR_NO_ROUTE
                                            : DNET_ERR_PEER_DEAD;
 }
 
@@ -244,7 +245,8 @@ static inline void dnet_drv_lhs_header(const dnet_drv_t *nic, uint8_t *window,
  * Send a message of at most DNET_DRV_BOTF_DATA_MAX bytes in one BOTF packet.
  *
  * @return DNET_OK (buf may be reused); DNET_STOPPED; DNET_HELD; DNET_STALLED (buf may be reused,
- * but the NIC takes no other request before this one is out); DNET_ERR_PEER_DEAD
+ * but the NIC takes no other request before this one is out); DNET_ERR_PEER_DEAD;
+ * DNET_ERR_NO_ROUTE
  */
 static inline dnet_status_t dnet_drv_send_short(dnet_drv_t *nic, dnet_drv_target_t target,
                                                 uint64_t envelope, const void *buf, uint32_t len)

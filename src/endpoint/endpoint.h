@@ -84,7 +84,7 @@ typedef struct dnet_ep_request dnet_ep_request_t;
  * A request is finished.
  *
  * @param status  DNET_OK; DNET_ERR_TRUNCATED (receive: the buffer was filled, the rest is lost);
- *                DNET_ERR_PEER_DEAD
+ *                DNET_ERR_PEER_DEAD; DNET_ERR_NO_ROUTE
  */
 typedef void (*dnet_ep_complete_fn)(dnet_ep_request_t *req, dnet_status_t status);
 
@@ -195,6 +195,13 @@ void dnet_ep_set_source(dnet_ep_t *ep, dnet_ep_source_fn fn, void *arg);
  */
 void dnet_ep_finish(dnet_ep_t *ep);
 
+/**
+ * What a status means here and now: dnet_status_text(), but for DNET_ERR_NO_ROUTE the ranks that
+ * are out of reach, and where the network is cut (logged the first time).  Valid until the next
+ * call.
+ */
+const char *dnet_ep_why(dnet_ep_t *ep, dnet_status_t status);
+
 /** True while something this process has sent is not yet in the hands of its receiver. */
 bool dnet_ep_busy(const dnet_ep_t *ep);
 
@@ -290,7 +297,8 @@ dnet_status_t dnet_ep_am_send(dnet_ep_t *ep, uint32_t peer, uint16_t id, const v
  * and later the process sleeps for up to a millisecond or until something arrives.
  *
  * @param did_p  set to true when anything happened, else unchanged
- * @return DNET_OK; DNET_ERR_PEER_DEAD (logged, once, with the rank)
+ * @return DNET_OK; DNET_ERR_PEER_DEAD (logged, once, with the rank); DNET_ERR_NO_ROUTE (logged; a
+ *         packet, not only one of this call, has been lost: dnet_ep_why())
  */
 dnet_status_t dnet_ep_progress(dnet_ep_t *ep, bool *did_p);
 

@@ -156,6 +156,7 @@ typedef struct {
     uint32_t clids;
     dnet_emu_nic_t *emu;
     int32_t *pids;
+    char why[160]; /* dnet_ep_why() */
 } dnet_job_t;
 
 struct dnet_ep {

@@ -290,3 +290,45 @@ dnet_status_t dnet_job_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses
         dnet_emu_set_member(ep->dev, ep->rank);
     return status;
 }
+
+/* ---- the network ---- */
+
+/* The ranks on a NIC, as text. */
+static void print_ranks(const dnet_ep_t *ep, uint16_t lid, char *text, size_t bytes)
+{
+    uint32_t first = dnet_job_rank(ep, lid, 0);
+    if (first >= ep->size)
+        snprintf(text, bytes, "no rank");
+    else if (first + 1 < ep->size)
+        snprintf(text, bytes, "ranks %u and %u", first, first + 1);
+    else
+        snprintf(text, bytes, "rank %u", first);
+}
+
+const char *dnet_ep_why(dnet_ep_t *ep, dnet_status_t status)
+{
+    char ranks[48];
+    dnet_emu_lost_way_t lost;
+    if (status != DNET_ERR_NO_ROUTE || !ep->job.emu)
+        return dnet_status_text(status);
+    dnet_emu_network_lost(ep->job.emu, &lost);
+    bool told = ep->job.why[0];
+    /* What this process fetches comes from the other side. */
+    bool from = lost.lid == lid_of(ep, ep->rank);
+    uint16_t lid = from ? lost.from : lost.lid;
+    print_ranks(ep, lid, ranks, sizeof(ranks));
+    snprintf(ep->job.why, sizeof(ep->job.why),
+             "no way %s %s (LID %#x) for %u s: switch %s port %u is cut%s", from ? "from" : "to",
+             ranks, lid, lost.waited_s, lost.switch_name, lost.port,
+             lost.keeper_ended ? ", and the cluster is gone" : "");
+    if (!told) /* MPI may make "Failure during collective" of it */
+        dnet_error("%s", ep->job.why);
+    return ep->job.why;
+}
+
+bool dnet_job_way_lost(const dnet_ep_t *ep)
+{
+    dnet_emu_lost_way_t lost;
+    dnet_emu_network_lost(ep->job.emu, &lost);
+    return lost.lid != 0;
+}

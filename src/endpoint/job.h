@@ -33,4 +33,7 @@ dnet_status_t dnet_job_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses
 /** Rank of the process with that address; DNET_EP_NO_RANK: none of the job's. */
 uint32_t dnet_job_rank(const dnet_ep_t *ep, uint16_t lid, unsigned wid);
 
+/** Has a packet been lost because the cluster's network had no way for it? */
+bool dnet_job_way_lost(const dnet_ep_t *ep);
+
 #endif

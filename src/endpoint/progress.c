@@ -7,6 +7,7 @@
 #include "endpoint/dispatch.h"
 #include "endpoint/dump.h"
 #include "endpoint/flow.h"
+#include "endpoint/job.h"
 #include "endpoint/retry.h"
 #include "endpoint/rndv_recv.h"
 #include "endpoint/rndv_send.h"
@@ -55,11 +56,14 @@ static bool still_idle(void *arg)
            !dnet_rndv_recv_waiting(ep) && !dnet_rndv_send_waiting(ep);
 }
 
-/* Has a peer that this process has dealt with ended without leaving?  A few peers are looked at
- * each time.
+/* Has a packet been lost on its way, whatever it was?  Something waits for it, here or at the peer:
+ * the job cannot go on.  Has a peer that this process has dealt with ended without leaving?  A few
+ * peers are looked at each time.
  */
 static dnet_status_t check_peers(dnet_ep_t *ep)
 {
+    if (DNET_UNLIKELY(dnet_job_way_lost(ep)))
+        return DNET_ERR_NO_ROUTE;
     uint32_t looks = ep->size / 64 + 1;
     while (looks--) {
         uint32_t rank = ep->progress.check_next++ % ep->size;

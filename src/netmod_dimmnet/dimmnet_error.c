@@ -7,6 +7,12 @@
 #include <signal.h>
 #include <unistd.h>
 
+static const char *why(dnet_status_t status)
+{
+    return MPIDI_DIMMNET_global.ep ? dnet_ep_why(MPIDI_DIMMNET_global.ep, status)
+                                   : dnet_status_text(status);
+}
+
 /* The class stands in each call: MPICH's extracterrmsgs reads the source. */
 int MPIDI_DIMMNET_error(dnet_status_t status, const char *doing)
 {
@@ -15,7 +21,7 @@ int MPIDI_DIMMNET_error(dnet_status_t status, const char *doing)
                                     MPI_ERR_NO_MEM, "**nomem", 0);
     return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
                                 MPI_ERR_OTHER, "**dimmnet_status", "**dimmnet_status %s %s", doing,
-                                dnet_status_text(status));
+                                why(status));
 }
 
 int MPIDI_DIMMNET_error_no_request(void)
@@ -41,6 +47,6 @@ void MPIDI_DIMMNET_abort(dnet_status_t status)
     signal(SIGALRM, SIG_DFL);
     sigprocmask(SIG_UNBLOCK, &set, NULL);
     alarm(1);
-    MPID_Abort(MPIR_Process.comm_world, MPI_SUCCESS, 1, dnet_status_text(status));
+    MPID_Abort(MPIR_Process.comm_world, MPI_SUCCESS, 1, why(status));
     _exit(1);
 }

@@ -38,6 +38,7 @@ lists.results = {
   [5] = "unreachable",
   [6] = "held",
   [7] = "refused",
+  [8] = "no way",
 }
 lists.heads = {
   [1] = "SYNC",
