@@ -13,6 +13,8 @@ libdnet_common_la_SOURCES = \
 	src/common/options.def \
 	src/common/options.h \
 	src/common/status.c \
+	src/common/text.c \
+	src/common/text.h \
 	src/common/trace.c \
 	src/common/trace.def \
 	src/common/trace.h

@@ -38,6 +38,7 @@ libdnet_endpoint_la_SOURCES = \
 	src/endpoint/op.c \
 	src/endpoint/op.h \
 	src/endpoint/progress.c \
+	src/endpoint/page.h \
 	src/endpoint/recv.c \
 	src/endpoint/retry.c \
 	src/endpoint/retry.h \
@@ -53,4 +54,7 @@ libdnet_endpoint_la_SOURCES = \
 	src/endpoint/send.c \
 	src/endpoint/strided.c \
 	src/endpoint/strided.h \
+	src/endpoint/waits.c \
+	src/endpoint/wait_kinds.def \
+	src/endpoint/waits.h \
 	src/endpoint/wire.h

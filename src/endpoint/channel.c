@@ -210,7 +210,7 @@ static void stopped(dnet_ep_t *ep, dnet_channel_t *ch)
 {
     DNET_TRACE(stopped, ch->peer, 0, 0);
     dnet_fc_sender_stop(&ch->sender);
-    ep->counters.stop++;
+    ep->page.counters.stop++;
     uint64_t timer_ns = ep->tx.timer_ns;
     uint64_t wait_ns = timer_ns ? timer_ns : retry_after_ns(ep) << ch->retries;
     ch->stopped_ns = dnet_clock_ns();
@@ -222,7 +222,7 @@ static void stopped(dnet_ep_t *ep, dnet_channel_t *ch)
 
 void dnet_channel_stall(dnet_ep_t *ep)
 {
-    ep->counters.stalled++;
+    ep->page.counters.stalled++;
     ep->stalled = ep->flow_turns = true;
     for (uint32_t peer = 0; peer < ep->size; peer++) {
         dnet_channel_t *ch = ep->peers[peer].channel;
@@ -334,7 +334,7 @@ dnet_channel_t *dnet_channel_resume(dnet_ep_t *ep, uint32_t peer, uint32_t credi
     if (!ch || !dnet_fc_sender_resend(&ch->sender))
         return NULL;
     DNET_TRACE(resumed, peer, 0, 0);
-    ep->counters.resend++;
+    ep->page.counters.resend++;
     note_wait(ep, dnet_clock_ns() - ch->stopped_ns);
     ch->limited = credits != 0;
     ch->credits = credits;
@@ -355,7 +355,7 @@ void dnet_channel_retry(dnet_ep_t *ep, dnet_channel_t *ch)
         ch->retries++;
     ch->limited = ep->tx.timer_ns == 0;
     ch->credits = 0;
-    ep->counters.retries++;
+    ep->page.counters.retries++;
     dnet_fc_sender_resend(&ch->sender);
 }
 

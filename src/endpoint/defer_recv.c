@@ -71,14 +71,14 @@ static dnet_deferred_t *record_get(dnet_ep_t *ep, uint32_t rank)
     if (!h) {
         dnet_error(
             "no memory to hold back rank %u, while %llu bytes of unexpected messages are kept",
-            rank, (unsigned long long) ep->inbox.unexpected_bytes);
+            rank, (unsigned long long) ep->page.unexpected_bytes);
         abort(); /* it would wait for ever */
     }
     h->rx.rank = rank;
     ep->defer.sender_of[rank] = h;
     list_append(ep, h);
     ep->defer.senders_count++;
-    ep->counters.held_others++;
+    ep->page.counters.held_others++;
     return h;
 }
 
@@ -205,7 +205,7 @@ static void release(dnet_ep_t *ep, dnet_deferred_t *h)
 static void pull(dnet_ep_t *ep, const dnet_deferred_t *h)
 {
     const dnet_match_item_t *receive = h->rx.asked;
-    ep->counters.pulls++;
+    ep->page.counters.pulls++;
     say(ep, h->rx.rank,
         (dnet_ep_head_t){
             .type = DNET_HEAD_PULL,
@@ -249,8 +249,7 @@ void dnet_defer_full(dnet_ep_t *ep, uint64_t envelope)
     uint32_t rank = ep->source_fn ? ep->source_fn(ep->source_arg, envelope) : DNET_EP_NO_RANK;
     ep->holding = true;
     /* Many senders with one message each, or senders that have no name here. */
-    if (rank >= ep->size ||
-        ep->inbox.unexpected_bytes - ep->inbox.budget > ep->options.ring_bytes) {
+    if (rank >= ep->size || ep->page.unexpected_bytes - ep->inbox.budget > ep->options.ring_bytes) {
         ep->defer.hold_all = true;
         dnet_drv_hold_all(&ep->drv, true);
     } else if (!in_table(ep, rank)) {
@@ -393,16 +392,16 @@ static void hold_those_noted(dnet_ep_t *ep)
 
 bool dnet_defer_round(dnet_ep_t *ep)
 {
-    if (ep->inbox.unexpected_bytes > ep->inbox.budget)
+    if (ep->page.unexpected_bytes > ep->inbox.budget)
         return false;
-    if (ep->defer.hold_all && ep->inbox.unexpected_bytes <= ep->inbox.budget / 2)
+    if (ep->defer.hold_all && ep->page.unexpected_bytes <= ep->inbox.budget / 2)
         hold_those_noted(ep);
     uint64_t share = ep->defer.senders_count ? ep->inbox.budget / 2 / ep->defer.senders_count : 0;
     bool did = false;
     for (dnet_deferred_t *h = ep->defer.senders; h; h = h->next) {
         if (h->rx.state != DNET_DEFER_RX_HELD)
             continue;
-        if (ep->inbox.unexpected_bytes + ep->defer.granted_bytes + share > ep->inbox.budget)
+        if (ep->page.unexpected_bytes + ep->defer.granted_bytes + share > ep->inbox.budget)
             break;
         happened(ep, h, DNET_DEFER_RX_ON_ROOM, (dnet_defer_rx_facts_t){.bytes = share ? share : 1});
         did = true;

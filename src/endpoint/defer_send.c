@@ -27,7 +27,7 @@ static void say_offer(dnet_ep_t *ep, dnet_channel_t *ch, uint16_t id)
         offers[i] = (dnet_ep_offer_t){op->envelope & ~DNET_EP_HEADED, op->len, op->id, fetch_addr};
     }
     ch->out_id = id;
-    ep->counters.offered += ch->out_count;
+    ep->page.counters.offered += ch->out_count;
     dnet_ep_head_t head = {
         .type = DNET_HEAD_OFFER, .id = id, .rank = ep->rank, .arg = ch->out_count};
     dnet_send_control(ep, ch->peer, &head, offers, ch->out_count * (uint32_t) sizeof(offers[0]));
@@ -101,7 +101,7 @@ static bool happened(dnet_ep_t *ep, dnet_channel_t *ch, dnet_defer_tx_event_t ev
 static void refused(dnet_ep_t *ep, dnet_channel_t *ch)
 {
     ch->fresh = ch->messages.head;
-    ep->counters.held++;
+    ep->page.counters.held++;
     happened(ep, ch, DNET_DEFER_TX_ON_REFUSED, 0);
 }
 
@@ -141,7 +141,7 @@ static void taken(dnet_ep_t *ep, dnet_channel_t *ch, dnet_op_t *op)
 {
     dnet_channel_remove(ch, op);
     op->state = DNET_OP_CTS_WAIT;
-    ep->counters.offers_taken++;
+    ep->page.counters.offers_taken++;
 }
 
 static bool verdict(dnet_ep_t *ep, dnet_channel_t *ch, const dnet_ep_head_t *head)

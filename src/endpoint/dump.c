@@ -2,121 +2,130 @@
 #include "endpoint/dump.h"
 
 #include <errno.h>
-#include <inttypes.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "endpoint/inbox.h"
-#include "endpoint/op.h"
+#include "common/text.h"
+#include "endpoint/waits.h"
 
-static atomic_bool dump_wanted; /* lock-free: written by a signal handler */
+#define LINE_BYTES 256u
+
+/* The endpoint that answers, and the file; written before the handler is set. */
+static _Atomic(dnet_ep_t *) asked;
+static char dump_path[4096]; /* "": stderr */
+
+typedef struct {
+    int fd;
+    uint32_t rank;
+} out_t;
+
+/* A line in one write: those of several ranks mix.  Each carries the rank. */
+static void put_line(const out_t *out, const char *first, const char *rest)
+{
+    char line[LINE_BYTES];
+    dnet_text_t t;
+    dnet_text_begin(&t, line, sizeof(line) - 1);
+    dnet_text_put(&t, "dimmnet[rank ");
+    dnet_text_number(&t, out->rank);
+    dnet_text_put(&t, "] ");
+    dnet_text_put(&t, first);
+    dnet_text_put(&t, rest);
+    *t.at++ = '\n';
+    ssize_t written = write(out->fd, line, (size_t) (t.at - line));
+    (void) written; /* there is nobody to tell */
+}
+
+static void put_wait(void *arg, const dnet_wait_t *w)
+{
+    char text[LINE_BYTES];
+    dnet_wait_text(w, text, sizeof(text));
+    put_line(arg, "  ", text);
+}
+
+static void put_count(dnet_text_t *t, uint64_t count, const char *of)
+{
+    dnet_text_number(t, count);
+    dnet_text_put(t, of);
+}
+
+/* The application's call: of this thread, or else what the rank was seen to wait in last. */
+static void find_call(const dnet_ep_t *ep, char *call, size_t bytes)
+{
+    const dnet_page_t *p = &ep->page;
+    call[0] = '\0';
+    if (ep->names.call)
+        ep->names.call(call, bytes);
+    uint64_t now = dnet_clock_ns();
+    uint64_t seen = atomic_load_explicit(&p->seen_ns, memory_order_relaxed);
+    if (!call[0] && p->mark == dnet_page_mark(p) && now - seen < DNET_PAGE_FRESH_NS) {
+        dnet_text_t t;
+        dnet_text_begin(&t, call, bytes);
+        dnet_text_put(&t, p->call);
+    }
+}
+
+void dnet_ep_dump(dnet_ep_t *ep, int fd)
+{
+    char call[32], line[LINE_BYTES];
+    dnet_peek_t peek;
+    dnet_text_t t;
+    out_t out = {.fd = fd, .rank = ep->rank};
+    find_call(ep, call, sizeof(call));
+    dnet_text_begin(&t, line, sizeof(line));
+    dnet_text_put(&t, call[0] ? "in " : "in no call, ");
+    dnet_text_put(&t, call);
+    dnet_text_put(&t, call[0] ? ", " : "");
+    put_count(&t, ep->inbox.match.posted_count, " receives posted, ");
+    put_count(&t, ep->inbox.match.unexpected_count, " messages unexpected (");
+    put_count(&t, ep->page.unexpected_bytes, " bytes), ");
+    put_count(&t, ep->ops.active, " sends under way, ");
+    put_count(&t, ep->tx.open_channels, " peers with a queue, ");
+    put_count(&t, ep->receiver.stopped.count, " senders stopped here");
+    put_line(&out, "state: ", line);
+    if (!dnet_peek_open(&peek)) {
+        put_line(&out, "  no descriptors left to read more", "");
+        return;
+    }
+    dnet_waits_visit(ep, &peek, call, put_wait, &out);
+    dnet_peek_close(&peek);
+}
 
 static void on_signal(int number)
 {
+    int error = errno;
+    dnet_ep_t *ep = atomic_load_explicit(&asked, memory_order_acquire);
     (void) number;
-    atomic_store_explicit(&dump_wanted, true, memory_order_relaxed);
+    if (!ep)
+        return;
+    int fd = dump_path[0] ? open(dump_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)
+                          : STDERR_FILENO;
+    dnet_ep_dump(ep, fd < 0 ? STDERR_FILENO : fd);
+    if (dump_path[0] && fd >= 0)
+        close(fd);
+    errno = error;
 }
 
-bool dnet_dump_wanted(void)
-{
-    return atomic_load_explicit(&dump_wanted, memory_order_relaxed);
-}
-
-void dnet_dump_arm(void)
+void dnet_dump_arm(dnet_ep_t *ep)
 {
     struct sigaction old;
-    if (sigaction(SIGUSR2, NULL, &old) != 0 || old.sa_handler != SIG_DFL)
+    const char *name = ep->options.dump_file;
+    if (sigaction(SIGUSR2, NULL, &old) != 0 ||
+        (old.sa_handler != SIG_DFL && old.sa_handler != on_signal))
         return; /* the application has plans of its own */
+    if (name &&
+        (!strstr(name, "%r") || dnet_options_rank_path("DIMMNET_DUMP", name, ep->rank, ep->size,
+                                                       dump_path, sizeof(dump_path)) != DNET_OK))
+        snprintf(dump_path, sizeof(dump_path), "%s", name);
+    atomic_store_explicit(&asked, ep, memory_order_release);
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     sigaction(SIGUSR2, &action, NULL);
 }
 
-/* Where lines go, and whose they are: each carries the rank, because those of several ranks mix. */
-typedef struct {
-    FILE *out;
-    uint32_t rank;
-} target_t;
-
-static void print_envelope(FILE *out, uint64_t envelope, uint64_t mask)
+void dnet_dump_disarm(dnet_ep_t *ep)
 {
-    fprintf(out, "context %" PRIu64, (uint64_t) DNET_GET(envelope, LH_CONTEXT));
-    if (mask & DNET_MASK(LH_RANK))
-        fprintf(out, " from %" PRIu32, dnet_ep_envelope_rank(envelope));
-    else
-        fprintf(out, " from any");
-    if (mask & 0xffff)
-        fprintf(out, " tag %" PRIu32, dnet_ep_envelope_tag(envelope));
-    else
-        fprintf(out, " any tag");
-}
-
-static void print_item(void *arg, const dnet_match_item_t *item, bool posted)
-{
-    const target_t *to = arg;
-    FILE *out = to->out;
-    fprintf(out, "dimmnet[rank %" PRIu32 "]   %s: ", to->rank,
-            posted ? "receive waits for" : "unexpected message");
-    print_envelope(out, item->envelope, posted ? item->mask : DNET_MATCH_BITS);
-    if (posted)
-        fprintf(out, ", room for %zu bytes\n", ((const dnet_ep_request_t *) item)->cap_bytes);
-    else
-        fprintf(out, ", %zu bytes\n", ((const dnet_ep_message_t *) item)->len);
-}
-
-static void print_op(const target_t *to, const dnet_op_t *op)
-{
-    FILE *out = to->out;
-    static const char *const states[] = {
-        [DNET_OP_FREE] = "free",
-        [DNET_OP_PACKETS] = "waits in the queue",
-        [DNET_OP_ACK_WAIT] = "waits for the receive to be posted (synchronous)",
-        [DNET_OP_CTS_WAIT] = "waits for the receive to be posted (rendezvous)",
-        [DNET_OP_STORED] = "rendezvous, waits for room in the status ring",
-        [DNET_OP_STAGED] = "rendezvous, chunks under way",
-        [DNET_OP_FETCH_WAIT] = "rendezvous, waits until the receiver has fetched its half",
-    };
-    fprintf(out, "dimmnet[rank %" PRIu32 "]   send to rank %" PRIu32 ": ", to->rank, op->peer);
-    print_envelope(out, op->envelope, DNET_MATCH_BITS);
-    fprintf(out, ", %zu of %zu bytes sent, %s\n", op->off, op->len, states[op->state]);
-}
-
-void dnet_ep_dump(dnet_ep_t *ep, FILE *out)
-{
-    target_t to = {out, ep->rank};
-    fprintf(out,
-            "dimmnet[rank %" PRIu32 "] state: %" PRIu32 " receives posted, %" PRIu32
-            " messages unexpected, %" PRIu32 " sends under way, %" PRIu32
-            " peers with a queue, %" PRIu32 " senders stopped here\n",
-            ep->rank, ep->inbox.match.posted_count, ep->inbox.match.unexpected_count,
-            ep->ops.active, ep->tx.open_channels, ep->receiver.stopped.count);
-    for (uint32_t r = 0; ep->tx.open_channels && r < ep->size; r++)
-        if (ep->peers[r].channel)
-            fprintf(out,
-                    "dimmnet[rank %" PRIu32 "]   stopped by rank %" PRIu32
-                    ", wait for its resend request\n",
-                    ep->rank, r);
-    dnet_match_walk(&ep->inbox.match, print_item, &to);
-    for (uint32_t i = 0; i < ep->ops.cap; i++)
-        if (ep->ops.by_id[i]->state != DNET_OP_FREE)
-            print_op(&to, ep->ops.by_id[i]);
-    fflush(out);
-}
-
-void dnet_dump_now(dnet_ep_t *ep)
-{
-    atomic_store_explicit(&dump_wanted, false, memory_order_relaxed);
-    const char *name = ep->options.dump_file;
-    char path[4096];
-    if (name && strstr(name, "%r") &&
-        dnet_options_rank_path("DIMMNET_DUMP", name, ep->rank, ep->size, path, sizeof(path)) ==
-            DNET_OK)
-        name = path;
-    FILE *out = name ? fopen(name, "a") : NULL;
-    if (name && !out)
-        dnet_error("DIMMNET_DUMP: cannot open %s: %m", name);
-    dnet_ep_dump(ep, out ? out : stderr);
-    if (out)
-        fclose(out);
+    dnet_ep_t *mine = ep;
+    atomic_compare_exchange_strong(&asked, &mine, NULL);
 }

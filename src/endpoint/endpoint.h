@@ -319,8 +319,64 @@ typedef struct {
 /** The counters as they are now; valid until the endpoint is closed. */
 const dnet_ep_counters_t *dnet_ep_counters(const dnet_ep_t *ep);
 
-/** What waits for what, as text: posted receives, unexpected messages, stopped peers, sends under
- * way. */
-void dnet_ep_dump(dnet_ep_t *ep, FILE *out);
+/* ---- what a rank waits for ---- */
+
+/** Kinds of waits; the list is wait_kinds.def. */
+typedef enum {
+#define DNET_WAIT(name, word, whom, before, bytes, after) DNET_WAIT_##name,
+#include "endpoint/wait_kinds.def"
+#undef DNET_WAIT
+    DNET_WAIT_KINDS,
+} dnet_wait_kind_t;
+
+/** Source of an active message, which belongs to no communicator. */
+#define DNET_WAIT_NO_COMM UINT32_MAX
+
+/** One thing that a rank waits for, or keeps: a posted receive, a send under way. */
+typedef struct {
+    uint32_t kind;    /* dnet_wait_kind_t */
+    uint32_t rank;    /* whom it concerns, in the job; DNET_EP_NO_RANK: any, or not known */
+    uint32_t context; /* of the envelope; DNET_WAIT_NO_COMM: an active message */
+    uint32_t source;  /* rank in the envelope; DNET_EP_NO_RANK: any */
+    int64_t tag;      /* -1: any */
+    uint64_t bytes;   /* room, or length */
+    uint64_t done;    /* of a send: bytes sent */
+    char comm[24];    /* name of the communicator, "": none */
+} dnet_wait_t;
+_Static_assert(sizeof(dnet_wait_t) == 64, "wait layout");
+
+typedef void (*dnet_wait_fn)(void *arg, const dnet_wait_t *wait);
+
+/**
+ * What the caller of an endpoint knows of its waits.  All may be called in a signal handler, and in
+ * any thread: they lock, allocate and change nothing.
+ */
+typedef struct {
+    /** The call of the application that this thread is in, for example "MPI_Recv"; "": in none. */
+    void (*call)(char *name, size_t bytes);
+    /** Fill in `comm`, and `rank` if it is DNET_EP_NO_RANK, from context and source. */
+    void (*name)(dnet_wait_t *wait);
+    /** Call fn on what the endpoint knows nothing of.  @param call  as by call() */
+    void (*others)(const char *call, dnet_wait_fn fn, void *arg);
+} dnet_ep_names_t;
+
+/** Set these functions.  Without them communicators and calls have no names. */
+void dnet_ep_set_names(dnet_ep_t *ep, const dnet_ep_names_t *names);
+
+/** A wait as text, without an end of line; also in a signal handler. */
+void dnet_wait_text(const dnet_wait_t *wait, char *text, size_t bytes);
+
+/** Does a wait of this kind end only when the rank it concerns does something? */
+bool dnet_wait_is_for(uint32_t kind);
+
+/** The word for a kind of wait. */
+const char *dnet_wait_word(uint32_t kind);
+
+/**
+ * What waits for what, as lines of text that carry the rank, to a descriptor: posted receives,
+ * unexpected messages, stopped peers, sends under way.  Any thread may call it at any time, a
+ * signal handler too.
+ */
+void dnet_ep_dump(dnet_ep_t *ep, int fd);
 
 #endif

@@ -13,7 +13,8 @@
  *   memory     dnet_ep_alloc()                     retry       stops that have lasted long
  *   compare/   flow control for comparison         send, recv  entry points
  *   dispatch   what arrives                        flow        senders stopped here are granted
- *   progress   the round over all of them          lifecycle   open and close; dump
+ *   progress   the round over all of them          lifecycle   open and close
+ *   waits      what the rank waits for: its page   dump        the same as text
  */
 #ifndef DNET_ENDPOINT_EP_H
 #define DNET_ENDPOINT_EP_H
@@ -32,6 +33,7 @@
 #include "driver/heap.h"
 #include "endpoint/am.h"
 #include "endpoint/endpoint.h"
+#include "endpoint/page.h"
 #include "endpoint/wire.h"
 #include "srq_flowctl/partners.h"
 #include "srq_flowctl/srq_flowctl.h"
@@ -77,9 +79,8 @@ typedef struct {
     dnet_assembly_t *assemblies;
     dnet_assembly_t *assemblies_free;
     dnet_ep_message_t *messages_free; /* blocks of DNET_MESSAGE_SMALL bytes */
-    uint64_t unexpected_bytes;
-    uint64_t budget;  /* most unexpected_bytes */
-    uint8_t *scratch; /* one packet, made contiguous */
+    uint64_t budget;                  /* most bytes of unexpected messages */
+    uint8_t *scratch;                 /* one packet, made contiguous */
 } dnet_inbox_t;
 
 /* aperture.c: by slot, the receive whose data are stored there, or the send that shows its
@@ -142,6 +143,8 @@ typedef struct {
     /* polling where processors are few: when it last had one back, and how long it was without */
     uint64_t runs_since_ns, away_ns;
     uint64_t checked_ns; /* last look at the peers */
+    uint64_t written_ns; /* the page was written */
+    uint64_t packets;    /* sent before this wait */
     bool dead_reported;
 } dnet_progress_t;
 
@@ -180,7 +183,6 @@ struct dnet_ep {
     dnet_rndv_t rndv;     /* its first members belong to this line */
     /* The parts. */
     dnet_fc_receiver_t receiver; /* senders this process has stopped */
-    dnet_ep_counters_t counters;
     dnet_inbox_t inbox;
     dnet_ops_t ops;
     dnet_tx_t tx;
@@ -199,8 +201,18 @@ struct dnet_ep {
     void *source_arg;
     uint32_t eager_limit;
     dnet_options_t options;
+    dnet_ep_names_t names;
+    /* What others may read; shared memory if it could be had. */
+    union {
+        _Alignas(DNET_PAGE_BYTES) dnet_page_t page;
+        uint8_t page_bytes[DNET_PAGE_BYTES];
+    };
+    int page_fd; /* -1: none */
 };
 _Static_assert(offsetof(dnet_ep_t, drv) == 0, "the driver's hot members come first");
+_Static_assert(offsetof(dnet_ep_t, page) % DNET_PAGE_BYTES == 0 &&
+                   offsetof(dnet_ep_t, page_fd) % DNET_PAGE_BYTES == 0,
+               "nothing else lies in the page");
 _Static_assert(offsetof(dnet_ep_t, in_progress) % DNET_EP_LINE == 0 &&
                    offsetof(dnet_ep_t, rndv.recvs_stored) + sizeof(uint32_t) ==
                        offsetof(dnet_ep_t, in_progress) + DNET_EP_LINE,

@@ -41,7 +41,7 @@ static dnet_status_t send_grant(void *arg, dnet_fc_peer_t peer, unsigned credits
     }
     dnet_drv_note_stopped(&ep->drv, dnet_drv_target(peer.lid, peer.wid), false);
     if (status == DNET_OK)
-        ep->counters.granted_others++;
+        ep->page.counters.granted_others++;
     DNET_TRACE(grants, dnet_job_rank(ep, peer.lid, peer.wid), credits, 0);
     return status;
 }
@@ -89,7 +89,7 @@ static bool read_ring(dnet_ep_t *ep)
             if (dnet_fc_receiver_stopped(&ep->receiver, peer, entry.need_bytes) != DNET_OK)
                 break;
             dnet_drv_note_stopped(&ep->drv, dnet_drv_target(peer.lid, peer.wid), true);
-            ep->counters.stopped_others++;
+            ep->page.counters.stopped_others++;
             DNET_TRACE(stops, dnet_job_rank(ep, entry.lid, entry.wid), 0, entry.need_bytes);
         }
         dnet_drv_flow_advance(&ep->drv);

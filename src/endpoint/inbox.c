@@ -11,22 +11,22 @@ dnet_ep_message_t *dnet_message_new(dnet_ep_t *ep, uint64_t envelope, size_t len
         ep->inbox.messages_free = m->next_free;
     } else if (!(m = malloc(bytes))) {
         dnet_error("no memory for an unexpected message of %zu bytes; %llu bytes are kept already",
-                   room, (unsigned long long) ep->inbox.unexpected_bytes);
+                   room, (unsigned long long) ep->page.unexpected_bytes);
         abort();
     }
     DNET_TRACE(unexpected, 0, 0, room);
     *m = (dnet_ep_message_t){.match.envelope = envelope, .len = len, .room = room};
-    ep->counters.unexpected++;
-    ep->inbox.unexpected_bytes += bytes;
-    if (ep->inbox.unexpected_bytes > ep->counters.unexpected_bytes_max)
-        ep->counters.unexpected_bytes_max = ep->inbox.unexpected_bytes;
+    ep->page.counters.unexpected++;
+    ep->page.unexpected_bytes += bytes;
+    if (ep->page.unexpected_bytes > ep->page.counters.unexpected_bytes_max)
+        ep->page.counters.unexpected_bytes_max = ep->page.unexpected_bytes;
     return m;
 }
 
 void dnet_message_free(dnet_ep_t *ep, dnet_ep_message_t *m)
 {
     size_t bytes = dnet_message_bytes(m->room);
-    ep->inbox.unexpected_bytes -= bytes;
+    ep->page.unexpected_bytes -= bytes;
     if (bytes == DNET_MESSAGE_SMALL) {
         m->next_free = ep->inbox.messages_free;
         ep->inbox.messages_free = m;

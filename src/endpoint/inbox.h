@@ -76,7 +76,7 @@ dnet_ep_message_t *dnet_message_new_rts(dnet_ep_t *ep, const dnet_ep_head_t *hea
 /** Is the store over its budget?  Then the sender of the last message is to be held back. */
 static inline bool dnet_inbox_over_budget(const dnet_ep_t *ep)
 {
-    return DNET_UNLIKELY(ep->inbox.unexpected_bytes > ep->inbox.budget);
+    return DNET_UNLIKELY(ep->page.unexpected_bytes > ep->inbox.budget);
 }
 
 /** An assembly, with nothing set.  Without memory the process ends, as above. */
@@ -91,8 +91,8 @@ void dnet_inbox_free(dnet_ep_t *ep);
 static inline void dnet_count_received(dnet_ep_t *ep, size_t len)
 {
     DNET_TRACE(received, 0, 0, len);
-    ep->counters.received_messages++;
-    ep->counters.received_bytes += len;
+    ep->page.counters.received_messages++;
+    ep->page.counters.received_bytes += len;
 }
 
 /** What a receive ends with that has been matched. */

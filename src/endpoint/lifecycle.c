@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "endpoint/channel.h"
@@ -17,6 +18,7 @@
 #include "endpoint/job.h"
 #include "endpoint/memory.h"
 #include "endpoint/op.h"
+#include "endpoint/waits.h"
 
 /* Processors the job may use.  A launcher that binds each rank to one keeps the whole set itself.
  */
@@ -85,10 +87,11 @@ static dnet_status_t open_trace(dnet_ep_t *ep)
 /* An endpoint that has nothing yet.  @return NULL: no memory */
 static dnet_ep_t *make(const dnet_ep_config_t *config)
 {
-    dnet_ep_t *ep;
-    if (posix_memalign((void **) &ep, DNET_EP_LINE, sizeof(*ep)) != 0)
+    dnet_ep_t *ep =
+        mmap(NULL, sizeof(*ep), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (ep == MAP_FAILED)
         return NULL;
-    memset(ep, 0, sizeof(*ep));
+    ep->page_fd = -1;
     ep->rank = config->rank;
     ep->size = config->size;
     ep->job.id = config->job;
@@ -179,8 +182,10 @@ dnet_status_t dnet_ep_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses)
         status = dnet_flow_start(ep);
     if (status == DNET_OK)
         status = dnet_srq_limit_start(ep);
-    if (status == DNET_OK)
-        dnet_dump_arm();
+    if (status == DNET_OK) {
+        dnet_page_open(ep);
+        dnet_dump_arm(ep);
+    }
     return status;
 }
 
@@ -206,6 +211,11 @@ void dnet_ep_set_source(dnet_ep_t *ep, dnet_ep_source_fn fn, void *arg)
     ep->source_arg = arg;
 }
 
+void dnet_ep_set_names(dnet_ep_t *ep, const dnet_ep_names_t *names)
+{
+    ep->names = *names;
+}
+
 void dnet_ep_finish(dnet_ep_t *ep)
 {
     ep->inbox.budget = UINT64_MAX / 4;
@@ -218,7 +228,7 @@ void dnet_ep_set_patient(dnet_ep_t *ep, bool patient)
 
 const dnet_ep_counters_t *dnet_ep_counters(const dnet_ep_t *ep)
 {
-    dnet_ep_counters_t *c = (dnet_ep_counters_t *) &ep->counters;
+    dnet_ep_counters_t *c = (dnet_ep_counters_t *) &ep->page.counters;
     c->botf = ep->drv.counters.botf;
     c->rvs = ep->drv.counters.rvs;
     c->rvl = ep->drv.counters.rvl;
@@ -245,6 +255,7 @@ static void print_stats(const dnet_ep_t *ep)
 void dnet_ep_close(dnet_ep_t *ep)
 {
     dnet_srq_limit_end(ep);
+    dnet_dump_disarm(ep);
     if (ep->dev && ep->drv.dev && ep->options.stats)
         print_stats(ep);
     if (ep->dev)
@@ -264,5 +275,6 @@ void dnet_ep_close(dnet_ep_t *ep)
     dnet_fc_receiver_fini(&ep->receiver);
     free(ep->peers);
     free(ep->job.pids);
-    free(ep);
+    dnet_page_close(ep);
+    munmap(ep, sizeof(*ep));
 }

@@ -5,12 +5,12 @@
 #include <sched.h>
 
 #include "endpoint/dispatch.h"
-#include "endpoint/dump.h"
 #include "endpoint/flow.h"
 #include "endpoint/job.h"
 #include "endpoint/retry.h"
 #include "endpoint/rndv_recv.h"
 #include "endpoint/rndv_send.h"
+#include "endpoint/waits.h"
 
 /* A bound, so that sends and grants get their turn while messages pour in. */
 #define ROUND_ENTRIES 64u
@@ -85,12 +85,13 @@ static dnet_status_t check_peers_at_times(dnet_ep_t *ep)
     if (ep->looked_ns - ep->progress.checked_ns < CHECK_EVERY_NS)
         return DNET_OK;
     ep->progress.checked_ns = ep->looked_ns;
+    dnet_page_waiting(ep, ep->looked_ns);
     return check_peers(ep);
 }
 
 static dnet_status_t sleep_once(dnet_ep_t *ep)
 {
-    ep->counters.sleeps++;
+    ep->page.counters.sleeps++;
     DNET_TRACE(sleep, 0, 0, 0);
     ep->dev->ops->sleep(ep->dev, dnet_retry_sleep_us(ep, SLEEP_US), still_idle, ep);
     DNET_TRACE(wake, 0, 0, 0);
@@ -119,8 +120,6 @@ static void give_back_all(dnet_ep_t *ep)
 /* No sleep: the caller holds a lock that other threads of this process need. */
 static DNET_COLD dnet_status_t idle_round_impatient(dnet_ep_t *ep)
 {
-    if (DNET_UNLIKELY(dnet_dump_wanted()))
-        dnet_dump_now(ep);
     give_back_all(ep);
     if (ep->oversubscribed)
         sched_yield();
@@ -157,8 +156,6 @@ static dnet_status_t look_round(dnet_ep_t *ep, uint64_t now)
 static DNET_COLD dnet_status_t idle_round(dnet_ep_t *ep)
 {
     uint64_t now = dnet_clock_ns();
-    if (DNET_UNLIKELY(dnet_dump_wanted()))
-        dnet_dump_now(ep);
     retry_at_times(ep, now);
     bool first = ep->looked_ns == 0;
     uint64_t away_ns = now - ep->looked_ns;

@@ -53,7 +53,7 @@ static DNET_COLD dnet_status_t send_slow(dnet_ep_t *ep, uint32_t peer, uint64_t 
         op->head.type = DNET_HEAD_RTS;
         op->head.arg = dnet_rndv_show(ep, op);
         dnet_strided_announce(ep, op);
-        ep->counters.rendezvous++;
+        ep->page.counters.rendezvous++;
         DNET_TRACE(rts, peer, op->id, len);
     }
     return submit(ep, op, req);
@@ -81,8 +81,8 @@ dnet_status_t dnet_ep_send(dnet_ep_t *ep, uint32_t peer, uint64_t envelope, cons
     dnet_peer_t *p = &ep->peers[peer];
     dnet_status_t status;
     DNET_TRACE(send, peer, envelope, len);
-    ep->counters.sent_messages++;
-    ep->counters.sent_bytes += len;
+    ep->page.counters.sent_messages++;
+    ep->page.counters.sent_bytes += len;
     if (DNET_UNLIKELY(p->channel || sync || len > ep->one_packet))
         return send_slow(ep, peer, envelope, buf, len, sync, req);
     if (len <= DNET_DRV_BOTF_DATA_MAX)
@@ -111,9 +111,9 @@ dnet_status_t dnet_ep_send_layout(dnet_ep_t *ep, uint32_t peer, uint64_t envelop
         dnet_op_finish(ep, op, status);
         return status;
     }
-    ep->counters.sent_messages++;
-    ep->counters.sent_bytes += op->len;
-    ep->counters.rendezvous++;
+    ep->page.counters.sent_messages++;
+    ep->page.counters.sent_bytes += op->len;
+    ep->page.counters.rendezvous++;
     return submit(ep, op, req);
 }
 

@@ -93,6 +93,6 @@ bool dnet_strided_fetch(dnet_ep_t *ep, dnet_rndv_recv_t *r)
     if (n == 0)
         return false;
     r->req->in_layout = r->req->layout.kind != DNET_LAYOUT_NONE;
-    ep->counters.strided++;
+    ep->page.counters.strided++;
     return true;
 }

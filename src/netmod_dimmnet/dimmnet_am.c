@@ -63,6 +63,10 @@ int MPIDI_DIMMNET_am_send(uint32_t peer, int handler_id, const void *am_hdr, MPI
     MPIDI_DIMMNET_am_op_t *op = am_op_get();
     if (!op)
         return MPIDI_DIMMNET_error_no_memory(sizeof(*op));
+    if (handler_id == MPIDIG_WIN_LOCK)
+        MPIDI_DIMMNET_global.asked.lock_peer = peer;
+    else if (handler_id == MPIDIG_WIN_UNLOCK)
+        MPIDI_DIMMNET_global.asked.unlock_peer = peer;
     op->sreq = sreq;
     op->handler_id = handler_id;
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Communicators and dynamic processes.  A communicator's context and ranks go into the envelopes; a
- * list of all tells which process an envelope means.  A job's processes are those it was started
- * with: the NICs are laid out for them.
+ * Communicators, what a rank waits for in them, and dynamic processes.  A communicator's context
+ * and ranks go into the envelopes; a list of all tells which process an envelope means.  A job's
+ * processes are those it was started with: the NICs are laid out for them.
  */
 #include "dimmnet_impl.h"
 
+#include <dlfcn.h>
+#include <execinfo.h>
 #include <pthread.h>
 
 #define NEXT(comm) ((comm)->dev.ch4.netmod.dimmnet.next)
@@ -55,6 +57,88 @@ uint32_t MPIDI_DIMMNET_source(void *arg, uint64_t envelope)
     pthread_mutex_unlock(&comms_lock);
     return peer;
 }
+
+/* ---- what a rank waits for, in MPI's words (dnet_ep_names_t): all may run in a signal handler
+ * ---- */
+
+#define FRAMES_MAX 64
+
+/* The MPI function is the outermost frame that lies in this library. */
+static void call_name(char *name, size_t bytes)
+{
+    void *frame[FRAMES_MAX];
+    Dl_info own, info;
+    const char *found = NULL;
+    int frames = backtrace(frame, FRAMES_MAX);
+    if (!dladdr(&MPIDI_DIMMNET_global, &own))
+        frames = 0;
+    for (int i = 0; i < frames; i++)
+        if (dladdr(frame[i], &info) && info.dli_fbase == own.dli_fbase && info.dli_sname &&
+            (strncmp(info.dli_sname, "MPI_", 4) == 0 || strncmp(info.dli_sname, "PMPI_", 5) == 0))
+            found = info.dli_sname + (info.dli_sname[0] == 'P');
+    snprintf(name, bytes, "%s", found ? found : "");
+}
+
+static bool is_of(const MPIR_Comm *comm, const dnet_wait_t *wait)
+{
+    uint32_t context = wait->context & ~MPIR_CONTEXT_SUFFIX_MASK;
+    return comm->recvcontext_id == context ||
+           (wait->rank != DNET_EP_NO_RANK && comm->context_id == context);
+}
+
+/* A communicator's name, and who it is there.  Where the list is being changed there is no name. */
+static void name_wait(dnet_wait_t *wait)
+{
+    if (wait->context == MPIDI_DIMMNET_BARRIER_CONTEXT) {
+        snprintf(wait->comm, sizeof(wait->comm), "end of the job");
+        wait->rank = wait->rank == DNET_EP_NO_RANK ? wait->source : wait->rank;
+        return;
+    }
+    if (pthread_mutex_trylock(&comms_lock) != 0)
+        return;
+    MPIR_Comm *comm = comms;
+    while (comm && !is_of(comm, wait))
+        comm = NEXT(comm);
+    if (comm) {
+        snprintf(wait->comm, sizeof(wait->comm), "%s", comm->name);
+        if (wait->rank == DNET_EP_NO_RANK && wait->source < (uint32_t) comm->remote_size)
+            wait->rank = MPIDI_DIMMNET_AV(MPIDIU_comm_rank_to_av(comm, wait->source)).peer;
+    }
+    pthread_mutex_unlock(&comms_lock);
+}
+
+static void others(const char *call, dnet_wait_fn fn, void *arg)
+{
+    const MPIDI_DIMMNET_asked_t *asked = &MPIDI_DIMMNET_global.asked;
+    dnet_wait_t wait = {.rank = DNET_EP_NO_RANK, .context = DNET_WAIT_NO_COMM};
+    if (strstr(call, "robe")) {
+        wait.kind = DNET_WAIT_PROBE;
+        wait.context = (uint32_t) DNET_GET(asked->probe, LH_CONTEXT);
+        wait.source = asked->probe_mask & DNET_MASK(LH_RANK) ? dnet_ep_envelope_rank(asked->probe)
+                                                             : DNET_EP_NO_RANK;
+        wait.tag = asked->probe_mask & 0xffff ? (int64_t) dnet_ep_envelope_tag(asked->probe) : -1;
+        name_wait(&wait);
+    } else if (strcmp(call, "MPI_Win_lock") == 0) {
+        wait.kind = DNET_WAIT_LOCK;
+        wait.rank = asked->lock_peer;
+    } else if (strcmp(call, "MPI_Win_unlock") == 0) {
+        wait.kind = DNET_WAIT_UNLOCK;
+        wait.rank = asked->unlock_peer;
+    } else {
+        return;
+    }
+    fn(arg, &wait);
+}
+
+void MPIDI_DIMMNET_names_init(void)
+{
+    static const dnet_ep_names_t names = {call_name, name_wait, others};
+    char name[32];
+    call_name(name, sizeof(name)); /* loads what backtrace() needs, which a handler must not */
+    dnet_ep_set_names(MPIDI_DIMMNET_global.ep, &names);
+}
+
+/* ---- */
 
 int MPIDI_DIMMNET_comm_set_hints(MPIR_Comm *comm_ptr, MPIR_Info *info)
 {

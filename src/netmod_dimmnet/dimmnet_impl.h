@@ -8,6 +8,7 @@
  *   dimmnet_am.c      active messages in both directions
  *   dimmnet_init.c    life: open, connect, drain, close
  *   dimmnet_pvar.c    MPI_T variables
+ *   dimmnet_comm.c    communicators; what a rank waits for, in MPI's words
  *   others            hooks MPICH wants
  *
  * MPICH objects stop here: below, a process is a peer number, a message an envelope and bytes.
@@ -29,6 +30,13 @@
 
 typedef struct MPIDI_DIMMNET_am_op MPIDI_DIMMNET_am_op_t;
 
+/* What has been asked for last, for those who want to know what a rank waits for. */
+typedef struct {
+    uint64_t probe, probe_mask; /* envelope that no message had */
+    uint32_t lock_peer,
+        unlock_peer; /* rank in the job whose window was to be locked, or unlocked */
+} MPIDI_DIMMNET_asked_t;
+
 typedef struct {
     dnet_ep_t *ep;
     /* Bits a receive compares: all but those MPICH uses to tell of an error in a collective. */
@@ -36,6 +44,7 @@ typedef struct {
     /* One made ahead, because most sends finish at once and then need none. */
     MPIR_Request *spare_sreq;
     MPIDI_DIMMNET_am_op_t *spare_am_ops; /* list of unused ones */
+    MPIDI_DIMMNET_asked_t asked;
 } MPIDI_DIMMNET_global_t;
 
 extern MPIDI_DIMMNET_global_t MPIDI_DIMMNET_global;
@@ -87,6 +96,12 @@ void MPIDI_DIMMNET_recv_cancelled(MPIR_Request *rreq);
 /* dimmnet_comm.c */
 /* The process that a message or a receive with this envelope comes from (dnet_ep_source_fn). */
 uint32_t MPIDI_DIMMNET_source(void *arg, uint64_t envelope);
+
+/* A context that no communicator has: MPICH's own are below 0x8000.  For the barrier at the end. */
+#define MPIDI_DIMMNET_BARRIER_CONTEXT 0xffffu
+
+/* Tell the endpoint how to say in MPI's words what this rank waits for. */
+void MPIDI_DIMMNET_names_init(void);
 
 /* dimmnet_type.c */
 /* Pack data into a new buffer, which the caller frees with MPL_free().  Returns an MPI error

@@ -69,6 +69,7 @@ int MPIDI_DIMMNET_init_world(void)
     dnet_ep_set_patient(MPIDI_DIMMNET_global.ep,
                         MPIR_ThreadInfo.thread_provided != MPI_THREAD_MULTIPLE);
     dnet_ep_set_source(MPIDI_DIMMNET_global.ep, MPIDI_DIMMNET_source, NULL);
+    MPIDI_DIMMNET_names_init();
     MPIDI_DIMMNET_am_init();
     MPIDI_DIMMNET_pvar_init();
     mpi_errno = connect_all();
@@ -101,9 +102,6 @@ static void drain(void)
         make_progress();
 }
 
-/* A context that no communicator has: MPICH's own are below 0x8000. */
-#define BARRIER_CONTEXT 0xffffu
-
 typedef struct {
     dnet_ep_request_t ep;
     bool done;
@@ -126,10 +124,12 @@ static void barrier(void)
         uint32_t to = (rank + step) % size, from = (rank + size - step) % size;
         barrier_request_t sent = {.ep.complete = barrier_done};
         barrier_request_t received = {.ep.complete = barrier_done};
-        received.done = dnet_ep_recv(ep, dnet_ep_envelope(BARRIER_CONTEXT, from, step),
-                                     DNET_MATCH_BITS, NULL, 0, &received.ep) == DNET_OK;
-        sent.done = dnet_ep_send(ep, to, dnet_ep_envelope(BARRIER_CONTEXT, rank, step), NULL, 0,
-                                 false, &sent.ep) == DNET_OK;
+        received.done =
+            dnet_ep_recv(ep, dnet_ep_envelope(MPIDI_DIMMNET_BARRIER_CONTEXT, from, step),
+                         DNET_MATCH_BITS, NULL, 0, &received.ep) == DNET_OK;
+        sent.done =
+            dnet_ep_send(ep, to, dnet_ep_envelope(MPIDI_DIMMNET_BARRIER_CONTEXT, rank, step), NULL,
+                         0, false, &sent.ep) == DNET_OK;
         while (!sent.done || !received.done)
             make_progress();
     }

@@ -20,6 +20,13 @@ MPL_STATIC_INLINE_PREFIX void MPIDI_DIMMNET_probe_status(const dnet_ep_probe_t *
     MPIR_STATUS_SET_COUNT(*status, found->len_bytes);
 }
 
+/* There is no such message: remembered for who asks what this rank waits for. */
+MPL_STATIC_INLINE_PREFIX void MPIDI_DIMMNET_probe_failed(uint64_t envelope, uint64_t mask)
+{
+    MPIDI_DIMMNET_global.asked.probe = envelope;
+    MPIDI_DIMMNET_global.asked.probe_mask = mask;
+}
+
 /* MPI_Iprobe: *flag says whether such a message has arrived. */
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_iprobe(int source, int tag, MPIR_Comm *comm,
                                                  int context_offset, MPIDI_av_entry_t *addr,
@@ -32,6 +39,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_iprobe(int source, int tag, MPIR_Comm 
     *flag = dnet_ep_probe(MPIDI_DIMMNET_global.ep, envelope, mask, &found) == DNET_OK;
     if (*flag)
         MPIDI_DIMMNET_probe_status(&found, status);
+    else
+        MPIDI_DIMMNET_probe_failed(envelope, mask);
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
     return MPI_SUCCESS;
 }
@@ -49,8 +58,10 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_improbe(int source, int tag, MPIR_Comm
     dnet_ep_probe_t found;
     dnet_ep_message_t *message;
     *flag = 0;
-    if (dnet_ep_mprobe(MPIDI_DIMMNET_global.ep, envelope, mask, &found, &message) != DNET_OK)
+    if (dnet_ep_mprobe(MPIDI_DIMMNET_global.ep, envelope, mask, &found, &message) != DNET_OK) {
+        MPIDI_DIMMNET_probe_failed(envelope, mask);
         goto fn_exit;
+    }
     MPIR_Request *req = MPIR_Request_create_from_pool(MPIR_REQUEST_KIND__MPROBE, 0, 2);
     if (unlikely(!req)) {
         mpi_errno = MPIDI_DIMMNET_error_no_request();

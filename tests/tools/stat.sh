@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# dnet-stat looks at a running job: who has a ring, how full it is, who is stopped; the job goes on.
+# dnet-stat looks at a running job: what each rank does and waits for; who has a ring, how full it is, who is
+# stopped; the job goes on.
 . "$DNET_SRC/tests/tools/lib.sh"
 mkfifo pipe
 DIMMNET_RINGS=4 DIMMNET_RING_BYTES=65536 "$DNET_BUILD/tests/tools/stopped" <pipe >job.out 2>&1 &
@@ -11,6 +12,32 @@ until_true grep -q '^[0-9]* [0-9]* [0-9]*$' job.out
 read -r rank0 rank1 rank2 <job.out
 
 expect 0 dnet-stat $job
+shows '^job of 3 ranks on .*tests/tools/.*stopped$'
+shows "^    0 *$rank0  computes  "
+shows "^    1 *$rank1  waits  .*  -  "
+shows '^ *stopped by rank 0, waits for its resend request$'
+shows '^ *send to rank 0: context [0-9]*, tag [0-9]*, 0 of [0-9]* bytes sent, waits in the queue$'
+! grep -q 'deadlock' out || fail 'a deadlock with a rank that computes'
+expect 0 dnet-stat --json --interval 0.1 "$rank2"
+python3 - "$rank0" "$rank1" <<'END' || fail 'the ranks as an object'
+import json, sys
+j, = json.load(open("out"))["jobs"]
+r = j["ranks"]
+good = (j["size"] == 3 and [x["rank"] for x in r] == [0, 1, 2] and r[0]["pid"] == int(sys.argv[1]) and
+        r[0]["state"] == "computes" and r[1]["state"] == "waits" and "deadlock" not in j and
+        {"stopped", "send queued"} <= {w["kind"] for w in r[1]["waits_for"] if w["rank"] == 0} and
+        r[1]["counters"]["stop"] > 0 and r[1]["per_second"]["sent_messages"] == 0)
+sys.exit(not good)
+END
+# A process that does not run shows it as well.
+kill -STOP "$rank1"
+until_true sh -c "dnet-stat $job | grep -q '^    1 *$rank1  stopped '"
+kill -CONT "$rank1"
+expect 0 dnet-stat --interval 0.1 --count 2 $job
+shows 'received/s'
+[ "$(grep -c '^job of 3 ranks' out)" = 2 ] || fail 'two looks'
+
+expect 0 dnet-stat --nics $job
 shows "^NIC 0x0001 WID 0, process $rank0: [0-9]* of 1023 LH entries in use, flow mode stop"
 shows "^NIC 0x0001 WID 1, process $rank1"
 shows "^NIC 0x0002 WID 0, process $rank2"
@@ -20,11 +47,11 @@ shows '^     0  all others      16384  '
 shows '^  0x0001 WID 1     [1-3]  *[0-9]*  *[0-9]*  stopped$'
 # Any process of the job, and its NIC, mean the same.
 grep process out >own
-expect 0 dnet-stat "$rank2"
+expect 0 dnet-stat --nics "$rank2"
 grep process out | cmp - own || fail 'the same from another rank'
 expect 0 dnet-stat 0x0002
 ! grep -q "process $rank0" out || fail 'another NIC'
-expect 0 dnet-stat --json $job
+expect 0 dnet-stat --nics --json $job
 python3 - "$rank0" <<'END' || fail 'the list of objects'
 import json, sys
 me = [p for p in json.load(open("out")) if p["process"] == int(sys.argv[1])][0]
@@ -36,7 +63,7 @@ sys.exit(not good)
 END
 
 # What has started the job stands for it, as mpirun does, in every tool that takes a job.
-expect 0 dnet-stat --job $job
+expect 0 dnet-stat --nics --job $job
 grep process out | cmp - own || fail '--job'
 expect 0 dnet-trace status --job $job
 [ "$(grep -c '^rank [012] ' out)" = 3 ] || fail 'the rings of the job'
@@ -53,6 +80,10 @@ expect 2 dnet-stat --rings
 says '--rings'
 expect 2 dnet-stat here
 says "'here' is neither"
+expect 2 dnet-stat --count 2
+says 'want --interval'
+expect 2 dnet-stat -i 1 0x0001
+says 'shows ranks, not NICs'
 expect 1 dnet-stat 0xbfff
 grep -q 'no process of this user behind 0xbfff' err || fail 'what is missing'
 
@@ -62,3 +93,5 @@ wait $job || rc=$?
 cat job.out
 [ $rc = 0 ] || fail "the job: exit status $rc"
 expect 1 dnet-stat "$rank0"
+says "no rank of a job of this user behind process $rank0"
+expect 1 dnet-stat --nics "$rank0"

@@ -1,264 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * dnet-stat: the receiving side of running processes as their NICs show it: rings, their
- * owners, how full they are, how often each sender has been stopped and which wait now.  NICs are
- * mapped read-only.
+ * dnet-stat: what each rank of running jobs does, and whom it waits for, from the page that each
+ * shows; with --nics, or for a LID, what its NIC shows of the receiving side.
  */
 #include "config.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/number.h"
-#include "driver/driver.h"
 #include "tools/common/command.h"
-#include "tools/common/nics.h"
+#include "tools/common/processes.h"
+#include "tools/stat/stat.h"
 
-#define SENDERS (1u << 13) /* {CLID, WID} */
-
-/* What a process knows of one sender. */
-typedef struct {
-    uint32_t stops, resends; /* in the flow rings; they keep the newest entries */
-    uint32_t ring;
-    bool stopped, held;
-} sender_t;
+/* Two looks so far apart tell who gets on. */
+#define APART_S 0.2
 
 typedef struct {
-    const dnet_device_t *dev;
-    dnet_emu_nic_t *nic;
-    int32_t process;
-    uint32_t lh_used, lh_entries;
-    uint32_t ring_bytes, rings;
-    uint64_t mode;
-    bool hold_all;
-    sender_t sender[SENDERS];
-} look_t;
-
-static uint64_t stored(const look_t *l, uint32_t offset)
-{
-    return nics_load(l->dev->ureg_store + offset);
-}
-
-static uint16_t lid_of(uint32_t index)
-{
-    return dnet_clid_to_lid((uint16_t) (index >> 1));
-}
-
-static bool bit_of(const look_t *l, uint64_t table, uint32_t index)
-{
-    return l->dev->llcm[table + index / 8] >> index % 8 & 1;
-}
-
-/* ---- looking ---- */
-
-/* Entries of the flow ring that are still there: those the process has read, then those it has not.
- */
-static void look_at_flow(look_t *l)
-{
-    uint32_t entries = l->dev->geometry.flow_entries;
-    uint32_t read = (uint32_t) stored(l, DNET_UREG_FLOW_NEXT_READ);
-    for (uint32_t i = read > entries ? read - entries : 0;; i++) {
-        uint64_t word = nics_load(&l->dev->flow[i & (entries - 1)].word);
-        uint64_t arg = nics_load(&l->dev->flow[i & (entries - 1)].arg);
-        if (i - read < entries && DNET_GET(word, FLOW_VALID) != !(i & entries))
-            return;
-        uint16_t lid = (uint16_t) DNET_GET(word, FLOW_LID);
-        sender_t *s =
-            &l->sender[dnet_hold_index(lid, (unsigned) DNET_GET(word, FLOW_WID)) % SENDERS];
-        if (DNET_GET(word, FLOW_KIND) == DNET_FLOW_STOPPED) {
-            s->stops++;
-            s->stopped |= i - read < entries; /* its process has not noted it yet */
-        }
-        if (DNET_GET(word, FLOW_KIND) == DNET_FLOW_RESEND && !DNET_GET(arg, RS_MORE) &&
-            DNET_GET(arg, RS_CREDITS))
-            s->resends++;
-    }
-}
-
-static void look_at_senders(look_t *l)
-{
-    bool holds = DNET_GET(l->mode, FM_MODE) == DNET_FLOW_MODE_HOLD;
-    uint32_t held = 0;
-    for (uint32_t i = 2; i < SENDERS; i++) {
-        sender_t *s = &l->sender[i];
-        uint32_t word = dnet_emu_amt_word(l->nic, l->dev->wid, lid_of(i), i & 1);
-        s->ring = word / DNET_DRV_RING_WORDS;
-        s->stopped = bit_of(l, DNET_DRV_STOP_TABLE, i);
-        s->held = holds && bit_of(l, DNET_DRV_HOLD_TABLE, i);
-        held += s->held;
-        if (s->ring >= l->rings)
-            l->rings = s->ring + 1;
-    }
-    l->hold_all = held == SENDERS - 2;
-}
-
-static void look(look_t *l)
-{
-    uint32_t bytes = l->dev->geometry.lh_entries * DNET_LH_ENTRY_BYTES;
-    uint32_t tail = (uint32_t) nics_load(l->dev->ureg_load + DNET_UREG_LH_NEXT_WRITE);
-    uint32_t head = (uint32_t) stored(l, DNET_UREG_LH_NEXT_READ);
-    l->lh_entries = l->dev->geometry.lh_entries - 1;
-    l->lh_used = ((tail - head) & (bytes - 1)) / DNET_LH_ENTRY_BYTES;
-    l->ring_bytes = (uint32_t) (stored(l, DNET_UREG_IPUSH_AREA_SIZE) & 0xffff) * 4096;
-    l->rings = 1;
-    l->mode = stored(l, DNET_UREG_FLOW_MODE);
-    look_at_senders(l);
-    look_at_flow(l);
-}
-
-static uint32_t ring_used(const look_t *l, uint32_t ring)
-{
-    uint64_t entry = nics_load(l->dev->llcm + (size_t) ring * DNET_DRV_RING_WORDS * 8);
-    uint32_t used = (uint32_t) (DNET_GET(entry, AMT_TAIL) - DNET_GET(entry, AMT_HEAD));
-    return l->ring_bytes ? used & (l->ring_bytes - 1) : 0;
-}
-
-/* @return index of the sender; 0: none */
-static uint32_t owner_of(const look_t *l, uint32_t ring)
-{
-    for (uint32_t i = 2; ring && i < SENDERS; i++)
-        if (l->sender[i].ring == ring)
-            return i;
-    return 0;
-}
-
-static bool worth_showing(const look_t *l, const sender_t *s)
-{
-    return s->stops || s->resends || s->ring || s->stopped || (s->held && !l->hold_all);
-}
-
-/* ---- showing ---- */
-
-static const char *mode_name(const look_t *l)
-{
-    static const char *const names[] = {"stall", "stop", "paused", "hold", "retry"};
-    uint64_t mode = DNET_GET(l->mode, FM_MODE);
-    return mode < 5 ? names[mode] : "unknown";
-}
-
-static void show_table(const look_t *l, uint16_t lid)
-{
-    char owner[32] = "all others";
-    printf("NIC 0x%04x WID %u, process %d: %u of %u LH entries in use, flow mode %s%s\n", lid,
-           l->dev->wid, l->process, l->lh_used, l->lh_entries, mode_name(l),
-           l->hold_all ? ", all senders held" : "");
-    printf("  ring  owner           bytes    in use\n");
-    for (uint32_t r = 0; r < l->rings; r++) {
-        uint32_t i = owner_of(l, r);
-        if (r && !i)
-            continue;
-        if (r)
-            snprintf(owner, sizeof(owner), "0x%04x WID %u", lid_of(i), i & 1);
-        printf("  %4u  %-12s %8u  %8u\n", r, owner, l->ring_bytes, ring_used(l, r));
-    }
-    bool heading = false;
-    for (uint32_t i = 2; i < SENDERS; i++) {
-        const sender_t *s = &l->sender[i];
-        if (!worth_showing(l, s))
-            continue;
-        if (!heading)
-            printf("  peer          ring  stopped here  resends from it  now\n");
-        heading = true;
-        printf("  0x%04x WID %u  %4u  %12u  %15u  %s\n", lid_of(i), i & 1, s->ring, s->stops,
-               s->resends,
-               s->stopped ? "stopped"
-               : s->held  ? "held"
-                          : "-");
-    }
-}
-
-static void show_json(const look_t *l, uint16_t lid)
-{
-    const char *comma = "";
-    printf("  {\"lid\": %u, \"wid\": %u, \"process\": %d, \"lh_used\": %u, \"lh_entries\": %u, "
-           "\"flow_mode\": \"%s\", \"hold_all\": %s,\n   \"rings\": [",
-           lid, l->dev->wid, l->process, l->lh_used, l->lh_entries, mode_name(l),
-           l->hold_all ? "true" : "false");
-    for (uint32_t r = 0; r < l->rings; r++) {
-        uint32_t i = owner_of(l, r);
-        if (r && !i)
-            continue;
-        printf("%s{\"ring\": %u, \"bytes\": %u, \"used\": %u", comma, r, l->ring_bytes,
-               ring_used(l, r));
-        if (r)
-            printf(", \"owner\": {\"lid\": %u, \"wid\": %u}", lid_of(i), i & 1);
-        printf("}");
-        comma = ", ";
-    }
-    printf("],\n   \"peers\": [");
-    comma = "";
-    for (uint32_t i = 2; i < SENDERS; i++) {
-        const sender_t *s = &l->sender[i];
-        if (!worth_showing(l, s))
-            continue;
-        printf("%s{\"lid\": %u, \"wid\": %u, \"ring\": %u, \"stops\": %u, \"resends\": %u, "
-               "\"stopped\": %s, \"held\": %s}",
-               comma, lid_of(i), i & 1, s->ring, s->stops, s->resends,
-               s->stopped ? "true" : "false", s->held ? "true" : "false");
-        comma = ", ";
-    }
-    printf("]}");
-}
-
-/* @return processes shown */
-static unsigned show_nic(const nics_nic_t *n, bool json, unsigned shown)
-{
-    dnet_emu_nic_t *nic;
-    dnet_device_t *dev;
-    look_t *l = malloc(sizeof(*l));
-    if (!l || dnet_emu_watch(&n->at, &nic) != DNET_OK) {
-        free(l);
-        return shown;
-    }
-    for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++) {
-        if (!n->is.process[w] || dnet_emu_open(nic, w, true, &dev) != DNET_OK)
-            continue;
-        *l = (look_t){.dev = dev, .nic = nic, .process = n->is.process[w]};
-        if (dev->flow) {
-            look(l);
-            printf("%s", json && shown ? ",\n" : "");
-            (json ? show_json : show_table)(l, n->is.lid);
-            shown++;
-        }
-        dev->ops->close(dev);
-    }
-    dnet_emu_detach(nic);
-    free(l);
-    return shown;
-}
-
-/* ---- command line ---- */
-
-/* Keep the NICs that a PID or a LID means.  @return false: it is neither */
-static bool choose(nics_t *nics, const char *text)
-{
-    bool is_lid = strncmp(text, "0x", 2) == 0;
-    uint64_t value;
-    if (!dnet_number(text, 1, is_lid ? DNET_LID_UNICAST_LAST : INT32_MAX, &value))
-        return false;
-    if (!is_lid) {
-        uint32_t at;
-        unsigned wid;
-        nics_job(nics, (int32_t) value, &at, &wid);
-        return true;
-    }
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < nics->count; i++)
-        if (nics->nic[i].is.lid == value)
-            nics->nic[kept++] = nics->nic[i];
-    nics->count = kept;
-    return true;
-}
-
-typedef struct {
-    bool json;
+    bool json, nics;
+    double interval_s;
+    int count;
     const char *job;
 } options_t;
 
 static const tool_option_t options[] = {
     TOOL_OPTION(options_t, json, "json", TOOL_FLAG, NULL, "as JSON"),
+    TOOL_OPTION(options_t, interval_s, "interval", TOOL_FRACTION, "SECONDS",
+                "look again and again until the job ends, and show rates; with --json once",
+                .letter = 'i', .low = 0.01, .high = 86400),
+    TOOL_OPTION(options_t, count, "count", TOOL_INT, "N", "with --interval: so often", .least = 1,
+                .most = INT32_MAX),
+    TOOL_OPTION(options_t, nics, "nics", TOOL_FLAG, NULL,
+                "rings, stops and resends, as the NICs show them"),
     TOOL_OPTION(options_t, job, "job", TOOL_TEXT, "PID", "the same as PID alone"),
     {NULL},
 };
@@ -269,7 +43,7 @@ static void more(FILE *out)
             "\n"
             "  PID      of the job this process belongs to or has started; else all of this user\n"
             "  0xLID    of the NICs with this LID, in hexadecimal\n"
-            "Exit status: 0 good, 1 no such NIC, 2 wrong command line.\n");
+            "Exit status: 0 good, 1 no such job or NIC, 2 wrong command line.\n");
 }
 
 static int run(int argc, char **argv);
@@ -277,10 +51,76 @@ static int run(int argc, char **argv);
 static const tool_command_t stat = {
     .args = "[PID | 0xLID]",
     .args_most = 1,
-    .summary = "Rings, stops and resends of running processes, as their NICs show them.",
+    .summary = "What the ranks of running jobs do, and whom they wait for.",
     .options = options,
     .run = run,
 };
+
+/* ---- NICs ---- */
+
+static int show_nics(const char *which, bool is_lid, uint64_t value, bool json)
+{
+    nics_t nics = nics_all();
+    if (which && !is_lid) {
+        uint32_t at;
+        unsigned wid;
+        nics_job(&nics, (int32_t) value, &at, &wid);
+    } else if (which) {
+        uint32_t kept = 0;
+        for (uint32_t i = 0; i < nics.count; i++)
+            if (nics.nic[i].is.lid == value)
+                nics.nic[kept++] = nics.nic[i];
+        nics.count = kept;
+    }
+    unsigned shown = stat_nics(&nics, json);
+    free(nics.nic);
+    if (shown || json)
+        return shown == 0 && which ? TOOL_BAD : TOOL_GOOD;
+    tool_error("no process of this user%s%s has a NIC that can stop senders; dsh --list shows the "
+               "NICs",
+               which ? " behind " : "", which ? which : "");
+    return TOOL_BAD;
+}
+
+/* ---- ranks ---- */
+
+static void pause_for(double s)
+{
+    struct timespec t = {(time_t) s, (long) ((s - (double) (time_t) s) * 1e9)};
+    nanosleep(&t, NULL);
+}
+
+static bool all_ended(const stat_ranks_t *ranks)
+{
+    for (unsigned i = 0; i < ranks->count; i++)
+        if (ranks->rank[i].state != STAT_ENDED)
+            return false;
+    return true;
+}
+
+static int show_ranks(const char *which, int32_t pid, const options_t *o)
+{
+    stat_ranks_t ranks = stat_find(pid);
+    bool good = ranks.count > 0, live = o->interval_s > 0;
+    int looks = !live || o->json ? 1 : o->count ? o->count : INT32_MAX;
+    if (!good)
+        tool_error("no rank of a job of this user%s%s", which ? " behind process " : "",
+                   which ? which : "");
+    stat_look(&ranks);
+    for (int i = 0; good && i < looks; i++) {
+        pause_for(live ? o->interval_s : APART_S);
+        stat_look(&ranks);
+        if (live && !o->json && all_ended(&ranks))
+            break;
+        if (o->json)
+            good = stat_show_json(&ranks);
+        else
+            stat_show(&ranks, live);
+    }
+    int status = ranks.count == 0 ? TOOL_BAD : good ? TOOL_GOOD : TOOL_SYSTEM;
+    free(ranks.rank);
+    return status;
+}
 
 static int run(int argc, char **argv)
 {
@@ -288,28 +128,26 @@ static int run(int argc, char **argv)
     if (!tool_parse(&stat, &argc, &argv, &o))
         return TOOL_USAGE;
     const char *which = argc ? argv[0] : o.job;
+    bool is_lid = which && strncmp(which, "0x", 2) == 0;
+    uint64_t value = 0;
     if (argc && o.job) {
         tool_error("--job %s and %s: want one of them", o.job, argv[0]);
         return TOOL_USAGE;
     }
-    nics_t nics = nics_all();
-    if (which && !choose(&nics, which)) {
+    if (which && !dnet_number(which, 1, is_lid ? DNET_LID_UNICAST_LAST : INT32_MAX, &value)) {
         tool_error("'%s' is neither a process number nor a LID such as 0x0001", which);
-        free(nics.nic);
         return TOOL_USAGE;
     }
-    unsigned shown = 0;
-    printf("%s", o.json ? "[\n" : "");
-    for (uint32_t i = 0; i < nics.count; i++)
-        shown = show_nic(&nics.nic[i], o.json, shown);
-    printf("%s", o.json ? "\n]\n" : "");
-    free(nics.nic);
-    if (shown || o.json)
-        return shown == 0 && which ? TOOL_BAD : TOOL_GOOD;
-    tool_error("no process of this user%s%s has a NIC that can stop senders; dsh --list shows the "
-               "NICs",
-               which ? " behind " : "", which ? which : "");
-    return TOOL_BAD;
+    if (o.count && o.interval_s <= 0) {
+        tool_error("--count %d: want --interval with it", o.count);
+        return TOOL_USAGE;
+    }
+    if ((o.nics || is_lid) && o.interval_s > 0) {
+        tool_error("--interval: shows ranks, not NICs");
+        return TOOL_USAGE;
+    }
+    return o.nics || is_lid ? show_nics(which, is_lid, value, o.json)
+                            : show_ranks(which, (int32_t) value, &o);
 }
 
 int main(int argc, char **argv)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -77,35 +75,10 @@ static bool ring_add(const char *path, bool write)
     return true;
 }
 
-/* The ring of a process; false: it has none, or is not ours to see. */
-static bool ring_of_process(const char *pid, bool write)
+static bool ring_visit(void *arg, int32_t pid, const char *path)
 {
-    char folder[64], path[400], target[64];
-    bool found = false;
-    snprintf(folder, sizeof(folder), "/proc/%.20s/fd", pid);
-    DIR *d = opendir(folder);
-    for (struct dirent *e; d && !found && (e = readdir(d));) {
-        snprintf(path, sizeof(path), "%s/%s", folder, e->d_name);
-        ssize_t n = readlink(path, target, sizeof(target) - 1);
-        target[n > 0 ? n : 0] = '\0';
-        if (strncmp(target, "/memfd:" DNET_TRACE_MEMFD " ", sizeof(DNET_TRACE_MEMFD) + 7) == 0)
-            found = ring_add(path, write);
-    }
-    if (d)
-        closedir(d);
-    return found;
-}
-
-/* The rings of all processes that `ancestor` has started; 0: of all. */
-static void rings_below(int32_t ancestor, bool write)
-{
-    DIR *d = opendir("/proc");
-    for (struct dirent *e; d && (e = readdir(d));)
-        if (isdigit((unsigned char) e->d_name[0]) &&
-            (ancestor == 0 || tool_descends((int32_t) atol(e->d_name), ancestor)))
-            ring_of_process(e->d_name, write);
-    if (d)
-        closedir(d);
+    (void) pid;
+    return ring_add(path, *(const bool *) arg);
 }
 
 /* A process that has a ring, else those it has started: mpirun stands for its job. */
@@ -114,9 +87,9 @@ static bool rings_of_job(const char *text, bool write)
     uint64_t pid;
     unsigned before = trace_ring_count;
     if (dnet_number(text, 1, INT32_MAX, &pid)) {
-        if (ring_of_process(text, write))
+        if (tool_memfd_of((int32_t) pid, DNET_TRACE_MEMFD, ring_visit, &write))
             return true;
-        rings_below((int32_t) pid, write);
+        tool_memfds_below((int32_t) pid, DNET_TRACE_MEMFD, ring_visit, &write);
     }
     if (trace_ring_count > before)
         return true;
@@ -134,7 +107,7 @@ bool trace_find_rings(char **files, const tool_texts_t *job, bool write)
     for (char **f = files; *f; f++)
         good &= ring_add(*f, write);
     if (!*files && !job->count) {
-        rings_below(0, write);
+        tool_memfds_below(0, DNET_TRACE_MEMFD, ring_visit, &write);
         good = trace_ring_count > 0;
         if (!good)
             tool_error("no process of this user has a dimmnet endpoint now");

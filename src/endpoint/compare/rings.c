@@ -41,7 +41,7 @@ void dnet_rings_sample(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
     if (change.before != DNET_FC_NO_SENDER)
         dnet_drv_ring_assign(&ep->drv, ep->peers[change.before].target, 0);
     dnet_drv_ring_assign(&ep->drv, ep->peers[rank].target, change.ring);
-    ep->counters.rings_given++;
+    ep->page.counters.rings_given++;
 }
 
 uint64_t dnet_rings_own_free(const dnet_ep_t *ep, uint32_t rank)
