@@ -3,7 +3,7 @@
 #
 # Jobs that hang, each in another way: dnet-stat says what each rank does, in which call, for which ranks of
 # the job; names the circle of a deadlock, and none where there is none.  SIGUSR2 makes any rank say the same:
-# one that waits, polls, computes, or receives without a pause.
+# one that waits, polls, computes, or receives without a pause; sent to mpirun, all of them.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$DNET_TEST_DIR/hang-$RANKS"
@@ -80,7 +80,7 @@ shows '^ *2 *[0-9]*  polls .*  MPI_Iprobe  '
 shows '^ *probe waits for any rank: MPI_COMM_WORLD, tag 6$'
 shows '^ *window waits for the lock of rank 4'
 ! grep -q deadlock out || fail "a deadlock though rank 0 can go on"
-for r in 0 1 2 3 4; do kill -USR2 "$(pid_of $r)"; done
+kill -USR2 $job # mpirun hands it on
 for r in 0 1 2 3 4; do until_true answers $r 1; done
 cat dump-[0-4] >out
 shows '^dimmnet\[rank 0\] state: in no call, 0 receives posted'
