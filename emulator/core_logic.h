@@ -366,6 +366,8 @@ typedef struct {
     /* Set by RC for an RVL: what the target's WC is to do, and where. */
     struct dnet_emu_nic *service_nic;
     dnet_emu_request_t service;
+    /* Set by RC for a FADD: the word as it was. */
+    uint64_t answer;
 } dnet_emu_packet_t;
 
 typedef enum {
@@ -380,6 +382,12 @@ typedef enum {
 static inline bool dnet_emu_is_aperture(const dnet_emu_nic_t *nic, uint32_t address)
 {
     return nic->extended && DNET_GET(address, AP_FLAG);
+}
+
+/* [X.5] Bytes from the beginning of its aperture to the place an address names. */
+static inline uint64_t dnet_emu_aperture_offset(uint32_t address)
+{
+    return DNET_GET(address, AP_OFFSET) * DNET_APERTURE_UNIT;
 }
 
 /* [nic 4.5] Change a field of Module State. */

@@ -240,7 +240,8 @@ static dnet_emu_executor_state_t begin(const dnet_emu_context_t *c, work_t *w)
         case DNET_PRIM_LHSv2:
             return begin_stream(c, w);
         case DNET_PRIM_RESEND:
-            return discard(c, w, "RESEND is sent by BOTF");
+        case DNET_PRIM_FADD:
+            return discard(c, w, "RESEND and FADD are sent by BOTF");
     }
     return discard(c, w, "unknown code");
 }
@@ -355,6 +356,10 @@ static void complete(const dnet_emu_context_t *c, const work_t *w, unsigned coun
         case DNET_EMU_STALLED:
             if (w->counts)
                 dnet_emu_count(c->area, counter);
+            break;
+        case DNET_EMU_ANSWERED:
+            dnet_emu_answered(c->area, &w->packet);
+            dnet_emu_count(c->area, counter);
             break;
         case DNET_EMU_STOPPED:
             report = DNET_REPORT_STOPPED;

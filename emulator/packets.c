@@ -51,16 +51,10 @@ static void address_lines(const dnet_emu_nic_t *nic, const dnet_emu_stream_t *s,
 
     switch (DNET_GET(s->header, PK_TYPE)) {
         case DNET_PRIM_RVS:
-            if (!DNET_GET(s->header, PK_RFLAG) && dnet_emu_is_aperture(nic, dst)) {
-                /* [X.5] 16 bits of the offset here, 32 in the third line */
-                uint64_t offset = DNET_GET(dst, AP_OFFSET_LOW) + done;
-
-                dst = (uint32_t) ((dst & ~DNET_MASK(AP_OFFSET_LOW)) |
-                                  DNET_PUT(offset, AP_OFFSET_LOW));
-                list = (uint32_t) (offset >> 16);
-            } else {
+            if (!DNET_GET(s->header, PK_RFLAG) && dnet_emu_is_aperture(nic, dst))
+                list = (uint32_t) done; /* [X.5] */
+            else
                 dst += (uint32_t) done;
-            }
             break;
         case DNET_PRIM_RVSS:
             dst += (uint32_t) (done / s->element) * s->list;
@@ -160,13 +154,13 @@ bool dnet_emu_message_packet(const dnet_emu_nic_t *nic, unsigned wid, const uint
     uint32_t total = (uint32_t) DNET_GET(lower, RQ_SIZE), from = (uint32_t) DNET_GET(upper, RQ_SRC);
     uint32_t at = (uint32_t) DNET_GET(upper, RQ_LHS_WW_OFFSET) & (4 * DNET_WINDOW_BYTES - 1);
     uint32_t first = (uint32_t) DNET_GET(upper, RQ_LHS_WW_SIZE);
-    uint64_t base, length, low = DNET_GET(from, AP_OFFSET_LOW);
+    uint64_t base, length, at_byte = dnet_emu_aperture_offset(from);
     int32_t pid;
 
     if (!dnet_emu_is_aperture(nic, from) || total > packet_limit(nic) - 16 || first >= total ||
         first > DNET_WINDOW_BYTES - at % DNET_WINDOW_BYTES ||
         !dnet_emu_aperture_find(nic, wid, from, &base, &length, &pid) || pid != nic->pid ||
-        low > length || total - first > length - low)
+        at_byte > length || total - first > length - at_byte)
         return false;
     p->header[0] = DNET_PUT(total + 16, PK_SIZE) | DNET_PUT(DNET_PRIM_IPUSH, PK_TYPE) |
                    DNET_PUT(dnet_emu_pgid(nic, wid), PK_PGID) |
@@ -185,8 +179,8 @@ bool dnet_emu_message_packet(const dnet_emu_nic_t *nic, unsigned wid, const uint
     p->service_nic = NULL;
     p->spans = first ? 2 : 1;
     p->span[0] = (dnet_emu_span_t){.at = windows + at, .bytes = first};
-    p->span[first != 0] =
-        (dnet_emu_span_t){.at = (const uint8_t *) (uintptr_t) (base + low), .bytes = total - first};
+    p->span[first != 0] = (dnet_emu_span_t){.at = (const uint8_t *) (uintptr_t) (base + at_byte),
+                                            .bytes = total - first};
     charge(nic, EXECUTOR, 6 + total / 8); /* [nic 11.6] */
     charge(nic, PU, 20 + (total - first) / 8);
     return true;

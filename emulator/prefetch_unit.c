@@ -23,8 +23,8 @@ static uint64_t room_at(const dnet_emu_source_t *s)
          */
         if (!dnet_emu_aperture_find(s->nic, s->wid, s->offset, &base, &length, &pid))
             return UINT64_MAX;
-        return length - (DNET_GET(s->offset, AP_OFFSET_LOW) < length
-                             ? DNET_GET(s->offset, AP_OFFSET_LOW)
+        return length - (dnet_emu_aperture_offset(s->offset) < length
+                             ? dnet_emu_aperture_offset(s->offset)
                              : length);
     }
     return s->offset < area ? area - s->offset : 0;
@@ -143,12 +143,12 @@ bool dnet_emu_pu_spans(const dnet_emu_source_t *s, uint64_t from, uint32_t bytes
     }
     charge(s->nic, PU, 20 + bytes / 8);
     if (dnet_emu_is_aperture(s->nic, s->offset)) {
-        uint64_t low = DNET_GET(s->offset, AP_OFFSET_LOW) + from;
+        uint64_t at = dnet_emu_aperture_offset(s->offset) + from;
 
         if (!dnet_emu_aperture_find(s->nic, s->wid, s->offset, &base, &length, &pid) ||
-            low > length || bytes > length - low)
+            at > length || bytes > length - at)
             return false;
-        *span = (dnet_emu_span_t){.at = (const uint8_t *) (uintptr_t) (base + low),
+        *span = (dnet_emu_span_t){.at = (const uint8_t *) (uintptr_t) (base + at),
                                   .bytes = bytes,
                                   .pid = pid == s->nic->pid ? 0 : pid};
         return true;

@@ -75,6 +75,36 @@ DNET_COLD static dnet_emu_result_t receive_resend(const dnet_emu_nic_t *nic, uns
     return known ? DNET_EMU_DELIVERED : DNET_EMU_UNREACHABLE;
 }
 
+/* [X.5] Fetch and add to a word of LLCM, which the host may change at the same time: {offset,
+ * addend} in the second line. */
+DNET_COLD static dnet_emu_result_t receive_fadd(const dnet_emu_nic_t *nic, unsigned wid,
+                                                dnet_emu_packet_t *packet)
+{
+    dnet_emu_wid_t *s = nic->area[wid].state;
+    uint32_t offset = (uint32_t) DNET_GET(packet->header[1], PK_DST);
+
+    if (!nic->extended || offset % 8 != 0 || offset >= nic->llcm_bytes) {
+        dnet_emu_event(nic, DNET_EMU_DROP_STATE);
+        return DNET_EMU_UNREACHABLE; /* there is no answer */
+    }
+    packet->answer =
+        atomic_fetch_add_explicit((_Atomic uint64_t *) (void *) (nic->area[wid].llcm + offset),
+                                  DNET_GET(packet->header[1], PK_SRC), memory_order_acq_rel);
+    dnet_emu_rc_acquire(nic, s);
+    dnet_emu_publish(nic->area[wid].ureg_load + DNET_UREG_PACKET_COUNTER, ++s->packets);
+    dnet_emu_rc_release(s);
+    return DNET_EMU_ANSWERED;
+}
+
+/* [X.5, X.6] The types that the data sheet does not have; away from the way of all others. */
+DNET_COLD static dnet_emu_result_t receive_extension(const dnet_emu_nic_t *nic, unsigned wid,
+                                                     dnet_emu_packet_t *packet)
+{
+    return DNET_GET(packet->header[0], PK_TYPE) == DNET_PRIM_FADD
+               ? receive_fadd(nic, wid, packet)
+               : receive_resend(nic, wid, packet);
+}
+
 /* RC has halted, or the process is not ready: the answer to every packet.  The side is held. */
 DNET_COLD static dnet_emu_result_t refuse(const dnet_emu_nic_t *nic, unsigned wid,
                                           const dnet_emu_packet_t *packet)
@@ -302,7 +332,7 @@ static inline dnet_emu_result_t receive(dnet_emu_nic_t *nic, dnet_emu_packet_t *
                 return malformed(nic, RC_RVL_SHAPE);
             return receive_rvl(nic, wid, packet);
         case DNET_PRIM_RESEND >> 2:
-            return receive_resend(nic, wid, packet);
+            return receive_extension(nic, wid, packet);
     }
     dnet_emu_event(nic, DNET_EMU_DROP_STATE);
     return DNET_EMU_DELIVERED;

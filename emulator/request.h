@@ -46,6 +46,12 @@ static inline void dnet_emu_report(const dnet_emu_nic_t *nic, const dnet_emu_are
         dnet_emu_publish(a->ureg_load + DNET_UREG_STOP_REPORT, (uint64_t) outcome | done << 32);
 }
 
+/* [X.5] The answer to a FADD. */
+static inline void dnet_emu_answered(const dnet_emu_areas_t *a, const dnet_emu_packet_t *packet)
+{
+    dnet_emu_publish(a->ureg_load + DNET_UREG_FETCHED, packet->answer);
+}
+
 /* [nic 5.4, OP-29] Bytes of an element. */
 static inline uint32_t dnet_emu_element(uint64_t half)
 {

@@ -234,6 +234,11 @@ DNET_COLD static void not_delivered(dnet_emu_device_t *d, uint64_t lower,
         case DNET_EMU_DELIVERED:
         case DNET_EMU_DROPPED:
             return;
+        case DNET_EMU_ANSWERED:
+            dnet_emu_answered(d->area, p);
+            dnet_emu_count(d->area, DNET_COUNTER_BOTF);
+            dnet_emu_report(d->nic, d->area, DNET_REPORT_DELIVERED, 0);
+            return;
         case DNET_EMU_STOPPED:
             dnet_emu_report(d->nic, d->area, DNET_REPORT_STOPPED, 0);
             return;

@@ -269,7 +269,7 @@ static dnet_emu_result_t place_aperture(const dnet_emu_nic_t *nic, unsigned wid,
                                         const dnet_emu_packet_t *packet)
 {
     uint32_t address = (uint32_t) DNET_GET(packet->header[1], PK_DST);
-    uint64_t offset = DNET_GET(packet->header[2], PK_LIST) << 16 | DNET_GET(address, AP_OFFSET_LOW);
+    uint64_t offset = dnet_emu_aperture_offset(address) + DNET_GET(packet->header[2], PK_LIST);
     uint64_t base, length, room, n;
     int32_t pid;
     bool ok;

@@ -208,10 +208,9 @@ static void header_of(const dnet_emu_nic_t *nic, const dnet_emu_packet_t *p, uin
     if (from + bytes < p->data_bytes)
         h[0] &= ~DNET_MASK(PK_EFLAG);
     if (!DNET_GET(h[0], PK_RFLAG) && dnet_emu_is_aperture(nic, dst)) { /* [X.5] */
-        uint64_t at = (DNET_GET(h[2], PK_LIST) << 16 | DNET_GET(dst, AP_OFFSET_LOW)) + from;
+        uint64_t at = DNET_GET(h[2], PK_LIST) + from;
 
-        dst = (uint32_t) ((dst & ~DNET_MASK(AP_OFFSET_LOW)) | DNET_PUT(at, AP_OFFSET_LOW));
-        h[2] = (h[2] & ~DNET_MASK(PK_LIST)) | DNET_PUT(at >> 16, PK_LIST);
+        h[2] = (h[2] & ~DNET_MASK(PK_LIST)) | DNET_PUT(at, PK_LIST);
     } else {
         dst += from;
     }

@@ -55,6 +55,7 @@ typedef enum { DNET_LINE_FIRST = 1, DNET_LINE_LAST = 2, DNET_LINE_MIDDLE = 3 } d
 #define DNET_ELEMENT_MAX 128u       /* bytes of an element, a power of two (5.4) */
 #define DNET_ITERATION_MAX 255u     /* elements of a request (5.1) */
 #define DNET_PACKET_MAX_BYTES 4088u /* 12-bit Packet Size, whole lines (OP-10) */
+#define DNET_APERTURE_UNIT 256u     /* offsets in apertures are multiples of it (X.5) */
 /* DSTOff of a copy's VL half, SRCOff of its VS half (6.8) */
 #define DNET_COPY_MARKER 0xffffffffu
 #define DNET_PROCESSES_PER_NIC 2u

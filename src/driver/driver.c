@@ -179,6 +179,35 @@ dnet_status_t dnet_drv_put_word(dnet_drv_t *nic, dnet_drv_target_t target, uint3
                       DNET_PUT(llcm_offset, PK_DST) | DNET_PUT(llcm_offset, PK_SRC), &value);
 }
 
+static _Atomic uint64_t *cursor(const dnet_drv_t *nic, unsigned slot)
+{
+    return (_Atomic uint64_t *) (void *) (nic->dev->llcm + DNET_DRV_CURSOR_BASE +
+                                          slot * DNET_DRV_CURSOR_STRIDE);
+}
+
+void dnet_drv_cursor_set(dnet_drv_t *nic, unsigned slot, uint64_t value)
+{
+    atomic_store_explicit(cursor(nic, slot), value, memory_order_release);
+}
+
+uint64_t dnet_drv_cursor_next(dnet_drv_t *nic, unsigned slot)
+{
+    return atomic_fetch_add_explicit(cursor(nic, slot), 1, memory_order_acq_rel);
+}
+
+dnet_status_t dnet_drv_cursor_take(dnet_drv_t *nic, dnet_drv_target_t target, unsigned slot,
+                                   uint64_t *before_p)
+{
+    dnet_status_t status =
+        botf_image(nic, target | DNET_PUT(DNET_PRIM_FADD, PK_TYPE),
+                   DNET_PUT(DNET_DRV_CURSOR_BASE + slot * DNET_DRV_CURSOR_STRIDE, PK_DST) |
+                       DNET_PUT(1, PK_SRC),
+                   NULL);
+    if (status == DNET_OK)
+        *before_p = dnet_reg_load(nic->dev, DNET_UREG_FETCHED);
+    return status;
+}
+
 dnet_status_t dnet_drv_resend(dnet_drv_t *nic, dnet_drv_target_t target, uint8_t credits,
                               bool shared)
 {
@@ -252,6 +281,18 @@ dnet_status_t dnet_drv_rvs(dnet_drv_t *nic, dnet_drv_target_t target, const void
 {
     dnet_drv_aperture_set(nic, 0, src, len);
     return rvs(nic, target, dnet_drv_aperture_address(0), dst.address, len, status);
+}
+
+dnet_status_t dnet_drv_rvs_end(dnet_drv_t *nic, dnet_drv_target_t target, dnet_drv_remote_t dst)
+{
+    uint64_t lines[3] = {
+        target | nic->source | DNET_PUT(DNET_PRIM_RVS, PK_TYPE) | DNET_PUT(1, PK_EFLAG) |
+            DNET_PUT(1, PK_HFLAG),
+        DNET_PUT(dst.address, PK_DST) | DNET_PUT(dst.address, PK_SRC),
+        0,
+    };
+    memcpy(dnet_drv_window(nic), lines, sizeof(lines));
+    return dnet_drv_botf(nic, sizeof(lines));
 }
 
 dnet_status_t dnet_drv_rvl(dnet_drv_t *nic, dnet_drv_target_t target, dnet_drv_remote_t src,

@@ -12,6 +12,8 @@
  *   0x2000  words that peers write (RVS with lflag): DNET_DRV_WORDS of 64 bytes each
  *   0x6000  hold table (docs/protocol.md 6.1)
  *   0x6400  stop table, of the same form: senders stopped and not granted, for dnet-stat to read
+ *   0x7000  cursors, one for each of the first DNET_DRV_CURSORS apertures, 64 bytes apart: this
+ *           process and one peer count them up
  * SO-DIMM area:
  *   0       IPUSH rings, all of one size; behind them the memory is the endpoint's
  *
@@ -38,6 +40,9 @@
 #define DNET_DRV_WORDS 256u
 #define DNET_DRV_HOLD_TABLE 0x6000u
 #define DNET_DRV_STOP_TABLE 0x6400u
+#define DNET_DRV_CURSOR_BASE 0x7000u
+#define DNET_DRV_CURSOR_STRIDE 64u
+#define DNET_DRV_CURSORS 64u
 
 #define DNET_DRV_HEADER_BYTES 16u /* a two-line packet header */
 /** Longest data of one BOTF message: window less header and envelope. */
@@ -299,6 +304,23 @@ bool dnet_drv_holds(const dnet_drv_t *nic, dnet_drv_target_t sender);
 /** Note in the stop table that a sender waits for a grant, or no longer. */
 void dnet_drv_note_stopped(dnet_drv_t *nic, dnet_drv_target_t sender, bool on);
 
+/** Set the cursor of one of the own apertures, before a peer is told of it. */
+void dnet_drv_cursor_set(dnet_drv_t *nic, unsigned slot, uint64_t value);
+
+/** Count the cursor of one of the own apertures up.  @return what it was */
+uint64_t dnet_drv_cursor_next(dnet_drv_t *nic, unsigned slot);
+
+/**
+ * Count the cursor of a peer's aperture up, by FADD: of all that do so at any time, each gets a
+ * number of its own.
+ *
+ * @param slot       below DNET_DRV_CURSORS
+ * @param before_p   what it was
+ * @return DNET_OK; else nothing has been counted, as for dnet_drv_rvl()
+ */
+dnet_status_t dnet_drv_cursor_take(dnet_drv_t *nic, dnet_drv_target_t target, unsigned slot,
+                                   uint64_t *before_p);
+
 /** Grant a stopped sender `credits` packets, 1..255.  `shared`: others wait as well, so it comes
  * back after them with dnet_drv_ask(). */
 dnet_status_t dnet_drv_resend(dnet_drv_t *nic, dnet_drv_target_t target, uint8_t credits,
@@ -315,6 +337,9 @@ dnet_status_t dnet_drv_ask(dnet_drv_t *nic, dnet_drv_target_t target, uint32_t n
  */
 dnet_status_t dnet_drv_rvs(dnet_drv_t *nic, dnet_drv_target_t target, const void *src,
                            dnet_drv_remote_t dst, uint32_t len, bool status);
+
+/** An RVS without data, for the receive status alone, of what was stored at `dst`. */
+dnet_status_t dnet_drv_rvs_end(dnet_drv_t *nic, dnet_drv_target_t target, dnet_drv_remote_t dst);
 
 /** RDMA read from an address at the peer into host memory (extended); over when issued. */
 dnet_status_t dnet_drv_rvl(dnet_drv_t *nic, dnet_drv_target_t target, dnet_drv_remote_t src,
@@ -334,10 +359,17 @@ dnet_status_t dnet_drv_rvs_sodimm(dnet_drv_t *nic, dnet_drv_target_t target, uin
 /** Open an aperture for host memory; slot 1..aperture_slots-1 (0 is the driver's own). */
 void dnet_drv_aperture_set(dnet_drv_t *nic, unsigned slot, const void *address, uint64_t len);
 
-/** Address, in requests of peers, of the first byte of an aperture; add the offset. */
+/** Address, in requests of peers, of the first byte of an aperture. */
 static inline uint32_t dnet_drv_aperture_address(unsigned slot)
 {
     return (uint32_t) (DNET_MASK(AP_FLAG) | DNET_PUT(slot, AP_SLOT));
+}
+
+/** A place `offset` bytes behind another in the same aperture.  @param offset  a multiple of
+ * DNET_APERTURE_UNIT */
+static inline dnet_drv_remote_t dnet_drv_aperture_place(uint32_t address, uint64_t offset)
+{
+    return (dnet_drv_remote_t){address + (uint32_t) (offset / DNET_APERTURE_UNIT)};
 }
 
 /* The LH entry with this number; NULL: it has not arrived. */

@@ -50,6 +50,7 @@ libdnet_endpoint_la_SOURCES = \
 	src/endpoint/rndv_send.c \
 	src/endpoint/rndv_send.h \
 	src/endpoint/rndv_staged.c \
+	src/endpoint/rndv_split.c \
 	src/endpoint/rndv_stored.c \
 	src/endpoint/send.c \
 	src/endpoint/strided.c \

@@ -13,8 +13,9 @@ typedef enum {
     DNET_OP_ACK_WAIT,   /* sent; waits for ACK */
     DNET_OP_CTS_WAIT,   /* RTS sent; waits for CTS, or for the ACK of a fetched message */
     DNET_OP_STORED,     /* CTS has come: one RVS to an aperture */
+    DNET_OP_SPLIT,      /* CTS has come: RVS of pieces to an aperture */
     DNET_OP_STAGED,     /* CTS has come: chunks by RVS into SO-DIMM */
-    DNET_OP_FETCH_WAIT, /* own half is out; waits until the receiver has fetched the other */
+    DNET_OP_FETCH_WAIT, /* own pieces are out; waits until the receiver has fetched the others */
 } dnet_op_state_t;
 
 struct dnet_op {
@@ -36,7 +37,10 @@ struct dnet_op {
     uint32_t header_len; /* bytes of `owned` */
     /* Rendezvous. */
     uint32_t fetch_slot;  /* own aperture in which the message can be fetched; 0: none */
-    bool fetch_due;       /* the receiver still fetches the front half */
+    bool fetch_due;       /* the receiver still fetches its pieces */
+    uint32_t claimed;     /* split: pieces to be stored, from the message's end on */
+    uint32_t stored;      /* split: those that are */
+    bool last;            /* split: nobody has claimed a piece after that */
     uint32_t remote_addr; /* where the data go at the receiver */
     uint32_t word;        /* LLCM word in which the receiver counts chunks it has taken */
     uint64_t put;         /* chunks sent */
@@ -63,7 +67,7 @@ dnet_status_t dnet_op_attach(dnet_op_t *op, const void *behind, size_t len);
 /** End a send and complete its request, which may start others.  The op is gone. */
 void dnet_op_finish(dnet_ep_t *ep, dnet_op_t *op, dnet_status_t status);
 
-/** The receiver has matched a synchronous message, or fetched one, or fetched its half. */
+/** The receiver has matched a synchronous message, or fetched one, or its pieces of a split one. */
 void dnet_op_acknowledged(dnet_ep_t *ep, dnet_op_t *op);
 
 /** Free all ops; the last call. */

@@ -4,7 +4,7 @@
  *
  *   fetched  the receiver reads the message from an aperture of the sender (RVL)
  *   stored   the sender writes it into an aperture of the receiver (RVS)
- *   split    each does so with one half, so that both processors copy
+ *   split    each does so with the pieces it gets to, so that both processors copy where both can
  *   staged   RVS in chunks into an area of the receiver's SO-DIMM, which it empties meanwhile
  *
  * The receiver chooses (rndv_recv.c).
@@ -46,7 +46,7 @@ typedef struct {
     /** Receiver: take what the way needs, and tell the sender. */
     dnet_rndv_begun_t (*begin)(dnet_ep_t *ep, dnet_rndv_recv_t *r);
     /**
-     * Sender: send what can be sent now.  NULL: the sender sends nothing, or its half as stored.
+     * Sender: send what can be sent now.  NULL: the sender sends nothing.
      *
      * @param did_p  set to true when anything was sent
      * @return DNET_OK: all is out; DNET_IN_PROGRESS: a further turn is needed; else an error
@@ -67,14 +67,19 @@ bool dnet_rndv_direct(dnet_ep_t *ep, uint32_t peer, size_t len);
 void dnet_rndv_cts(dnet_ep_t *ep, const dnet_rndv_recv_t *r, dnet_ep_head_t cts,
                    const dnet_ep_staging_t *staging);
 
-/** Fetch the first `len` bytes of what the sender shows, and tell it so. */
-void dnet_rndv_fetch(dnet_ep_t *ep, dnet_rndv_recv_t *r, size_t len);
+/** Fetch bytes [at, at + len) of what the sender shows; r->status says how it went, and a failure
+ * is logged.  @param at  a multiple of DNET_APERTURE_UNIT */
+void dnet_rndv_fetch(dnet_ep_t *ep, dnet_rndv_recv_t *r, size_t at, size_t len);
 
 /** Does a request wait in the own NIC?  It will be delivered, before any other. */
 bool dnet_rndv_is_stalled(dnet_ep_t *ep, dnet_status_t status);
 
-/** rndv_stored.c: the sender has stored into this slot.  @return the receive; NULL: nothing was
- * expected there */
+/** rndv_stored.c: have the sender store into an aperture.  @param flags  of the CTS  @return its
+ * slot; 0: none is free, and nothing has happened */
+uint32_t dnet_rndv_stored_begin(dnet_ep_t *ep, dnet_rndv_recv_t *r, uint8_t flags);
+
+/** rndv_stored.c: the sender has stored into this slot, or will not.  @return the receive; NULL:
+ * nothing was expected there */
 dnet_rndv_recv_t *dnet_rndv_stored_end(dnet_ep_t *ep, uint32_t slot);
 
 /** rndv_staged.c: the last chunk has come to this SO-DIMM address.  @return as above */

@@ -32,8 +32,7 @@ static void finish(dnet_ep_t *ep, dnet_rndv_recv_t *r)
  * stored by their senders, in turns, so that the processors of both sides copy. */
 static bool wants_fetch(const dnet_ep_t *ep, const dnet_rndv_recv_t *r)
 {
-    /* a shorter receive does not end where the message does */
-    if (r->len < r->sent_bytes || ep->oversubscribed)
+    if (ep->oversubscribed)
         return true;
     return r->len < ep->options.split_limit &&
            (ep->rndv.recvs_stored || !dnet_drv_lh_more(&ep->drv));

@@ -12,12 +12,16 @@ uint32_t dnet_rndv_show(dnet_ep_t *ep, dnet_op_t *op)
     if (op->len == 0 || ep->rndv.no_fetch || !dnet_rndv_direct(ep, op->peer, op->len))
         return 0;
     op->fetch_slot = dnet_aperture_show(ep, op, op->buf, op->len);
+    if (op->fetch_slot) /* the receiver takes a piece without asking */
+        dnet_drv_cursor_set(&ep->drv, op->fetch_slot, 1);
     return op->fetch_slot ? dnet_drv_aperture_address(op->fetch_slot) : 0;
 }
 
 static const dnet_rndv_way_t *way_of(const dnet_op_t *op)
 {
-    return op->state == DNET_OP_STAGED ? &dnet_rndv_staged : &dnet_rndv_stored;
+    return op->state == DNET_OP_STAGED  ? &dnet_rndv_staged
+           : op->state == DNET_OP_SPLIT ? &dnet_rndv_split
+                                        : &dnet_rndv_stored;
 }
 
 /* @return true: the send has no more turns */
@@ -58,10 +62,7 @@ void dnet_rndv_cleared(dnet_ep_t *ep, const dnet_ep_head_t *cts, const dnet_ep_s
         return;
     }
     op->fetch_due = cts->flags & DNET_CTS_SPLIT;
-    if (op->fetch_due)
-        op->buf += op->len - cts->length;
-    /* a shorter receive takes less, of a split message only the rear half is left */
-    op->len = cts->length;
+    op->len = cts->length; /* a shorter receive takes less */
     if (op->len == 0) {
         dnet_op_finish(ep, op, DNET_OK);
         return;
@@ -75,7 +76,9 @@ void dnet_rndv_cleared(dnet_ep_t *ep, const dnet_ep_head_t *cts, const dnet_ep_s
     op->head.id = cts->id;
     op->staging = *staging;
     op->word = UINT32_MAX;
-    op->state = cts->flags & DNET_CTS_STAGED ? DNET_OP_STAGED : DNET_OP_STORED;
+    op->state = cts->flags & DNET_CTS_STAGED  ? DNET_OP_STAGED
+                : cts->flags & DNET_CTS_SPLIT ? DNET_OP_SPLIT
+                                              : DNET_OP_STORED;
     bool did = false;
     if (turn(ep, op, &did))
         return;

@@ -1,36 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Rendezvous, stored: the receiver opens an aperture, and the sender writes the message into it by
- * one RVS.  Split: so it does with the rear half, while the receiver reads the front half by RVL.
+ * one RVS.
  */
 #include "endpoint/aperture.h"
 #include "endpoint/rndv.h"
 
-/* The sender is to store what lies behind `at`. */
-static bool begin_at(dnet_ep_t *ep, dnet_rndv_recv_t *r, size_t at, uint8_t flags)
+uint32_t dnet_rndv_stored_begin(dnet_ep_t *ep, dnet_rndv_recv_t *r, uint8_t flags)
 {
-    uint32_t slot = dnet_aperture_open(ep, r, r->buf + at, r->len - at);
+    uint32_t slot = dnet_aperture_open(ep, r, r->buf, r->len);
     if (!slot)
-        return false;
+        return 0;
     ep->rndv.recvs_stored++;
-    dnet_ep_head_t cts = {
-        .flags = flags, .arg = dnet_drv_aperture_address(slot), .length = r->len - at};
+    dnet_ep_head_t cts = {.flags = flags, .arg = dnet_drv_aperture_address(slot), .length = r->len};
     dnet_rndv_cts(ep, r, cts, NULL);
-    return true;
+    return slot;
 }
 
-static dnet_rndv_begun_t begin_stored(dnet_ep_t *ep, dnet_rndv_recv_t *r)
+static dnet_rndv_begun_t begin(dnet_ep_t *ep, dnet_rndv_recv_t *r)
 {
-    return begin_at(ep, r, 0, 0) ? DNET_RNDV_UNDER_WAY : DNET_RNDV_NO_ROOM;
-}
-
-static dnet_rndv_begun_t begin_split(dnet_ep_t *ep, dnet_rndv_recv_t *r)
-{
-    size_t at = dnet_split_at(r->len);
-    if (!begin_at(ep, r, at, DNET_CTS_SPLIT))
-        return DNET_RNDV_NO_ROOM;
-    dnet_rndv_fetch(ep, r, at);
-    return DNET_RNDV_UNDER_WAY;
+    return dnet_rndv_stored_begin(ep, r, 0) ? DNET_RNDV_UNDER_WAY : DNET_RNDV_NO_ROOM;
 }
 
 dnet_rndv_recv_t *dnet_rndv_stored_end(dnet_ep_t *ep, uint32_t slot)
@@ -64,5 +53,4 @@ static bool ready(const dnet_ep_t *ep, const dnet_op_t *op)
     return true;
 }
 
-const dnet_rndv_way_t dnet_rndv_stored = {.begin = begin_stored, .turn = turn, .ready = ready};
-const dnet_rndv_way_t dnet_rndv_split = {.begin = begin_split};
+const dnet_rndv_way_t dnet_rndv_stored = {.begin = begin, .turn = turn, .ready = ready};

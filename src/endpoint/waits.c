@@ -176,6 +176,7 @@ static dnet_wait_kind_t kind_of(const dnet_op_t *op)
         case DNET_OP_CTS_WAIT:
             return DNET_WAIT_MATCH;
         case DNET_OP_STORED:
+        case DNET_OP_SPLIT:
         case DNET_OP_STAGED:
         case DNET_OP_FETCH_WAIT:
             return DNET_WAIT_DATA;

@@ -35,7 +35,7 @@ _Static_assert(sizeof(dnet_ep_head_t) + DNET_EP_AM_HEADER_MAX <= DNET_DRV_BOTF_D
 
 /* Flag of a CTS: the data go through SO-DIMM in chunks; else straight to an aperture. */
 #define DNET_CTS_STAGED 1u
-/* Flag of a CTS: the receiver fetches the front half itself, and acknowledges it. */
+/* Flag of a CTS: each side moves pieces, as many as it gets to; the receiver acknowledges its. */
 #define DNET_CTS_SPLIT 2u
 
 /* Flag of an RTS: a dnet_ep_layout_t follows, where the data lie in the sender's SO-DIMM. */
@@ -54,11 +54,22 @@ typedef struct {
 #define DNET_COUNT_WORD_SHIFT 48
 #define DNET_COUNT_MASK ((1ull << DNET_COUNT_WORD_SHIFT) - 1)
 
-/* Of a split message the sender stores what begins here, and the receiver fetches what is before
- * it. */
-static inline size_t dnet_split_at(size_t len)
+#define DNET_PIECE_UNIT 4096u
+#define DNET_PIECE_MOST 524288u
+
+/* Bytes of a split message's pieces but the last, which is what is left: a half, as long as that is
+ * no more than takes some 50 us.  Each copy between processes costs 2 us beside its bytes: 1 MB in
+ * pieces of 64 KB took 1.6 times as long as in halves.  Both sides count on the size. */
+static inline uint32_t dnet_piece_bytes(size_t len)
 {
-    return len / 2 & ~(size_t) 4095;
+    size_t half = (len / 2 + DNET_PIECE_UNIT - 1) & ~(size_t) (DNET_PIECE_UNIT - 1);
+    return half < DNET_PIECE_MOST ? (uint32_t) half : DNET_PIECE_MOST;
+}
+
+/* Pieces of a split message; the first is the receiver's in any case. */
+static inline uint32_t dnet_pieces(size_t len)
+{
+    return (uint32_t) ((len + dnet_piece_bytes(len) - 1) / dnet_piece_bytes(len));
 }
 
 /* A held message, in an OFFER. */

@@ -123,26 +123,26 @@ static void aperture(dnet_device_t *dev, unsigned slot, void *at, uint64_t bytes
 
 static void test_apertures(void)
 {
+    enum { SHIFT = 3 * DNET_APERTURE_UNIT };
     const uint32_t bytes = 1000000;
     uint8_t *out = malloc(bytes), *in = calloc(1, bytes);
     uint32_t from = (uint32_t) (DNET_MASK(AP_FLAG) | DNET_PUT(5, AP_SLOT));
-    uint32_t to =
-        (uint32_t) (DNET_MASK(AP_FLAG) | DNET_PUT(9, AP_SLOT) | DNET_PUT(3, AP_OFFSET_LOW));
+    uint32_t to = (uint32_t) (DNET_MASK(AP_FLAG) | DNET_PUT(9, AP_SLOT) | DNET_PUT(3, AP_OFFSET));
 
     for (uint32_t i = 0; i < bytes; i++)
         out[i] = (uint8_t) (i * 31 + i / 4096);
     aperture(c.dev[0][0], 5, out, bytes);
     aperture(c.dev[1][0], 9, in, bytes);
-    issue(
-        c.dev[0][0],
-        &(request_t){.type = DNET_PRIM_RVS, .size = bytes - 3, .src = from, .dst = to, .dclid = 2});
+    issue(c.dev[0][0],
+          &(request_t){
+              .type = DNET_PRIM_RVS, .size = bytes - SHIFT, .src = from, .dst = to, .dclid = 2});
     CHECK_EQUAL(user_load(c.dev[0][0], DNET_UREG_STOP_REPORT) & 0xf, DNET_REPORT_DELIVERED);
-    CHECK(memcmp(in + 3, out, bytes - 3) == 0);
+    CHECK(memcmp(in + SHIFT, out, bytes - SHIFT) == 0);
     memset(in, 0, bytes);
-    issue(
-        c.dev[1][0],
-        &(request_t){.type = DNET_PRIM_RVL, .size = bytes - 3, .src = from, .dst = to, .dclid = 1});
-    CHECK(memcmp(in + 3, out, bytes - 3) == 0);
+    issue(c.dev[1][0],
+          &(request_t){
+              .type = DNET_PRIM_RVL, .size = bytes - SHIFT, .src = from, .dst = to, .dclid = 1});
+    CHECK(memcmp(in + SHIFT, out, bytes - SHIFT) == 0);
     aperture(c.dev[1][0], 9, NULL, 0);
     issue(c.dev[0][0],
           &(request_t){.type = DNET_PRIM_RVS, .size = 8, .src = from, .dst = to, .dclid = 2});

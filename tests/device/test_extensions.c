@@ -15,9 +15,10 @@ static uint32_t delivered(const dnet_device_t *d)
     return (uint32_t) (user_load(d, DNET_UREG_STOP_REPORT) >> 32);
 }
 
-static uint32_t aperture(unsigned slot, unsigned low)
+/* offset in units of DNET_APERTURE_UNIT */
+static uint32_t aperture(unsigned slot, unsigned offset)
 {
-    return (uint32_t) (DNET_MASK(AP_FLAG) | DNET_PUT(slot, AP_SLOT) | DNET_PUT(low, AP_OFFSET_LOW));
+    return (uint32_t) (DNET_MASK(AP_FLAG) | DNET_PUT(slot, AP_SLOT) | DNET_PUT(offset, AP_OFFSET));
 }
 
 static void aperture_set(dnet_device_t *d, unsigned slot, void *at, uint64_t bytes)
@@ -321,24 +322,26 @@ static void x_6_unreachable(cluster_t *c)
  * not align. */
 static void x_5_apertures_all_ways(cluster_t *c)
 {
-    const uint32_t n = 700001;
+    enum { N = 700001, UNIT = DNET_APERTURE_UNIT, FAR = 400 * UNIT };
+    const uint32_t n = N;
     dnet_device_t *a = c->dev[0][0], *b = c->dev[1][1];
-    uint8_t *out = malloc(n + 77), *in = calloc(1, n + 77);
+    uint8_t *out = malloc(n + FAR + 1), *in = calloc(1, n + FAR + 1);
 
     system_store(a, DNET_SREG_MTU, 16);
-    for (uint32_t i = 0; i < n + 77; i++)
+    for (uint32_t i = 0; i < n + FAR + 1; i++)
         out[i] = (uint8_t) (i * 17 + i / 1000);
-    aperture_set(a, 0, out, n + 77);
-    aperture_set(b, 127, in, n + 77);
+    aperture_set(a, 0, out + 1, n + FAR);
+    aperture_set(b, 127, in, n + FAR);
     /* aperture to aperture */
     issue(a, &(request_t){.type = DNET_PRIM_RVS,
                           .size = n,
-                          .src = aperture(0, 77),
+                          .src = aperture(0, 400),
                           .dst = aperture(127, 5),
                           .dclid = 2,
                           .dwid = 1});
     CHECK_EQUAL(outcome(a), DNET_REPORT_DELIVERED);
-    CHECK(memcmp(in + 5, out + 77, n) == 0 && in[4] == 0 && in[5 + n] == 0);
+    CHECK(memcmp(in + 5 * UNIT, out + 1 + FAR, n) == 0 && in[5 * UNIT - 1] == 0 &&
+          in[5 * UNIT + n] == 0);
     CHECK_EQUAL(user_load(b, DNET_UREG_PACKET_COUNTER), (n + 4063) / 4064);
     /* aperture to SO-DIMM, SO-DIMM to aperture */
     issue(a, &(request_t){.type = DNET_PRIM_RVS,
@@ -347,24 +350,24 @@ static void x_5_apertures_all_ways(cluster_t *c)
                           .dst = 0x100000,
                           .dclid = 2,
                           .dwid = 1});
-    memset(in, 0, n + 77);
+    memset(in, 0, n + FAR);
     issue(b, &(request_t){.type = DNET_PRIM_RVS,
                           .size = n,
                           .src = 0x100000,
                           .dst = aperture(127, 0),
                           .dclid = 2,
                           .dwid = 1});
-    CHECK(memcmp(in, out, n) == 0);
+    CHECK(memcmp(in, out + 1, n) == 0);
     /* RVL: read a's memory into b's */
-    memset(in, 0, n + 77);
+    memset(in, 0, n + FAR);
     user_store(b, DNET_UREG_STATUS_INITIAL_ADDRESS, 0);
     issue(b, &(request_t){.type = DNET_PRIM_RVL,
                           .size = n,
                           .src = aperture(0, 3),
-                          .dst = aperture(127, 9),
+                          .dst = aperture(127, 390),
                           .dclid = 1,
                           .eflag = true});
-    CHECK(memcmp(in + 9, out + 3, n) == 0);
+    CHECK(memcmp(in + 390 * UNIT, out + 1 + 3 * UNIT, n) == 0);
     CHECK_EQUAL(user_load(b, DNET_UREG_STATUS_NEXT_WRITE), 16);
     CHECK_EQUAL(DNET_GET(llcm_word(b, 0), ST_SIZE), n);
     /* IPUSH and LHS gather from an aperture too */
@@ -372,7 +375,7 @@ static void x_5_apertures_all_ways(cluster_t *c)
     issue(a,
           &(request_t){
               .type = DNET_PRIM_LHSv1, .size = 5000, .src = aperture(0, 0), .dclid = 2, .dwid = 1});
-    CHECK(memcmp(b->sodimm + 0x400000, out + 56, 5000 - 56) == 0);
+    CHECK(memcmp(b->sodimm + 0x400000, out + 57, 5000 - 56) == 0);
     free(out);
     free(in);
 }
@@ -382,9 +385,9 @@ static void x_5_apertures_all_ways(cluster_t *c)
 static void x_5_message_at_once_or_not(cluster_t *c)
 {
     static const struct {
-        uint32_t total, window, low;
-    } message[] = {{9, 8, 0}, {56, 8, 3}, {57, 8, 1}, {512, 32, 5}, {600, 0, 0}, {2032, 512, 17}};
-    enum { MESSAGES = sizeof message / sizeof message[0] };
+        uint32_t total, window, at;
+    } message[] = {{9, 8, 0}, {56, 8, 3}, {57, 8, 1}, {512, 32, 5}, {600, 0, 0}, {2032, 512, 7}};
+    enum { MESSAGES = sizeof message / sizeof message[0], UNIT = DNET_APERTURE_UNIT };
     dnet_device_t *a = c->dev[0][1], *b = c->dev[1][0];
     uint8_t *out = malloc(5000);
 
@@ -396,10 +399,10 @@ static void x_5_message_at_once_or_not(cluster_t *c)
     user_store(a, DNET_UREG_COMMAND_EX, DNET_PUT(DNET_PRIM_VS, RQ_OTYPE) | DNET_PUT(5000, RQ_SIZE));
     for (unsigned i = 0; i < 2 * MESSAGES; i++) {
         const uint32_t total = message[i / 2].total, window = message[i / 2].window;
-        aperture_set(a, 3, out, message[i / 2].low + total - window);
+        aperture_set(a, 3, out + 1, message[i / 2].at * UNIT + total - window);
         user_store(a, DNET_UREG_COMMAND_EX_FLAG, i % 2);
         user_store(a, DNET_UREG_COMMAND0_UPPER,
-                   DNET_PUT(aperture(3, message[i / 2].low), RQ_SRC) |
+                   DNET_PUT(aperture(3, message[i / 2].at), RQ_SRC) |
                        DNET_PUT(window, RQ_LHS_WW_SIZE) | DNET_PUT(0x400, RQ_LHS_WW_OFFSET));
         user_store(a, DNET_UREG_COMMAND0_LOWER, (uint64_t) total << 32 | 2 << 18 | DNET_PRIM_LHSv2);
         CHECK_EQUAL(delivered(a), total);
@@ -414,7 +417,8 @@ static void x_5_message_at_once_or_not(cluster_t *c)
         CHECK_EQUAL(b->lh[i].envelope, b->lh[i & ~1u].envelope);
         for (uint32_t at = 8; at < total; at++)
             CHECK_EQUAL(at < 56 ? b->lh[i].data[at - 8] : rest[at - 56],
-                        at < window ? a->ww[0x400 + at] : out[message[i / 2].low + at - window]);
+                        at < window ? a->ww[0x400 + at]
+                                    : out[1 + message[i / 2].at * UNIT + at - window]);
     }
     /* What lies outside the aperture is not sent, whichever way. */
     aperture_set(a, 3, out, 100);
@@ -448,7 +452,7 @@ static void x_5_aperture_bounds(cluster_t *c)
     issue(a, &(request_t){.type = DNET_PRIM_RVS,
                           .size = 8,
                           .src = aperture(1, 0),
-                          .dst = aperture(2, 0xffff),
+                          .dst = aperture(2, 0xffffff),
                           .dclid = 2});
     CHECK_EQUAL(in[100], 0);
     issue(a, &(request_t){.type = DNET_PRIM_RVS,
@@ -460,7 +464,7 @@ static void x_5_aperture_bounds(cluster_t *c)
     issue(a, &(request_t){.type = DNET_PRIM_RVS,
                           .size = 8,
                           .src = aperture(1, 0),
-                          .dst = aperture(0x7fff, 0),
+                          .dst = aperture(0x7f, 0),
                           .dclid = 2});
     CHECK_EQUAL(outcome(a), DNET_REPORT_UNREACHABLE);
     aperture_set(b, 2, NULL, 0);
@@ -489,6 +493,77 @@ static void x_5_aperture_bounds(cluster_t *c)
                           .dst = aperture(2, 0),
                           .dclid = 2});
     CHECK_EQUAL(outcome(a), DNET_REPORT_UNREACHABLE);
+}
+
+static void fadd(dnet_device_t *d, unsigned dlid, uint32_t offset, uint32_t addend)
+{
+    botf(d, 0,
+         &(header_t){.type = DNET_PRIM_FADD,
+                     .dlid = dlid,
+                     .swid = d->wid,
+                     .line2 = DNET_PUT(offset, PK_DST) | DNET_PUT(addend, PK_SRC)},
+         NULL, 0);
+}
+
+/* [X.5] FADD: the issuer's register has what the word was; the word is 64 bits wide; what is no
+ * word is unreachable. */
+static void x_5_fetch_and_add(cluster_t *c)
+{
+    dnet_device_t *a = c->dev[0][1], *b = c->dev[1][0];
+
+    llcm_store(b, 0x7008, 0xfffffffeull);
+    fadd(a, 2, 0x7008, 1);
+    CHECK_EQUAL(outcome(a), DNET_REPORT_DELIVERED);
+    CHECK_EQUAL(user_load(a, DNET_UREG_FETCHED), 0xfffffffeull);
+    CHECK_EQUAL(user_load(b, DNET_UREG_FETCHED), 0);
+    fadd(a, 2, 0x7008, 0xffffffff);
+    CHECK_EQUAL(user_load(a, DNET_UREG_FETCHED), 0xffffffffull);
+    CHECK_EQUAL(llcm_word(b, 0x7008), 0x1fffffffeull);
+    CHECK_EQUAL(llcm_word(b, 0x7000), 0);
+    CHECK_EQUAL(llcm_word(b, 0x7010), 0);
+    CHECK_EQUAL(counter(a, 0), 2);
+    CHECK_EQUAL(user_load(b, DNET_UREG_PACKET_COUNTER), 2);
+    fadd(a, 2, b->geometry.llcm_bytes, 1);
+    CHECK_EQUAL(outcome(a), DNET_REPORT_UNREACHABLE);
+    fadd(a, 2, 0x7004, 1);
+    CHECK_EQUAL(outcome(a), DNET_REPORT_UNREACHABLE);
+    CHECK_EQUAL(user_load(a, DNET_UREG_FETCHED), 0xffffffffull);
+    CHECK_EQUAL(dnet_emu_events(c->nic[1], DNET_EMU_DROP_STATE), 2);
+    /* behind a request that waits to be paired it goes the long way */
+    issue(a, &(request_t){.type = DNET_PRIM_VL, .size = 8, .dst = DNET_COPY_MARKER});
+    fadd(a, 2, 0x7000, 5);
+    CHECK_EQUAL(user_load(a, DNET_UREG_FETCHED), 0);
+    CHECK_EQUAL(llcm_word(b, 0x7000), 5);
+    CHECK_EQUAL(counter(a, 0), 5 - 2);
+}
+
+/* [X.5] The prototype has none. */
+static void x_5_prototype_has_no_fetch_and_add(cluster_t *c)
+{
+    fadd(c->dev[0][0], 2, 0x7008, 1);
+    CHECK_EQUAL(llcm_word(c->dev[1][0], 0x7008), 0);
+    CHECK_EQUAL(dnet_emu_events(c->nic[1], DNET_EMU_DROP_STATE), 1);
+}
+
+/* [X.5] An RVS without data leaves a receive status, and nothing else. */
+static void x_5_rvs_without_data(cluster_t *c)
+{
+    dnet_device_t *a = c->dev[0][0], *b = c->dev[1][0];
+    uint8_t in[8] = {0};
+
+    aperture_set(b, 2, in, sizeof in);
+    user_store(b, DNET_UREG_STATUS_INITIAL_ADDRESS, 0);
+    botf(a, 0,
+         &(header_t){.type = DNET_PRIM_RVS,
+                     .dlid = 2,
+                     .eflag = true,
+                     .hflag = true,
+                     .line2 = DNET_PUT(aperture(2, 0), PK_DST) | DNET_PUT(aperture(2, 0), PK_SRC)},
+         NULL, 0);
+    CHECK_EQUAL(outcome(a), DNET_REPORT_DELIVERED);
+    CHECK_EQUAL(user_load(b, DNET_UREG_STATUS_NEXT_WRITE), 16);
+    CHECK_EQUAL(DNET_GET(llcm_word(b, 8), ST_ADDRESS), aperture(2, 0));
+    CHECK(in[0] == 0);
 }
 
 /* The process's own SO-DIMM area is mapped, and is the memory VS and VL see. */
@@ -524,6 +599,9 @@ static const board_test_t tests[] = {
     TEST(x_5_apertures_all_ways, EXTENDED),
     TEST(x_5_message_at_once_or_not, EXTENDED),
     TEST(x_5_aperture_bounds, EXTENDED),
+    TEST(x_5_fetch_and_add, EXTENDED),
+    TEST(x_5_prototype_has_no_fetch_and_add, PROTOTYPE),
+    TEST(x_5_rvs_without_data, EXTENDED),
     TEST(x_4_sodimm_is_mapped, EXTENDED),
 };
 

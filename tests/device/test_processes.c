@@ -240,11 +240,9 @@ static void apertures_between_processes(cluster_t *c)
     CHECK_EQUAL(user_load(d, DNET_UREG_STOP_REPORT), (uint64_t) BIG << 32 | DNET_REPORT_DELIVERED);
     for (uint32_t i = 0; i < BIG; i++)
         CHECK_EQUAL(memory[i], (uint8_t) (i * 11 + i / 777));
-    /* RVS into the second half; the request's offset has 16 bits, so the slot's base moves instead
-     */
+    /* RVS into the second half, from places that are no multiple of the address's unit */
     memset(memory, 0xd7, BIG);
     shared->word[0] = 0;
-    /* through SO-DIMM offsets of a BOTF: long offsets */
     for (uint32_t at = BIG / 2 + 8; at < BIG;) {
         uint32_t n = BIG - at < 480 ? BIG - at : 480;
 
@@ -252,8 +250,9 @@ static void apertures_between_processes(cluster_t *c)
              &(header_t){.type = DNET_PRIM_RVS,
                          .dlid = 2,
                          .hflag = true,
-                         .line2 = DNET_PUT(far | (at & 0xffff), PK_DST),
-                         .line3 = DNET_PUT(at >> 16, PK_LIST) | DNET_PUT(n, PK_TOTAL)},
+                         .line2 = DNET_PUT(far + at / DNET_APERTURE_UNIT, PK_DST),
+                         .line3 =
+                             DNET_PUT(at % DNET_APERTURE_UNIT, PK_LIST) | DNET_PUT(n, PK_TOTAL)},
              memory, n);
         CHECK_EQUAL(user_load(d, DNET_UREG_STOP_REPORT), DNET_REPORT_DELIVERED);
         at += n;

@@ -39,6 +39,11 @@ DNET_UNIT_TESTS += tests/endpoint/test_endpoint_rndv
 tests_endpoint_test_endpoint_rndv_SOURCES = tests/endpoint/test_endpoint_rndv.c
 tests_endpoint_test_endpoint_rndv_LDADD = libdnet_test_job.la libdnet_all.la -lcmocka
 
+check_PROGRAMS += tests/endpoint/test_endpoint_split
+DNET_UNIT_TESTS += tests/endpoint/test_endpoint_split
+tests_endpoint_test_endpoint_split_SOURCES = tests/endpoint/test_endpoint_split.c
+tests_endpoint_test_endpoint_split_LDADD = libdnet_test_job.la libdnet_all.la -lcmocka
+
 check_PROGRAMS += tests/unit/test_layout
 DNET_UNIT_TESTS += tests/unit/test_layout
 tests_unit_test_layout_SOURCES = tests/unit/test_layout.c

@@ -99,8 +99,8 @@ static void show_paths(printer_t *p, const dnet_options_t *o)
     number(p, "limit_packet", "one IPUSH packet with LHSv2: up to",
            packet < o->eager_limit ? packet : o->eager_limit, "bytes");
     number(p, "limit_eager", "several packets: up to", o->eager_limit, "bytes");
-    number(p, "split_from", "RVL by the receiver; RVS and RVL, one half each: from", o->split_limit,
-           "bytes");
+    number(p, "split_from", "RVL by the receiver; RVL and RVS, by whoever has time: from",
+           o->split_limit, "bytes");
 }
 
 static void show_flow_control(printer_t *p, const dnet_options_t *o)

@@ -182,7 +182,7 @@ static bool primitive(dsh_t *d, const char *name, uint64_t *code_p)
     for (unsigned i = 0; i < sizeof(primitives) / sizeof(primitives[0]); i++) {
         *code_p = primitives[i].code;
         if (strcasecmp(name, primitives[i].name) == 0 && *code_p != DNET_PRIM_BOTF &&
-            *code_p != DNET_PRIM_RESEND)
+            *code_p != DNET_PRIM_RESEND && *code_p != DNET_PRIM_FADD)
             return true;
     }
     return dsh_fail(

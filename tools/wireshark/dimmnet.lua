@@ -28,6 +28,7 @@ lists.primitives = {
   [0x19] = "LHSv1",
   [0x1a] = "LHSv2",
   [0x1c] = "RESEND",
+  [0x1d] = "FADD",
 }
 lists.results = {
   [0] = "delivered",
@@ -39,6 +40,7 @@ lists.results = {
   [6] = "held",
   [7] = "refused",
   [8] = "no way",
+  [9] = "answered",
 }
 lists.heads = {
   [1] = "SYNC",
@@ -110,7 +112,7 @@ lists.words = {
   },
   PK_MORE = { title = "Packet header, 3rd line; the 4th line of RVL is Command Ex",
     { "PK_TOTAL", 0, 32, "bytes of the whole primitive" },
-    { "PK_LIST", 32, 32, "Stride or List address; RVS to an aperture: its offset >> 16" },
+    { "PK_LIST", 32, 32, "Stride or List address; RVS to an aperture: bytes from DSTOff to this packet's" },
   },
   ST = { title = "Receive status, Lower half: source WID and CLID, bytes",
     { "ST_TYPE", 0, 5, "primitive" },
@@ -159,8 +161,8 @@ lists.words = {
     { "SMA_STATE", 16, 2, "3: the switch interface can communicate" },
   },
   AP = { title = "Extension: an address that names an aperture",
-    { "AP_OFFSET_LOW", 0, 16, "offset in the aperture, low half" },
-    { "AP_SLOT", 16, 15, "slot" },
+    { "AP_OFFSET", 0, 24, "offset in the aperture, in units of 256 bytes" },
+    { "AP_SLOT", 24, 7, "slot" },
     { "AP_FLAG", 31, 1, "1: an aperture; 0: SO-DIMM" },
   },
   APL = { title = "Extension: Aperture Length",
