@@ -10,11 +10,13 @@ EXTRA_DIST += \
 	benchmarks/memory \
 	benchmarks/memory.c \
 	benchmarks/osu.c \
+	benchmarks/overlap \
+	benchmarks/overlap.c \
 	benchmarks/strided \
 	benchmarks/strided.c
 
 # Scripts, though a .c file of the name stands beside them (make's own rule would compile it).
-benchmarks/incast benchmarks/memory benchmarks/strided: ;
+benchmarks/incast benchmarks/memory benchmarks/overlap benchmarks/strided: ;
 
 # Two NICs without anything above them.
 noinst_PROGRAMS += benchmarks/nic_pingpong
