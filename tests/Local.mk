@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # `make check` and its parts; tests/README.md says how to add to them.
-EXTRA_DIST += tests/README.md tests/run-tests tests/demo tests/mpi tests/mpich tests/random
+EXTRA_DIST += tests/README.md tests/run-tests tests/demo tests/faults tests/mpi tests/mpich tests/random
 
 DNET_TEST_ENV = \
 	DNET_SRC='$(abs_top_srcdir)' DNET_BUILD='$(abs_top_builddir)' DNET_BIN='$(bindir)' \
@@ -19,7 +19,7 @@ check-install: all
 
 if BUILD_MPICH
 check-local: check-install
-	+@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests unit device hotpath house fuzz tools mpi mpich-quick
+	+@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests unit device hotpath house fuzz tools mpi faults mpich-quick
 else
 check-local:
 	+@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests unit device hotpath house fuzz tools
@@ -45,6 +45,8 @@ check-mpi: check-install
 	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests mpi
 check-random: check-install
 	@$(DNET_TEST_ENV) DNET_RANDOM_SECONDS='$(SECONDS)' SEED='$(SEED)' SEEDS='$(SEEDS)' $(SHELL) $(srcdir)/tests/random/run
+check-faults: check-install
+	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/faults/run
 check-mpich: check-install
 	+@$(DNET_TEST_ENV) DIRS='$(DIRS)' $(SHELL) $(srcdir)/tests/mpich/run
 # What takes hours or needs no look at every change.
@@ -57,4 +59,4 @@ check-nightly:
 demo: check-install
 	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/demo/run.sh
 
-.PHONY: check-install check-programs check-unit check-device check-dist check-format check-layers format check-tools check-mpi check-random check-mpich check-nightly demo
+.PHONY: check-install check-programs check-unit check-device check-dist check-format check-layers format check-tools check-mpi check-random check-faults check-mpich check-nightly demo

@@ -76,6 +76,9 @@ typedef struct {
     uint32_t rank; /* in the job */
     uint32_t size; /* processes of the job */
     uint64_t job;  /* same value in every process of the job; gives the PGID */
+    /* a socket whose other end whoever started the job holds: when that is closed, nobody will end
+     * this process; 0: none */
+    int lifeline;
 } dnet_ep_config_t;
 
 typedef struct dnet_ep_request dnet_ep_request_t;
@@ -297,10 +300,18 @@ dnet_status_t dnet_ep_am_send(dnet_ep_t *ep, uint32_t peer, uint16_t id, const v
  * and later the process sleeps for up to a millisecond or until something arrives.
  *
  * @param did_p  set to true when anything happened, else unchanged
- * @return DNET_OK; DNET_ERR_PEER_DEAD (logged, once, with the rank); DNET_ERR_NO_ROUTE (logged; a
- *         packet, not only one of this call, has been lost: dnet_ep_why())
+ * @return DNET_OK; DNET_ERR_PEER_DEAD (logged, once, with the rank, or that it was the process
+ *         manager); DNET_ERR_NO_ROUTE (logged; a packet, not only one of this call, has been lost:
+ *         dnet_ep_why())
  */
 dnet_status_t dnet_ep_progress(dnet_ep_t *ep, bool *did_p);
+
+/**
+ * The same for a caller that only looks, and may work between its calls: it never sleeps, and the
+ * time slice is given away when calls follow each other at once, else where ranks outnumber
+ * processors and after as long as others have had it.
+ */
+dnet_status_t dnet_ep_poll(dnet_ep_t *ep, bool *did_p);
 
 /**
  * May dnet_ep_progress() sleep?  True at first.  A caller whose threads share a lock that is held

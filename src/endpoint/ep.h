@@ -145,6 +145,8 @@ typedef struct {
     uint64_t checked_ns; /* last look at the peers */
     uint64_t written_ns; /* the page was written */
     uint64_t packets;    /* sent before this wait */
+    int lifeline;        /* dnet_ep_config_t */
+    bool only_looks;     /* the call does not wait */
     bool dead_reported;
 } dnet_progress_t;
 

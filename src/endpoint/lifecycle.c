@@ -95,6 +95,7 @@ static dnet_ep_t *make(const dnet_ep_config_t *config)
     ep->rank = config->rank;
     ep->size = config->size;
     ep->job.id = config->job;
+    ep->progress.lifeline = config->lifeline;
     ep->rndv.wait_tail = &ep->rndv.wait;
     ep->tx.retry_ns = UINT64_MAX;
     dnet_match_init(&ep->inbox.match);

@@ -2,6 +2,7 @@
  *
  * One round over everything that can go on, and what to do when nothing can.
  */
+#include <poll.h>
 #include <sched.h>
 
 #include "endpoint/dispatch.h"
@@ -80,13 +81,26 @@ static dnet_status_t check_peers(dnet_ep_t *ep)
     return DNET_OK;
 }
 
+/* Has whoever started the job ended?  Nobody would end this process then, nor its peers. */
+static dnet_status_t check_lifeline(dnet_ep_t *ep)
+{
+    struct pollfd line = {.fd = ep->progress.lifeline, .events = POLLRDHUP};
+    if (!ep->progress.lifeline || poll(&line, 1, 0) <= 0 || !(line.revents & (POLLRDHUP | POLLHUP)))
+        return DNET_OK;
+    if (!ep->progress.dead_reported)
+        dnet_error("the process manager has ended, and this process with it");
+    ep->progress.dead_reported = true;
+    return DNET_ERR_PEER_DEAD;
+}
+
 static dnet_status_t check_peers_at_times(dnet_ep_t *ep)
 {
     if (ep->looked_ns - ep->progress.checked_ns < CHECK_EVERY_NS)
         return DNET_OK;
     ep->progress.checked_ns = ep->looked_ns;
     dnet_page_waiting(ep, ep->looked_ns);
-    return check_peers(ep);
+    dnet_status_t status = check_peers(ep);
+    return status == DNET_OK ? check_lifeline(ep) : status;
 }
 
 static dnet_status_t sleep_once(dnet_ep_t *ep)
@@ -152,7 +166,7 @@ static dnet_status_t look_round(dnet_ep_t *ep, uint64_t now)
     return check_peers_at_times(ep);
 }
 
-/* Poll for a while, then give the time slice away, then sleep. */
+/* Poll for a while, then give the time slice away, then, in a call that waits, sleep. */
 static DNET_COLD dnet_status_t idle_round(dnet_ep_t *ep)
 {
     uint64_t now = dnet_clock_ns();
@@ -170,11 +184,11 @@ static DNET_COLD dnet_status_t idle_round(dnet_ep_t *ep)
     ep->looked_ns = now;
     if (!ep->oversubscribed && now - ep->progress.idle_since_ns < ep->options.spin_us * 1000)
         return DNET_OK;
-    if (ep->progress.yields++ >= yields_before_sleep(ep))
+    if (!ep->progress.only_looks && ep->progress.yields++ >= yields_before_sleep(ep))
         return sleep_once(ep);
     sched_yield();
     ep->looked_ns = dnet_clock_ns();
-    return DNET_OK;
+    return check_peers_at_times(ep);
 }
 
 dnet_status_t dnet_ep_progress(dnet_ep_t *ep, bool *did_p)
@@ -196,4 +210,12 @@ dnet_status_t dnet_ep_progress(dnet_ep_t *ep, bool *did_p)
     if (DNET_LIKELY(ep->oversubscribed ? ep->idle <= ROUNDS_BEFORE_YIELD : ep->idle % CLOCK_EVERY))
         return DNET_OK;
     return idle_round(ep);
+}
+
+dnet_status_t dnet_ep_poll(dnet_ep_t *ep, bool *did_p)
+{
+    ep->progress.only_looks = true;
+    dnet_status_t status = dnet_ep_progress(ep, did_p);
+    ep->progress.only_looks = false;
+    return status;
 }

@@ -24,6 +24,13 @@ static uint64_t job_number(void)
     return hash;
 }
 
+/* The connection to the process manager that the environment names; 0: there is none. */
+static int lifeline(void)
+{
+    const char *fd = getenv("PMI_FD");
+    return fd ? atoi(fd) : 0;
+}
+
 /* Tell the others where this process is, and learn where they are. */
 static int connect_all(void)
 {
@@ -57,6 +64,7 @@ int MPIDI_DIMMNET_init_world(void)
         .rank = MPIR_Process.rank,
         .size = MPIR_Process.size,
         .job = job_number(),
+        .lifeline = lifeline(),
     };
     dnet_status_t status = dnet_ep_open(&config, &MPIDI_DIMMNET_global.ep);
     if (status != DNET_OK)

@@ -8,13 +8,15 @@
 
 #include "dimmnet_impl.h"
 
-/* Let the endpoint make progress; an error ends the job, for no call is there to return it. */
+/* Let the endpoint make progress, in a call that waits or in one that looks; an error ends the job,
+ * for no call is there to return it. */
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_progress(int vci, int blocking)
 {
     if (unlikely(vci != 0))
         return MPI_SUCCESS;
     bool did = false;
-    dnet_status_t status = dnet_ep_progress(MPIDI_DIMMNET_global.ep, &did);
+    dnet_status_t status = blocking ? dnet_ep_progress(MPIDI_DIMMNET_global.ep, &did)
+                                    : dnet_ep_poll(MPIDI_DIMMNET_global.ep, &did);
     if (unlikely(status != DNET_OK))
         MPIDI_DIMMNET_abort(status);
     return MPI_SUCCESS;
