@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # One folder a tool; README.md says where a new line goes.
 include tools/cluster/Local.mk
+include tools/completion/Local.mk
 include tools/info/Local.mk
 include tools/replay/Local.mk
 include tools/shell/Local.mk

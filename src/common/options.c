@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/log.h"
@@ -132,46 +133,62 @@ dnet_status_t dnet_options_rank_path(const char *variable, const char *pattern, 
     return DNET_ERR_FORMAT;
 }
 
-/* Can rank 0 write its file?  A directory that has the rank in its name is left to the rank
- * that opens it. */
-static dnet_status_t check_path(const char *variable, const char *pattern)
+typedef struct {
+    uint32_t rank, size;
+} place_t;
+
+/* Can this rank write its file?  One that is there must be of the right kind: captures and traces
+ * are emptied first, a dump is appended to a terminal too. */
+static dnet_status_t check_path(const char *variable, const char *pattern, place_t me, bool appends)
 {
     char path[4096], *slash;
+    struct stat st;
     if (!pattern)
         return DNET_OK;
-    dnet_status_t status = dnet_options_rank_path(variable, pattern, 0, 1, path, sizeof(path));
-    const char *folder = strrchr(pattern, '/');
-    const char *named = strstr(pattern, "%r");
-    if (status != DNET_OK || (named && folder && named < folder) || access(path, W_OK) == 0)
+    dnet_status_t status =
+        dnet_options_rank_path(variable, pattern, me.rank, me.size, path, sizeof(path));
+    if (status != DNET_OK)
         return status;
-    bool there = errno != ENOENT;
-    if (!there && (slash = strrchr(path, '/')))
-        slash[slash == path] = '\0';
-    if (!there && access(slash ? path : ".", W_OK | X_OK) == 0)
+    const char *wrong = NULL;
+    if (stat(path, &st) == 0) {
+        if (S_ISDIR(st.st_mode) || (!appends && !S_ISREG(st.st_mode)))
+            wrong = S_ISDIR(st.st_mode) ? "is a directory" : "not a regular file";
+        else if (access(path, W_OK) != 0)
+            wrong = strerror(errno);
+    } else if (errno != ENOENT) {
+        wrong = strerror(errno);
+    } else {
+        slash = strrchr(path, '/');
+        if (slash)
+            slash[slash == path] = '\0';
+        if (access(slash ? path : ".", W_OK | X_OK) != 0)
+            wrong = strerror(errno);
+    }
+    if (!wrong)
         return DNET_OK;
-    dnet_error("%s=%s cannot be written: %s", variable, pattern, strerror(errno));
+    dnet_error("%s=%s cannot be written: %s", variable, pattern, wrong);
     return DNET_ERR_SYSTEM;
 }
 
-static dnet_status_t check_texts(const dnet_options_t *o)
+static dnet_status_t check_texts(const dnet_options_t *o, place_t me)
 {
     uint64_t mask;
     const char *wrong;
     int len;
-    dnet_status_t status = check_path("DIMMNET_PCAP", o->pcap);
+    dnet_status_t status = check_path("DIMMNET_PCAP", o->pcap, me, false);
     if (status == DNET_OK)
-        status = check_path("DIMMNET_TRACE_FILE", o->trace_file);
+        status = check_path("DIMMNET_TRACE_FILE", o->trace_file, me, false);
     if (status == DNET_OK)
-        status = check_path("DIMMNET_DUMP", o->dump_file);
+        status = check_path("DIMMNET_DUMP", o->dump_file, me, true);
     if (status == DNET_OK && o->trace && !dnet_trace_parse(o->trace, &mask, &wrong, &len)) {
-        dnet_error("DIMMNET_TRACE=%s: %.*s is no trace point; dnet-trace list shows them", o->trace,
-                   len, wrong);
+        dnet_error("DIMMNET_TRACE=%s: '%.*s' is no trace point; dnet-trace list shows them",
+                   o->trace, len, wrong);
         status = DNET_ERR_FORMAT;
     }
     return status;
 }
 
-dnet_status_t dnet_options_load(dnet_options_t *options_p)
+dnet_status_t dnet_options_load(uint32_t rank, uint32_t size, dnet_options_t *options_p)
 {
     dnet_options_t o;
     dnet_status_t status;
@@ -202,7 +219,7 @@ dnet_status_t dnet_options_load(dnet_options_t *options_p)
         dnet_error("DIMMNET_CHUNK_BYTES=%" PRIu64 " is not a multiple of 4096", o.chunk_bytes);
         return DNET_ERR_FORMAT;
     }
-    status = check_texts(&o);
+    status = check_texts(&o, (place_t){rank, size});
     if (status != DNET_OK)
         return status;
     *options_p = o;

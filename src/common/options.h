@@ -24,10 +24,11 @@ typedef struct {
 /**
  * Read all options: numbers and choices, whether files can be written, whether trace points exist.
  *
+ * @param rank, size  of this process and of its job: what a file's name depends on
  * @return DNET_OK, or after one line that names the variable, its value and what is allowed:
  *         DNET_ERR_FORMAT; DNET_ERR_SYSTEM (a file that cannot be written)
  */
-dnet_status_t dnet_options_load(dnet_options_t *options_p);
+dnet_status_t dnet_options_load(uint32_t rank, uint32_t size, dnet_options_t *options_p);
 
 /** Warn of each variable that starts with DIMMNET_ but is no option; one process of a job does. */
 void dnet_options_warn_unknown(void);

@@ -170,7 +170,7 @@ dnet_status_t dnet_trace_open(const char *points, const char *path, uint32_t eve
     const char *wrong;
     int len;
     if (points && !dnet_trace_parse(points, &mask, &wrong, &len)) {
-        dnet_error("DIMMNET_TRACE=%s: %.*s is no trace point; dnet-trace list shows them", points,
+        dnet_error("DIMMNET_TRACE=%s: '%.*s' is no trace point; dnet-trace list shows them", points,
                    len, wrong);
         return DNET_ERR_FORMAT;
     }

@@ -107,7 +107,7 @@ static dnet_ep_t *make(const dnet_ep_config_t *config)
 /* What the environment asks for, as far as it can be judged before there is a NIC. */
 static dnet_status_t read_settings(dnet_ep_t *ep)
 {
-    dnet_status_t status = dnet_options_load(&ep->options);
+    dnet_status_t status = dnet_options_load(ep->rank, ep->size, &ep->options);
     if (status == DNET_OK)
         status = dnet_job_open(ep);
     return status == DNET_OK ? dnet_compare_check(ep) : status;

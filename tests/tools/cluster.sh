@@ -20,14 +20,14 @@ says 'prototype, extended or prototype-flow'
 expect 2 dnet-cluster up "$cluster" twice
 says 'unexpected argument twice'
 for name in '' ../x /x .x a/b "$(printf '%033d' 0)"; do
-    expect 1 dnet-cluster up "$name"
+    expect 2 dnet-cluster up "$name"
     says 'cluster name'
 done
 expect 1 dnet-cluster down "$cluster"
 says "no cluster $cluster"
 expect 1 dnet-cluster status "$cluster"
 says "no cluster $cluster"
-expect 1 dnet-cluster up --owner 999999999 "$cluster"
+expect 2 dnet-cluster up --owner 999999999 "$cluster"
 says 'owner 999999999'
 
 # Up, seen, not twice, down.
@@ -89,14 +89,14 @@ until_true gone "$cluster"
 # Files that are no cluster of ours, or no cluster.
 echo nonsense >"$(roster "$cluster")"
 chmod 644 "$(roster "$cluster")"
-expect 1 dnet-cluster status "$cluster"
+expect 3 dnet-cluster status "$cluster"
 says 'mode 644'
 chmod 600 "$(roster "$cluster")"
 expect 1 dnet-cluster status "$cluster"
 says 'no cluster'
 [ ! -e "$(roster "$cluster")" ] || fail "a file without a keeper is left"
 ln -s /etc/passwd "$(roster "$cluster")"
-expect 1 dnet-cluster status "$cluster"
+expect 3 dnet-cluster status "$cluster"
 says 'cannot open'
 expect 1 dnet-cluster up "$cluster"
 rm "$(roster "$cluster")"
@@ -105,16 +105,16 @@ chmod 600 "$(roster "$cluster")"
 flock "$(roster "$cluster")" sleep 100 &
 holder=$!
 until_true sh -c '! flock -n "$1" true' - "$(roster "$cluster")"
-expect 1 dnet-cluster status "$cluster"
+expect 2 dnet-cluster status "$cluster"
 says 'not a cluster of this version'
-expect 3 dsh --cluster "$cluster" -c v
+expect 2 dsh --cluster "$cluster" -c v
 kill $holder
 rm "$(roster "$cluster")"
 if [ "$(id -u)" = 0 ]; then
     : >"$(roster "$cluster")"
     chmod 600 "$(roster "$cluster")"
     chown 12345 "$(roster "$cluster")"
-    expect 1 dnet-cluster status "$cluster"
+    expect 3 dnet-cluster status "$cluster"
     says 'user 12345'
     rm "$(roster "$cluster")"
 fi

@@ -4,7 +4,7 @@
 # dsh on a persistent cluster: the data sheet's session, every command, what is refused and how, lines of any
 # kind.
 . "$DNET_SRC/tests/tools/lib.sh"
-expect 3 dsh --cluster "$cluster" -c v
+expect 1 dsh --cluster "$cluster" -c v
 says "no cluster $cluster"
 expect 0 dnet-cluster up --nodes 3 "$cluster"
 run() { expect "$1" dsh --cluster "$cluster" -c "$2"; }

@@ -35,10 +35,10 @@ further() {
 expect 2 dnet-subnet health
 says 'needs --cluster'
 expect 2 dnet-subnet health --cluster "$cluster" --before a --after b
-expect 2 dnet-subnet health --cluster "$cluster"
+expect 1 dnet-subnet health --cluster "$cluster"
 says 'no cluster'
 expect 0 dnet-cluster up "$cluster"
-expect 2 dnet-subnet health --cluster "$cluster"
+expect 1 dnet-subnet health --cluster "$cluster"
 says 'has no network'
 expect 1 dnet-cluster degrade --name "$cluster" leaf0001:1 --width 1x
 says 'has no network'

@@ -22,16 +22,45 @@ for tool in dnet-cluster dnet-info dnet-replay dnet-stat dnet-subnet dnet-trace 
     expect 2 $tool --nonsense
     grep -q nonsense err || fail "$tool: the wrong option is not named"
     [ $tool = dnet-replay ] || expect 2 $tool stray arguments stray stray
+    expect 0 $tool --help
+    shows '^Exit status: 0 good, 1 the answer is no, or there is none such, 2 '
     page=$(echo "$DNET_SRC"/tools/*/$tool.1)
     for section in 'EXIT STATUS' EXAMPLES; do
         grep -q "^.SH $section" "$page" || fail "$tool.1 has no $section"
     done
 done
-for command in 'dnet-cluster path' 'dnet-cluster cut' 'dnet-cluster restore' 'dnet-cluster degrade' dsh 'dnet-subnet health'; do
+for command in 'dnet-cluster up' 'dnet-cluster down' 'dnet-cluster status' 'dnet-cluster path' 'dnet-cluster cut' 'dnet-cluster restore' 'dnet-cluster degrade' dsh 'dnet-subnet health'; do
     # shellcheck disable=SC2086
     expect 0 $command --help
     shows '--cluster NAME'
 done
+# Both ways to name it mean the same, and not both at once.
+expect 0 dnet-cluster up --cluster "$cluster"
+expect 0 dnet-cluster status --cluster "$cluster"
+shows "^cluster $cluster: 2 nodes"
+expect 2 dnet-cluster status --cluster "$cluster" "$cluster"
+says 'want one of them'
+expect 0 dnet-cluster down --cluster "$cluster"
+# What is not there is status 1 in all of them, a name that none can have 2.
+for command in 'dnet-cluster down' 'dnet-cluster status' 'dnet-cluster path 1 2' 'dnet-cluster cut a:1' 'dnet-cluster restore a:1' \
+    'dnet-cluster degrade a:1 --heal' 'dsh -c v' 'dnet-subnet health'; do
+    # shellcheck disable=SC2086
+    expect 1 $command --cluster "$cluster"
+    says "no cluster $cluster of this user"
+    # shellcheck disable=SC2086
+    expect 2 $command --cluster ../x
+    says 'cluster name'
+done
+sleep 100 &
+idle=$!
+for command in 'dsh -c v' 'dnet-stat' 'dnet-stat --nics' 'dnet-trace show' 'dnet-trace status' 'dnet-trace on all' 'dnet-trace off'; do
+    for option in -p --job; do
+        # shellcheck disable=SC2086
+        expect 1 $command $option $idle
+        says "$idle"
+    done
+done
+kill $idle
 for command in 'dnet-trace show' 'dnet-trace on' 'dnet-trace off' 'dnet-trace status' dsh dnet-stat; do
     # shellcheck disable=SC2086
     expect 0 $command --help
@@ -51,6 +80,12 @@ for tool in dnet-subnet dnet-cluster; do
         grep -q nonsense err || fail "$tool $command: the wrong option is not named"
         grep -q "^\.B \(dnet-cluster \)\?$command\$" "$DNET_SRC"/tools/*/"$tool.1" || fail "$tool.1 lacks $command"
     done <commands
+done
+
+# A page for each tool, and no page of what there is none of.
+for page in "$DNET_SRC"/tools/*/*.1; do
+    tool=$(basename "$page" .1)
+    [ -x "$DNET_BUILD/tools/$tool" ] || fail "$page is of no tool"
 done
 
 # A command takes its own options only.

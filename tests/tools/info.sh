@@ -25,6 +25,16 @@ refuse DIMMNET_DUMP=dump-%x '% that is not %r'
 refuse DIMMNET_EAGER_LIMIT=12parsecs 'is not a number'
 expect 2 env DIMMNET_FLOW=stall DIMMNET_PROFILE=prototype dnet-info
 says 'can deadlock'
+mkdir folder 0
+refuse DIMMNET_PCAP=folder 'is a directory'
+refuse DIMMNET_DUMP=folder 'is a directory'
+refuse DIMMNET_PCAP=/dev/null 'not a regular file'
+refuse DIMMNET_TRACE_FILE=/dev/null 'not a regular file'
+refuse DIMMNET_TRACE_FILE="$PWD/none-%r/trace" 'No such file'
+refuse DIMMNET_TRACE= "'' is no trace point"
+expect 0 env DIMMNET_DUMP=/dev/null dnet-info
+# Of several ranks each has a file of its own beside it.
+expect 0 env DIMMNET_PCAP=folder dnet-info --ranks 2
 expect 0 env DIMMNET_PCAP=run.pcapng DIMMNET_DUMP=dump-%r DIMMNET_TRACE_FILE="$PWD/%r/trace" DIMMNET_TRACE=send,recv dnet-info
 [ ! -s err ] || fail "a good setting is refused"
 [ ! -e run.pcapng ] && [ ! -e dump-0 ] || fail "a file is made"
@@ -62,7 +72,7 @@ P
 if [ -c /dev/full ]; then
     for command in 'dnet-info' 'dnet-info --json' 'dnet-info --help' 'dnet-cluster status' 'dnet-cluster status --json' \
         'dnet-trace list' 'dnet-trace list --json' 'dnet-subnet gen --list' 'dnet-subnet --help' 'dsh --list' 'dsh --version' \
-        'dnet-replay bt 4 --rings'; do
+        'dnet-replay bt 4 --rings' 'dnet-info --words'; do
         rc=0
         # shellcheck disable=SC2086
         $command >/dev/full 2>err || rc=$?

@@ -12,8 +12,11 @@ tools_dnet_cluster_SOURCES = \
 	tools/cluster/restore.c \
 	tools/cluster/status.c \
 	tools/cluster/up.c \
+	tools/common/clusters.c \
+	tools/common/clusters.h \
 	tools/common/command.c \
 	tools/common/command.h \
 	tools/common/json_out.c \
-	tools/common/json_out.h
+	tools/common/json_out.h \
+	tools/common/network.c
 tools_dnet_cluster_LDADD = libdnet_cluster.la libdnet_subnet.la libdnet_all.la

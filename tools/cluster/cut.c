@@ -24,10 +24,11 @@ static int run(int argc, char **argv)
     options_t o = {0};
     if (!tool_parse(&cluster_cut, &argc, &argv, &o))
         return TOOL_USAGE;
-    if (!cluster_take_network(o.name, true, &n))
-        return TOOL_BAD;
-    int code = TOOL_BAD;
-    if (dnet_fabric_cut(n.fabric, argv[0], o.force) == DNET_OK) {
+    int code = tool_network_open(o.name, true, &n);
+    if (code != TOOL_GOOD)
+        return code;
+    code = tool_exit(dnet_fabric_cut(n.fabric, argv[0], o.force));
+    if (code == TOOL_GOOD) {
         code = cluster_sweep(&n);
         if (code != TOOL_GOOD && dnet_fabric_restore(n.fabric, argv[0]) == DNET_OK)
             dnet_switches_set_links(&n.switches, n.fabric->topo);

@@ -55,11 +55,11 @@ static int run(int argc, char **argv)
     dnet_network_t n;
     dnet_switches_fault_t fault;
     options_t o = {.width = -1, .symbol_rate = -1, .receive_rate = -1};
-    int sw, link, code = TOOL_GOOD;
+    int sw, link, code;
     if (!tool_parse(&cluster_degrade, &argc, &argv, &o) || !fault_of(&o, &fault))
         return TOOL_USAGE;
-    if (!cluster_take_network(o.name, true, &n))
-        return TOOL_BAD;
+    if ((code = tool_network_open(o.name, true, &n)) != TOOL_GOOD)
+        return code;
     const dnet_topo_t *t = n.fabric->topo;
     if (!dnet_topo_find_part(t, argv[0], &sw, &link) || link == DNET_TOPO_NONE) {
         tool_error("%s is no link between switches", argv[0]);

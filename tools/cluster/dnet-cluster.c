@@ -19,18 +19,19 @@ static const tool_command_t *const commands[] = {
     &cluster_cut, &cluster_restore, &cluster_degrade, NULL,
 };
 
-dnet_status_t cluster_find(const char *name, dnet_cluster_t **cluster_p)
+bool cluster_name(int argc, char **argv, const char **name_p)
 {
-    name = name ? name : DNET_CLUSTER_NAME_DEFAULT;
-    dnet_status_t status = dnet_cluster_open(name, cluster_p);
-    if (status == DNET_NOT_FOUND)
-        tool_error("no cluster %s of this user; make one with: dnet-cluster up %s", name, name);
-    return status;
+    if (argc && *name_p) {
+        tool_error("--cluster %s and %s: want one of them", *name_p, argv[0]);
+        return false;
+    }
+    *name_p = argc ? argv[0] : *name_p;
+    return true;
 }
 
 int main(int argc, char **argv)
 {
-    static const tool_t tool = {"dnet-cluster", commands, NULL};
+    static const tool_t tool = {"dnet-cluster", commands, NULL, NULL};
     dnet_log_init();
     dnet_log_identity("dnet-cluster");
     return tool_main(&tool, argc, argv);

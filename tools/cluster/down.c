@@ -8,18 +8,29 @@
 
 #include "tools/cluster/cluster.h"
 
+typedef struct {
+    const char *name;
+} options_t;
+
+static const tool_option_t options[] = {
+    TOOL_CLUSTER_OPTION(options_t, name),
+    {NULL},
+};
+
 static int run(int argc, char **argv)
 {
     dnet_cluster_t *cluster;
-    if (!tool_parse(&cluster_down, &argc, &argv, NULL))
+    options_t o = {0};
+    if (!tool_parse(&cluster_down, &argc, &argv, &o) || !cluster_name(argc, argv, &o.name))
         return TOOL_USAGE;
-    if (cluster_find(argc ? argv[0] : NULL, &cluster) != DNET_OK)
-        return TOOL_BAD;
+    int code = tool_cluster_open(o.name, &cluster);
+    if (code != TOOL_GOOD)
+        return code;
     dnet_status_t status = dnet_cluster_stop(cluster);
     if (status == DNET_OK)
         printf("cluster %s is gone\n", cluster->name);
     dnet_cluster_close(cluster);
-    return status == DNET_OK ? TOOL_GOOD : TOOL_BAD;
+    return tool_exit(status);
 }
 
 const tool_command_t cluster_down = {
@@ -27,5 +38,6 @@ const tool_command_t cluster_down = {
     .args = "[NAME]",
     .args_most = 1,
     .summary = "end a cluster",
+    .options = options,
     .run = run,
 };

@@ -9,18 +9,6 @@
 
 #include "tools/cluster/cluster.h"
 
-bool cluster_take_network(const char *name, bool change, dnet_network_t *n)
-{
-    dnet_cluster_t *cluster;
-    if (cluster_find(name, &cluster) != DNET_OK)
-        return false;
-    dnet_status_t status = dnet_network_take(cluster, change, n);
-    if (status == DNET_NOT_FOUND)
-        tool_error("cluster %s has no network; make it with --topology", cluster->name);
-    dnet_cluster_close(cluster);
-    return status == DNET_OK;
-}
-
 void cluster_show_network(dnet_json_t *json, const dnet_fabric_t *f)
 {
     const char *verdict = dnet_verdict_good(&f->verdict) ? "good" : "BAD";
@@ -46,8 +34,9 @@ void cluster_show_network(dnet_json_t *json, const dnet_fabric_t *f)
 int cluster_sweep(dnet_network_t *n)
 {
     dnet_fdb_diff_t diff;
-    if (dnet_network_sweep(n, &diff) != DNET_OK)
-        return TOOL_BAD;
+    dnet_status_t status = dnet_network_sweep(n, &diff);
+    if (status != DNET_OK)
+        return tool_exit(status);
     cluster_show_network(NULL, n->fabric);
     printf("  %ld table entries changed, in %ld blocks\n", diff.entries, diff.blocks);
     if (!dnet_verdict_good(&n->fabric->verdict))

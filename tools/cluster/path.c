@@ -35,11 +35,12 @@ static int run(int argc, char **argv)
     options_t o = {0};
     if (!tool_parse(&cluster_path, &argc, &argv, &o))
         return TOOL_USAGE;
-    if (!cluster_take_network(o.name, false, &n))
-        return TOOL_BAD;
+    int code = tool_network_open(o.name, false, &n);
+    if (code != TOOL_GOOD)
+        return code;
     int from = find_node(n.fabric->topo, argv[0]);
     int to = from == DNET_TOPO_NONE ? DNET_TOPO_NONE : find_node(n.fabric->topo, argv[1]);
-    int code = TOOL_USAGE;
+    code = TOOL_USAGE;
     if (to != DNET_TOPO_NONE)
         code = dnet_tables_explain(n.fabric->tables, from, to, stdout) ? TOOL_GOOD : TOOL_BAD;
     dnet_network_leave(&n);

@@ -21,9 +21,12 @@ static int run(int argc, char **argv)
     options_t o = {0};
     if (!tool_parse(&cluster_restore, &argc, &argv, &o))
         return TOOL_USAGE;
-    if (!cluster_take_network(o.name, true, &n))
-        return TOOL_BAD;
-    int code = dnet_fabric_restore(n.fabric, argv[0]) == DNET_OK ? cluster_sweep(&n) : TOOL_BAD;
+    int code = tool_network_open(o.name, true, &n);
+    if (code != TOOL_GOOD)
+        return code;
+    code = tool_exit(dnet_fabric_restore(n.fabric, argv[0]));
+    if (code == TOOL_GOOD)
+        code = cluster_sweep(&n);
     dnet_network_leave(&n);
     return code;
 }

@@ -12,10 +12,12 @@
 #include "tools/cluster/cluster.h"
 
 typedef struct {
+    const char *name;
     bool json, links;
 } options_t;
 
 static const tool_option_t options[] = {
+    TOOL_OPTION(options_t, name, "cluster", TOOL_TEXT, "NAME", "this cluster (all of this user)"),
     TOOL_OPTION(options_t, json, "json", TOOL_FLAG, NULL, "as JSON"),
     TOOL_OPTION(options_t, links, "links", TOOL_FLAG, NULL,
                 "what each link of the network has carried"),
@@ -269,10 +271,11 @@ static int run(int argc, char **argv)
     dnet_json_t json;
     options_t o = {0};
     dnet_cluster_t *cluster = NULL;
-    if (!tool_parse(&cluster_status, &argc, &argv, &o))
+    if (!tool_parse(&cluster_status, &argc, &argv, &o) || !cluster_name(argc, argv, &o.name))
         return TOOL_USAGE;
-    if (argc && cluster_find(argv[0], &cluster) != DNET_OK)
-        return TOOL_BAD;
+    int code = o.name ? tool_cluster_open(o.name, &cluster) : TOOL_GOOD;
+    if (code != TOOL_GOOD)
+        return code;
     status_t s = {.json = o.json ? &json : NULL, .links = o.links};
     if (s.json) {
         dnet_json_open(s.json, "-");

@@ -8,17 +8,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tools/cluster/cluster.h"
 
 typedef struct {
     dnet_cluster_config_t config;
-    const char *topology, *engine;
+    const char *name, *topology, *engine;
     int nodes, profile, pgid, owner; /* nodes: 0 when not given */
 } options_t;
 
 static const tool_option_t options[] = {
+    TOOL_CLUSTER_OPTION(options_t, name),
     TOOL_OPTION(options_t, nodes, "nodes", TOOL_INT, "N", "NICs, 1 to 3071 (2)", .least = 1,
                 .most = DNET_NODES_MAX),
     TOOL_OPTION(options_t, topology, "topology", TOOL_TEXT, "SPEC",
@@ -57,8 +59,8 @@ static int keep(const dnet_cluster_config_t *config, int ready)
     setsid();
     prctl(PR_SET_NAME, "dnet-keeper");
     if (chdir("/") != 0)
-        return TOOL_BAD;
-    return dnet_cluster_keep(config, become_daemon, &ready) == DNET_OK ? TOOL_GOOD : TOOL_BAD;
+        return TOOL_SYSTEM;
+    return tool_exit(dnet_cluster_keep(config, become_daemon, &ready));
 }
 
 /* Start the keeper and wait until it is ready, or has said why not. */
@@ -83,7 +85,11 @@ static int start_keeper(const dnet_cluster_config_t *config)
     if (good)
         printf("cluster %s: %u nodes, profile %s, keeper %d\n", config->name, config->nodes,
                cluster_profiles[config->profile], (int) keeper);
-    return good ? TOOL_GOOD : TOOL_BAD;
+    if (good)
+        return TOOL_GOOD;
+    int ended = 0;
+    bool told = keeper > 0 && waitpid(keeper, &ended, 0) == keeper && WIFEXITED(ended);
+    return told ? WEXITSTATUS(ended) : TOOL_SYSTEM;
 }
 
 /* ---- the network ---- */
@@ -109,7 +115,7 @@ static int start_nodes(options_t *o, const dnet_fabric_t *f)
     o->config.nodes = (uint32_t) f->topo->n_hosts;
     o->config.lid = lid;
     o->config.switches = lid ? dnet_switches_make(f) : -1;
-    int code = o->config.switches < 0 ? TOOL_BAD : start_keeper(&o->config);
+    int code = o->config.switches < 0 ? TOOL_SYSTEM : start_keeper(&o->config);
     if (code == TOOL_GOOD)
         cluster_show_network(NULL, f);
     if (o->config.switches >= 0)
@@ -123,8 +129,8 @@ static int start_network(options_t *o)
 {
     dnet_fabric_t *f;
     o->config.fabric = dnet_fabric_file();
-    int code = TOOL_BAD;
-    if (make_network(o, &f) == DNET_OK) {
+    int code = tool_exit(make_network(o, &f));
+    if (code == TOOL_GOOD) {
         code = start_nodes(o, f);
         dnet_fabric_free(f);
     }
@@ -136,14 +142,14 @@ static int start_network(options_t *o)
 static int run(int argc, char **argv)
 {
     options_t o = {.config = {.fabric = -1, .switches = -1}, .pgid = 1};
-    if (!tool_parse(&cluster_up, &argc, &argv, &o))
+    if (!tool_parse(&cluster_up, &argc, &argv, &o) || !cluster_name(argc, argv, &o.name))
         return TOOL_USAGE;
     if ((o.topology && o.nodes) || (o.engine && !o.topology)) {
         tool_error("%s", o.topology ? "--topology says how many nodes there are; leave --nodes out"
                                     : "--engine needs --topology");
         return TOOL_USAGE;
     }
-    o.config.name = argc ? argv[0] : DNET_CLUSTER_NAME_DEFAULT;
+    o.config.name = o.name ? o.name : DNET_CLUSTER_NAME_DEFAULT;
     o.config.nodes = o.nodes ? (uint32_t) o.nodes : 2;
     o.config.profile = (dnet_profile_t) o.profile;
     o.config.pgid = (uint8_t) o.pgid;

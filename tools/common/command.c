@@ -14,7 +14,7 @@
 
 #define OPTIONS_MAX 48
 #define HELP_COLUMN 26
-enum { CODE_HELP = 0x100, CODE_VERSION, CODE_OPTION }; /* above all letters */
+enum { CODE_HELP = 0x100, CODE_VERSION, CODE_WORDS, CODE_OPTION }; /* above all letters */
 
 /* The tool that runs, for its lines of error; a process is one tool. */
 static const tool_t *running;
@@ -43,6 +43,23 @@ bool tool_number(const char *what, const char *text, uint64_t least, uint64_t mo
     return false;
 }
 
+int tool_exit(dnet_status_t status)
+{
+    switch (status) {
+        case DNET_OK:
+            return TOOL_GOOD;
+        case DNET_NOT_FOUND:
+        case DNET_ERR_LIMIT:
+        case DNET_ERR_STATE:
+            return TOOL_BAD;
+        case DNET_ERR_ARGUMENT:
+        case DNET_ERR_FORMAT:
+            return TOOL_USAGE;
+        default:
+            return TOOL_SYSTEM;
+    }
+}
+
 /* Output counts as written when all of it is, on a full device too. */
 static int end(int status)
 {
@@ -69,6 +86,16 @@ static void print_option(char letter, const char *name, const char *arg, const c
     printf("  %-*s%s%s\n", HELP_COLUMN - 1, text, strlen(text) < HELP_COLUMN ? " " : "  ", help);
 }
 
+static void help_end(FILE *out)
+{
+    if (running->more)
+        running->more(out);
+    fprintf(out,
+            "\nExit status: 0 good, 1 the answer is no, or there is none such, 2 wrong command "
+            "line, setting\nor input, 3 memory, files or NICs%s%s.\n",
+            running->status ? ", " : "", running->status ? running->status : "");
+}
+
 static void command_help(const tool_command_t *c)
 {
     printf("usage: %s%s%s%s%s%s\n%s\n\n", running->name, c->name ? " " : "", c->name ? c->name : "",
@@ -77,10 +104,10 @@ static void command_help(const tool_command_t *c)
         if (o->help)
             print_option(o->letter, o->name, o->arg, o->help);
     print_option('h', "help", NULL, "this");
-    if (is_single(running))
-        print_option(0, "version", NULL, "its version");
-    if (is_single(running) && running->more)
-        running->more(stdout);
+    if (!is_single(running))
+        return;
+    print_option(0, "version", NULL, "its version");
+    help_end(stdout);
 }
 
 static void tool_help(FILE *out)
@@ -89,8 +116,37 @@ static void tool_help(FILE *out)
     for (const tool_command_t *const *c = running->commands; *c; c++)
         fprintf(out, "  %-10s %s\n", (*c)->name, (*c)->summary);
     fprintf(out, "\n%s COMMAND --help shows a command's options.\n", running->name);
-    if (running->more)
-        running->more(out);
+    help_end(out);
+}
+
+/* For completion: tabs between what an option is, what its value is called, and which there are. */
+static void command_words(const tool_command_t *c)
+{
+    if (c->args)
+        printf("\t%s\n", c->args);
+    for (const tool_option_t *o = c->options; o && o->name; o++) {
+        if (!o->help)
+            continue;
+        for (int letter = o->letter != 0; letter >= 0; letter--) {
+            if (letter)
+                printf("-%c", o->letter);
+            else
+                printf("--%s", o->name);
+            if (o->arg)
+                printf("\t%s\t", o->arg);
+            for (int i = 0; o->type == TOOL_WORD && o->words[i]; i++)
+                printf("%s%s", i ? " " : "", o->words[i]);
+            printf("\n");
+        }
+    }
+    printf("--help\n%s", is_single(running) ? "--version\n" : "");
+}
+
+static void tool_words(void)
+{
+    for (const tool_command_t *const *c = running->commands; *c; c++)
+        printf("%s\n", (*c)->name);
+    printf("--help\n--version\n");
 }
 
 static int version(void)
@@ -172,6 +228,7 @@ static void make_known(const tool_command_t *c, struct option *known, char *lett
     known[n++] = (struct option){"help", no_argument, NULL, CODE_HELP};
     if (is_single(running))
         known[n++] = (struct option){"version", no_argument, NULL, CODE_VERSION};
+    known[n++] = (struct option){"words", no_argument, NULL, CODE_WORDS};
     for (int i = 0; c->options && c->options[i].name && n < OPTIONS_MAX - 1; i++) {
         const tool_option_t *o = &c->options[i];
         int value = o->type == TOOL_FLAG ? no_argument : required_argument;
@@ -224,6 +281,10 @@ bool tool_parse(const tool_command_t *command, int *argc, char ***argv, void *op
         }
         if (code == CODE_VERSION)
             exit(version());
+        if (code == CODE_WORDS) {
+            command_words(command);
+            exit(end(TOOL_GOOD));
+        }
         if (code == '?' || code == ':')
             return wrong_option(command, code, *argv);
         if (!take(find_option(command, code), optarg, options))
@@ -254,6 +315,10 @@ int tool_main(const tool_t *tool, int argc, char **argv)
             return end((*c)->run(argc - 1, argv + 1));
     if (strcmp(word, "--version") == 0)
         return version();
+    if (strcmp(word, "--words") == 0) {
+        tool_words();
+        return end(TOOL_GOOD);
+    }
     bool help = strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
     if (argc > 1 && !help)
         tool_error("no command '%s'", word);

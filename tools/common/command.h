@@ -12,12 +12,15 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Exit status of every tool, also in the man pages. */
+#include "dimmnet/status.h"
+
+/* Exit status of every tool, also in --help and in the man pages. */
 enum {
     TOOL_GOOD = 0,
-    TOOL_BAD = 1,    /* the answer is no: a bad verdict, nothing there, a command that failed */
-    TOOL_USAGE = 2,  /* wrong command line or input file */
-    TOOL_SYSTEM = 3, /* memory, files, NICs */
+    /* the answer is no: a bad verdict, no such cluster or job, a command that is refused */
+    TOOL_BAD = 1,
+    TOOL_USAGE = 2,  /* wrong command line, setting or input file */
+    TOOL_SYSTEM = 3, /* memory, files, NICs; the output cannot be written */
 };
 
 typedef enum {
@@ -69,10 +72,13 @@ typedef struct {
     const char *name;
     const tool_command_t *const *commands; /* the last is NULL */
     void (*more)(FILE *out);               /* what the tool's --help says besides; NULL: nothing */
+    const char *status;                    /* an exit status besides; NULL: none */
 } tool_t;
 
 /**
- * A tool's main(): --help, -h, --version, or the command that argv[1] names.
+ * A tool's main(): --help, -h, --version, --words (for completion by a shell: a line for each
+ * command, or for each option of a command, with what its value is called and which there are), or
+ * the command that argv[1] names.
  *
  * @return the exit status: the command's, or TOOL_SYSTEM when its output could not be written
  */
@@ -86,6 +92,9 @@ int tool_main(const tool_t *tool, int argc, char **argv);
  * @return false: a line has said what is wrong; the command returns TOOL_USAGE
  */
 bool tool_parse(const tool_command_t *command, int *argc, char ***argv, void *options);
+
+/** The exit status for a status that a line has told of already. */
+int tool_exit(dnet_status_t status);
 
 /** One line on standard error, behind the names of tool and command. */
 __attribute__((format(printf, 1, 2))) void tool_error(const char *fmt, ...);

@@ -200,12 +200,6 @@ static const tool_option_t table[] = {
     {NULL},
 };
 
-static void more(FILE *out)
-{
-    fprintf(out, "Exit status: 0 good, 2 a job with these DIMMNET_* variables would not start, 3 "
-                 "system.\n");
-}
-
 static int run(int argc, char **argv);
 
 static const tool_command_t info = {
@@ -251,7 +245,7 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
     static const tool_command_t *const commands[] = {&info, NULL};
-    static const tool_t tool = {"dnet-info", commands, more};
+    static const tool_t tool = {"dnet-info", commands, NULL, NULL};
     dnet_log_init();
     dnet_log_identity("dnet-info");
     return tool_main(&tool, argc, argv);

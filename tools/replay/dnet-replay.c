@@ -85,10 +85,10 @@ static const tool_option_t options[] = {
 
 static void more(FILE *out)
 {
-    fprintf(out, "\n"
-                 "  TRACE       files of libdimmnet-trace, of all ranks; gzip is understood\n"
-                 "  bt|sp RANKS the communication of NAS bt or sp, class A, RANKS a square number\n"
-                 "Exit status: 0 good, 2 wrong command line or trace, 3 system.\n");
+    fprintf(out,
+            "\n"
+            "  TRACE       files of libdimmnet-trace, of all ranks; gzip is understood\n"
+            "  bt|sp RANKS the communication of NAS bt or sp, class A, RANKS a square number\n");
 }
 
 static int form(const options_t *o)
@@ -350,7 +350,7 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
     static const tool_command_t *const commands[] = {&replay, NULL};
-    static const tool_t tool = {"dnet-replay", commands, more};
+    static const tool_t tool = {"dnet-replay", commands, more, NULL};
     dnet_log_identity("dnet-replay");
     return tool_main(&tool, argc, argv);
 }

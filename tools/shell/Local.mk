@@ -2,6 +2,8 @@
 bin_PROGRAMS += tools/dsh
 dist_man_MANS += tools/shell/dsh.1
 tools_dsh_SOURCES = \
+	tools/common/clusters.c \
+	tools/common/clusters.h \
 	tools/common/command.c \
 	tools/common/command.h \
 	tools/common/nics.c \

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "tools/common/clusters.h"
 #include "tools/shell/dsh.h"
 
 #define WAY_WAIT_S 60 /* a packet of a shell waits so long for a way through the network */
@@ -47,7 +48,7 @@ void dsh_list(void)
 
 /* ---- a job ---- */
 
-bool dsh_attach_job(dsh_t *d, int32_t pid)
+int dsh_attach_job(dsh_t *d, int32_t pid)
 {
     nics_t f = nics_all();
     unsigned wid;
@@ -57,33 +58,35 @@ bool dsh_attach_job(dsh_t *d, int32_t pid)
     for (; d->node && d->nodes < f.count; d->nodes++)
         d->node[d->nodes] = f.nic[d->nodes].at;
     free(f.nic);
-    if (!d->node)
-        return dsh_fail(d, "no memory for %u nodes", f.count);
-    if (d->nodes == 0)
-        return dsh_fail(
-            d,
-            "process %d: neither it nor a process it started has a NIC of this user; dsh --list "
-            "shows the NICs there are",
-            pid);
-    return dsh_take_node(d, d->at, wid);
+    if (!d->node) {
+        dsh_fail(d, "no memory for %u nodes", f.count);
+        return TOOL_SYSTEM;
+    }
+    if (d->nodes == 0) {
+        dsh_fail(d,
+                 "process %d: neither it nor a process it started has a NIC of this user; dsh "
+                 "--list shows the NICs there are",
+                 pid);
+        return TOOL_BAD;
+    }
+    return dsh_take_node(d, d->at, wid) ? TOOL_GOOD : TOOL_SYSTEM;
 }
 
 /* ---- a cluster ---- */
 
-bool dsh_attach_cluster(dsh_t *d, const char *name)
+int dsh_attach_cluster(dsh_t *d, const char *name)
 {
-    dnet_status_t status = dnet_cluster_open(name, &d->cluster);
-    if (status == DNET_NOT_FOUND)
-        return dsh_fail(d, "no cluster %s of this user; make one with: dnet-cluster up %s", name,
-                        name);
-    if (status != DNET_OK)
-        return false; /* logged */
+    int code = tool_cluster_open(name, &d->cluster);
+    if (code != TOOL_GOOD)
+        return code;
     d->nodes = d->cluster->nodes;
     d->node = calloc(d->nodes, sizeof(*d->node));
-    if (!d->node)
-        return dsh_fail(d, "no memory for %u nodes", d->nodes);
+    if (!d->node) {
+        dsh_fail(d, "no memory for %u nodes", d->nodes);
+        return TOOL_SYSTEM;
+    }
     memcpy(d->node, d->cluster->node, d->nodes * sizeof(*d->node));
-    return true;
+    return TOOL_GOOD;
 }
 
 /* ---- the node in hand ---- */

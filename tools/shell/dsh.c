@@ -31,7 +31,7 @@ static const tool_option_t options[] = {
                 .most = DNET_PROCESSES_PER_NIC - 1),
     TOOL_OPTION(options_t, job, "job", TOOL_INT, "PID",
                 "NICs of the job this process belongs to or has started, to look at", .least = 1,
-                .most = INT32_MAX),
+                .most = INT32_MAX, .letter = 'p'),
     TOOL_OPTION(options_t, list, "list", TOOL_FLAG, NULL,
                 "print the NICs of this user and who uses them"),
     TOOL_OPTION(options_t, text, "command", TOOL_TEXTS, "COMMAND",
@@ -49,8 +49,7 @@ static void more(FILE *out)
 {
     fprintf(out,
             "\nPROCESSES PID WID, as in the data sheet: processes of the group, own number from "
-            "0, own WID;\nthey take the place of --node and --wid.\n"
-            "Exit status: 0 good, 1 a command failed, 2 wrong command line, 3 no NIC.\n");
+            "0, own WID;\nthey take the place of --node and --wid.\n");
 }
 
 /*
@@ -77,16 +76,17 @@ static bool place_process(const dsh_t *d, char **words, options_t *o)
 
 static int attach(dsh_t *d, options_t *o, int count, char **words)
 {
+    int code;
     if (o->job) {
-        if (!dsh_attach_job(d, o->job))
-            return TOOL_SYSTEM;
-        if (o->node < 0 && o->wid < 0)
-            return TOOL_GOOD;
+        code = dsh_attach_job(d, o->job);
+        if (code != TOOL_GOOD || (o->node < 0 && o->wid < 0))
+            return code;
         if (o->node < 0)
             o->node = (int) d->at + 1;
     } else {
-        if (!dsh_attach_cluster(d, o->cluster))
-            return TOOL_SYSTEM;
+        code = dsh_attach_cluster(d, o->cluster);
+        if (code != TOOL_GOOD)
+            return code;
         if (count && !place_process(d, words, o))
             return TOOL_USAGE;
     }
@@ -124,7 +124,7 @@ static const tool_command_t dsh = {
 
 static int run(int argc, char **argv)
 {
-    options_t o = {.cluster = DNET_CLUSTER_NAME_DEFAULT, .node = -1, .wid = -1};
+    options_t o = {.node = -1, .wid = -1};
     dsh_t d = {0};
     if (!tool_parse(&dsh, &argc, &argv, &o))
         return TOOL_USAGE;
@@ -148,7 +148,7 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
     static const tool_command_t *const commands_of_tool[] = {&dsh, NULL};
-    static const tool_t tool = {"dsh", commands_of_tool, more};
+    static const tool_t tool = {"dsh", commands_of_tool, more, NULL};
     dnet_log_init();
     dnet_log_identity("dsh");
     return tool_main(&tool, argc, argv);

@@ -82,11 +82,13 @@ bool dsh_want(dsh_t *d, unsigned have, unsigned want, const char *syntax);
 
 /* ---- attach.c ---- */
 
-/** Reach the nodes of a cluster.  @return false: said why */
-bool dsh_attach_cluster(dsh_t *d, const char *name);
+/** Reach the nodes of a cluster; NULL: of the one of the usual name.  @return exit status; said why
+ */
+int dsh_attach_cluster(dsh_t *d, const char *name);
 
-/** Reach the NICs of the job that process `pid` belongs to or has started; to look at only. */
-bool dsh_attach_job(dsh_t *d, int32_t pid);
+/** Reach the NICs of the job that process `pid` belongs to or has started; to look at only.
+ * @return likewise */
+int dsh_attach_job(dsh_t *d, int32_t pid);
 
 /** Take node `index` in hand, after leaving the one before.  On failure the one before stays. */
 bool dsh_take_node(dsh_t *d, uint32_t index, unsigned wid);

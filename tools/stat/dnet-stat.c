@@ -33,7 +33,7 @@ static const tool_option_t options[] = {
                 .most = INT32_MAX),
     TOOL_OPTION(options_t, nics, "nics", TOOL_FLAG, NULL,
                 "rings, stops and resends, as the NICs show them"),
-    TOOL_OPTION(options_t, job, "job", TOOL_TEXT, "PID", "the same as PID alone"),
+    TOOL_OPTION(options_t, job, "job", TOOL_TEXT, "PID", "the same as PID alone", .letter = 'p'),
     {NULL},
 };
 
@@ -42,8 +42,7 @@ static void more(FILE *out)
     fprintf(out,
             "\n"
             "  PID      of the job this process belongs to or has started; else all of this user\n"
-            "  0xLID    of the NICs with this LID, in hexadecimal\n"
-            "Exit status: 0 good, 1 no such job or NIC, 2 wrong command line.\n");
+            "  0xLID    of the NICs with this LID, in hexadecimal\n");
 }
 
 static int run(int argc, char **argv);
@@ -153,6 +152,6 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
     static const tool_command_t *const commands[] = {&stat, NULL};
-    static const tool_t tool = {"dnet-stat", commands, more};
+    static const tool_t tool = {"dnet-stat", commands, more, NULL};
     return tool_main(&tool, argc, argv);
 }

@@ -2,10 +2,13 @@
 bin_PROGRAMS += tools/dnet-subnet
 dist_man_MANS += tools/subnet/dnet-subnet.1
 tools_dnet_subnet_SOURCES = \
+	tools/common/clusters.c \
+	tools/common/clusters.h \
 	tools/common/command.c \
 	tools/common/command.h \
 	tools/common/json_out.c \
 	tools/common/json_out.h \
+	tools/common/network.c \
 	tools/subnet/diff.c \
 	tools/subnet/dnet-subnet.c \
 	tools/subnet/gen.c \

@@ -21,13 +21,12 @@ static void more(FILE *out)
     fprintf(out, "  file:PATH  ibsim net file or ibnetdiscover output\n\nEngines (--engine):\n");
     for (int i = 0; dnet_engine_at(i); i++)
         fprintf(out, "  %-10s %s\n", dnet_engine_at(i)->name, dnet_engine_at(i)->summary);
-    fprintf(out, "\nExit status: 0 good, 1 bad verdict, 2 wrong command line or input, 3 system,\n"
-                 "4 good for data, but not for management.\n");
 }
 
 int main(int argc, char **argv)
 {
-    static const tool_t tool = {"dnet-subnet", commands, more};
+    static const tool_t tool = {"dnet-subnet", commands, more,
+                                "4 good for data, but not for management"};
     dnet_log_init();
     dnet_log_identity("dnet-subnet");
     return tool_main(&tool, argc, argv);

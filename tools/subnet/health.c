@@ -5,9 +5,9 @@
  * isolate; with --apply it runs `ibportstate GUID PORT disable` for each, or puts tables without
  * the link in force in the cluster.
  */
+#include "tools/common/clusters.h"
 #include "tools/subnet/subnet.h"
 
-#include "cluster/network.h"
 #include "common/log.h"
 #include "subnet/base/progress.h"
 
@@ -210,59 +210,48 @@ static dnet_status_t look_at_fabric(look_t *k)
 
 /* ---- a cluster ---- */
 
-static dnet_status_t take(const dnet_cluster_t *cluster, bool change, dnet_network_t *network)
-{
-    dnet_status_t st = dnet_network_take(cluster, change, network);
-    if (st == DNET_NOT_FOUND)
-        dnet_error("health: cluster %s has no network; make it with dnet-cluster up --topology",
-                   cluster->name);
-    return st;
-}
-
-/* The first reading, and a wait in which others may have the network. */
-static dnet_status_t read_first(look_t *k, const dnet_cluster_t *cluster, uint64_t *packets_p)
+/* The first reading, and a wait in which others may have the network.  @return exit status */
+static int read_first(look_t *k, const dnet_cluster_t *cluster, uint64_t *packets_p)
 {
     dnet_network_t network;
     struct timespec pause = {.tv_sec = (time_t) k->o->interval};
     pause.tv_nsec = (long) ((k->o->interval - (double) pause.tv_sec) * 1e9);
-    dnet_status_t st = take(cluster, false, &network);
-    if (st)
-        return st;
+    int code = tool_network_take(cluster, false, &network);
+    if (code)
+        return code;
     k->t = network.fabric->topo;
-    st = make_room(k);
-    if (!st) {
+    code = subnet_exit(make_room(k));
+    if (!code) {
         *packets_p = dnet_network_counters(&network, k->before);
         k->seconds = -dnet_progress_seconds();
     }
     dnet_network_leave(&network);
-    while (!st && nanosleep(&pause, &pause) != 0)
+    while (!code && nanosleep(&pause, &pause) != 0)
         ;
-    return st;
+    return code;
 }
 
-static dnet_status_t look_at_cluster(look_t *k)
+static int look_at_cluster(look_t *k)
 {
     dnet_cluster_t *cluster;
     dnet_network_t network;
     uint64_t packets = 0;
-    dnet_status_t st = dnet_cluster_open(k->o->cluster, &cluster);
-    if (st == DNET_NOT_FOUND)
-        dnet_error("health: no cluster %s of this user", k->o->cluster);
-    if (st)
-        return st;
-    st = read_first(k, cluster, &packets);
-    if (!st)
-        st = take(cluster, k->o->apply, &network);
-    if (!st) {
+    int code = tool_cluster_open(k->o->cluster, &cluster);
+    if (code)
+        return code;
+    code = read_first(k, cluster, &packets);
+    if (!code)
+        code = tool_network_take(cluster, k->o->apply, &network);
+    if (!code) {
         k->idle = dnet_network_counters(&network, k->after) == packets;
         k->seconds += dnet_progress_seconds();
         k->t = network.fabric->topo;
         k->network = &network;
-        st = judge(k);
+        code = subnet_exit(judge(k));
         dnet_network_leave(&network);
     }
     dnet_cluster_close(cluster);
-    return st;
+    return code;
 }
 
 static int run(int argc, char **argv)
@@ -278,10 +267,10 @@ static int run(int argc, char **argv)
             "of ibqueryerrors");
         return TOOL_USAGE;
     }
-    dnet_status_t st = o.cluster ? look_at_cluster(&k) : look_at_fabric(&k);
+    int code = o.cluster ? look_at_cluster(&k) : subnet_exit(look_at_fabric(&k));
     free(k.before);
     free(k.after);
-    return st ? subnet_exit(st) : k.n ? TOOL_BAD : TOOL_GOOD;
+    return code ? code : k.n ? TOOL_BAD : TOOL_GOOD;
 }
 
 const tool_command_t subnet_health = {

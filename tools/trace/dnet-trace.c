@@ -27,15 +27,14 @@ bool trace_parse_points(const char *text, uint64_t *mask_p)
 
 static void more(FILE *out)
 {
-    fprintf(out, "\nWithout PID and FILE: all processes of this user that dimmnet can trace.\n"
-                 "Exit status: 0 good, 1 nothing to trace, 2 wrong command line, 3 system.\n");
+    fprintf(out, "\nWithout PID and FILE: all processes of this user that dimmnet can trace.\n");
 }
 
 int main(int argc, char **argv)
 {
     static const tool_command_t *const commands[] = {&trace_list, &trace_status, &trace_on,
                                                      &trace_off,  &trace_show,   NULL};
-    static const tool_t tool = {"dnet-trace", commands, more};
+    static const tool_t tool = {"dnet-trace", commands, more, NULL};
     dnet_log_identity("dnet-trace");
     return tool_main(&tool, argc, argv);
 }

@@ -1,0 +1,58 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Completion in bash: commands, options, words of an option, clusters by name, ranks of a job; for every tool.
+. "$DNET_SRC/tests/tools/lib.sh"
+command -v bash >/dev/null || {
+    echo 'bash is missing'
+    exit 77
+}
+cat >complete.bash <<'B'
+. "$DNET_SRC/tools/completion/dimmnet.bash"
+COMP_WORDS=("$@")
+COMP_CWORD=$(($# - 1))
+_dimmnet
+echo "${COMPREPLY[*]}"
+B
+
+# completes EXPECTED WORD...: what the last word, which may be empty, can become.
+completes() {
+    expected=$1
+    shift
+    expect 0 bash complete.bash "$@"
+    [ "$(cat out)" = "$expected" ] || fail "$*: '$(cat out)' instead of '$expected'"
+}
+completes 'up down status path cut restore degrade --help --version' dnet-cluster ''
+completes 'restore' dnet-cluster re
+completes '--cluster --force --help' dnet-cluster cut --
+completes '1x 4x' dnet-cluster degrade --width ''
+completes 'prototype prototype-flow' dnet-cluster up --profile p
+completes 'uniform' dnet-subnet route --traffic u
+completes 'two-fat-trees: tsubame: torus:' dnet-subnet gen -t t
+completes '--json --ranks --help --version' dnet-info --
+touch run.0 run.1
+completes 'run.0 run.1' dnet-trace show run
+expect 0 dnet-cluster up "$cluster"
+completes "$cluster" dnet-cluster down "$cluster"
+completes "$cluster" dsh --cluster "${cluster%?}"
+completes "$cluster" dnet-subnet health --cluster "$cluster"
+
+mkfifo pipe
+"$DNET_BUILD/tests/tools/job" <pipe >job.out 2>&1 &
+job=$!
+exec 3>pipe
+until_true grep -q '^[0-9]* [0-9]* [0-9]* [0-9]*$' job.out
+read -r rank0 _ <job.out
+completes "$rank0" dnet-stat "$rank0"
+completes "$rank0" dnet-trace on all --job "$rank0"
+completes "$rank0" dsh -p "$rank0"
+echo go >&3
+wait $job || fail "the job: $(cat job.out)"
+
+# No tool is left out.
+for tool in "$DNET_BUILD"/tools/dnet-* "$DNET_BUILD/tools/dsh"; do
+    [ ! -x "$tool" ] || grep -q "^complete .* ${tool##*/}\( \|$\)" "$DNET_SRC/tools/completion/dimmnet.bash" ||
+        fail "${tool##*/} is not completed"
+    [ ! -x "$tool" ] || grep -q "^dnet_completed = .*${tool##*/}\( \|$\)" "$DNET_SRC/tools/completion/Local.mk" ||
+        fail "${tool##*/}: its completion is not installed"
+done
