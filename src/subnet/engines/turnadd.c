@@ -278,7 +278,7 @@ static dnet_status_t count_unreachable(const dnet_turns_t *turns, long *unreacha
         dnet_progress(d);
         if (!t->sw[d].hosts || t->sw[d].down)
             continue;
-        dnet_paths_search(p, d);
+        dnet_paths_measure(p, d);
         for (int s = 0; s < t->n_switches; s++)
             if (t->sw[s].hosts && !t->sw[s].down)
                 *unreachable += dnet_paths_distance(p, s) == DNET_PATHS_FAR;

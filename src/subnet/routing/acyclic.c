@@ -7,13 +7,16 @@
 #include "subnet/routing/acyclic.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void dnet_order_free(dnet_order_t *o)
 {
     if (!o)
         return;
     free(o->ord);
-    free(o->stamp);
+    free(o->open_at);
+    free(o->open);
+    free(o->open_in);
     free(o->ahead);
     free(o->behind);
     free(o->pool);
@@ -44,17 +47,22 @@ static void first_order(dnet_order_t *o)
 
 dnet_status_t dnet_order_new(dnet_turns_t *turns, dnet_order_t **out)
 {
-    size_t channels = (size_t) dnet_topo_channels(turns->topo);
+    const dnet_topo_t *t = turns->topo;
+    size_t channels = (size_t) dnet_topo_channels(t);
     dnet_order_t *o = dnet_subnet_alloc(1, sizeof(*o));
     if (!o)
         return DNET_ERR_NO_MEMORY;
     o->turns = turns;
     o->ord = dnet_subnet_alloc(channels, sizeof(int));
-    o->stamp = dnet_subnet_alloc(channels, sizeof(int));
+    o->open_in = dnet_subnet_alloc((size_t) t->n_switches, sizeof(int));
+    o->open_at = dnet_subnet_alloc((size_t) t->n_switches + 1, sizeof(*o->open_at));
+    for (int s = 0; o->open_at && s < t->n_switches; s++)
+        o->open_at[s + 1] = o->open_at[s] + (size_t) turns->words[s];
+    o->open = o->open_at ? dnet_subnet_alloc(o->open_at[t->n_switches], sizeof(uint64_t)) : NULL;
     o->ahead = dnet_subnet_alloc(channels, sizeof(int));
     o->behind = dnet_subnet_alloc(channels, sizeof(int));
     o->pool = dnet_subnet_alloc(2 * channels, sizeof(int));
-    if (!o->ord || !o->stamp || !o->ahead || !o->behind || !o->pool) {
+    if (!o->ord || !o->open_in || !o->open || !o->ahead || !o->behind || !o->pool) {
         dnet_order_free(o);
         return DNET_ERR_NO_MEMORY;
     }
@@ -63,58 +71,79 @@ dnet_status_t dnet_order_new(dnet_turns_t *turns, dnet_order_t **out)
     return DNET_OK;
 }
 
-static bool visit(dnet_order_t *o, int c, int *list, int *n)
+/* The slots of switch s that this search has not come to. */
+static uint64_t *open_slots(dnet_order_t *o, int s)
 {
-    if (o->stamp[c] == o->search)
-        return false;
-    o->stamp[c] = o->search;
-    list[(*n)++] = c;
-    return true;
+    uint64_t *open = o->open + o->open_at[s];
+    if (o->open_in[s] != o->search)
+        memset(open, 0xff, (size_t) o->turns->words[s] * sizeof(*open));
+    o->open_in[s] = o->search;
+    return open;
+}
+
+/* Close a slot.  @return it was open */
+static bool come_to(dnet_order_t *o, int s, int slot)
+{
+    uint64_t *word = &open_slots(o, s)[slot >> 6], bit = (uint64_t) 1 << (slot & 63);
+    bool open = *word & bit;
+    *word &= ~bit;
+    return open;
 }
 
 /* All channels from `start` placed up to `goal`; -1 if goal itself is among them. */
 static int search_ahead(dnet_order_t *o, int start, int goal)
 {
     const dnet_topo_t *t = o->turns->topo;
-    int n = 0;
+    int n = 0, bound = o->ord[goal];
     o->search++;
-    visit(o, start, o->ahead, &n);
+    come_to(o, dnet_topo_tail(t, start), t->slot[start]);
+    o->ahead[n++] = start;
     for (int at = 0; at < n; at++) {
         int c = o->ahead[at], u = dnet_topo_head(t, c);
         const uint64_t *row = dnet_turns_row(o->turns, u, t->slot[c ^ 1]);
-        for (int w = 0; w < o->turns->words[u]; w++)
-            for (uint64_t m = row[w]; m; m &= m - 1) {
+        uint64_t *open = open_slots(o, u);
+        for (int w = 0; w < o->turns->words[u]; w++) {
+            uint64_t m = row[w] & open[w];
+            open[w] &= ~m;
+            for (; m; m &= m - 1) {
                 int next = dnet_topo_channel(t, u, 64 * w + __builtin_ctzll(m));
                 if (next == goal)
                     return -1;
-                if (o->ord[next] < o->ord[goal])
-                    visit(o, next, o->ahead, &n);
+                if (o->ord[next] < bound)
+                    o->ahead[n++] = next;
             }
+        }
     }
     return n;
 }
 
 /*
- * All channels that lead to `start` and are placed behind `bound`.  Turn rows are read as columns:
- * they are symmetric but for the half-inserted turn half_a -> half_b, which is looked at by itself.
+ * All channels that lead to `start` and are placed behind `bound`; a slot stands for the channel
+ * that comes in there.  Turn rows are read as columns: they are symmetric but for the half-inserted
+ * turn half_a -> half_b, which is looked at by itself.
  */
 static int search_behind(dnet_order_t *o, int start, int bound, int half_a, int half_b)
 {
     const dnet_topo_t *t = o->turns->topo;
     int n = 0;
     o->search++;
-    visit(o, start, o->behind, &n);
+    come_to(o, dnet_topo_head(t, start), t->slot[start ^ 1]);
+    o->behind[n++] = start;
     for (int at = 0; at < n; at++) {
         int c = o->behind[at], v = dnet_topo_tail(t, c);
-        if (c == half_b && o->ord[half_a] > bound)
-            visit(o, half_a, o->behind, &n);
+        if (c == half_b && o->ord[half_a] > bound && come_to(o, v, t->slot[half_a ^ 1]))
+            o->behind[n++] = half_a;
         const uint64_t *row = dnet_turns_row(o->turns, v, t->slot[c]);
-        for (int w = 0; w < o->turns->words[v]; w++)
-            for (uint64_t m = row[w]; m; m &= m - 1) {
+        uint64_t *open = open_slots(o, v);
+        for (int w = 0; w < o->turns->words[v]; w++) {
+            uint64_t m = row[w] & open[w];
+            open[w] &= ~m;
+            for (; m; m &= m - 1) {
                 int before = dnet_topo_channel(t, v, 64 * w + __builtin_ctzll(m)) ^ 1;
                 if (o->ord[before] > bound)
-                    visit(o, before, o->behind, &n);
+                    o->behind[n++] = before;
             }
+        }
     }
     return n;
 }

@@ -12,7 +12,11 @@
 typedef struct dnet_order {
     dnet_turns_t *turns; /* changed by dnet_order_allow; a pair is allowed or not at all */
     int *ord;            /* [channel]: place in a valid topological order */
-    int *stamp;          /* [channel]: search in which it was last visited */
+    /* Slots that a search has not come to, so that it looks at each channel once, not at each turn.
+     * A switch's are as they were left by the search `open_in`; open_at: [n_switches + 1]. */
+    size_t *open_at;
+    uint64_t *open;
+    int *open_in; /* [switch] */
     int search;
     int *ahead, *behind, *pool; /* channels visited forward and backward, places to reuse */
     long searches, visited;     /* work done, for reports */

@@ -106,6 +106,32 @@ void dnet_paths_search(dnet_paths_t *p, int dest)
     }
 }
 
+void dnet_paths_measure(dnet_paths_t *p, int dest)
+{
+    const dnet_topo_t *t = p->turns->topo;
+    begin_search(p, dest);
+    for (int i = 0; i < p->found; i++) {
+        int c = p->order[i], u = dnet_topo_head(t, c), in = t->slot[c ^ 1];
+        p->mask[p->mask_at[u] + (size_t) (in >> 6)] &= ~((uint64_t) 1 << (in & 63));
+    }
+    for (int at = 0; at < p->found; at++) {
+        int c = p->order[at], v = dnet_topo_tail(t, c);
+        const uint64_t *row = dnet_turns_row(p->turns, v, t->slot[c]);
+        uint64_t *open = p->mask + p->mask_at[v];
+        const int *out = t->adj + t->adj_start[v];
+        uint16_t dist = (uint16_t) (p->dist[c] + 1);
+        for (int w = 0; w < p->turns->words[v]; w++) {
+            uint64_t m = row[w] & open[w];
+            open[w] &= ~m; /* the first to come to a channel is the nearest */
+            for (; m; m &= m - 1) {
+                int before = out[64 * w + __builtin_ctzll(m)] ^ 1;
+                p->dist[before] = dist;
+                p->order[p->found++] = before;
+            }
+        }
+    }
+}
+
 int dnet_paths_distance(const dnet_paths_t *p, int s)
 {
     const dnet_topo_t *t = p->turns->topo;

@@ -229,7 +229,7 @@ static bool label_with_pins(build_t *b, int dest)
     bool done = false;
     if (!b->paths && dnet_paths_new(b->turns, &b->paths))
         return false; /* logged; the next attempt needs no memory */
-    dnet_paths_search(b->paths, dest);
+    dnet_paths_measure(b->paths, dest);
     for (int s; !done && (s = left_over(b, 0)) != DNET_TOPO_NONE && pin_walk(b, s);) {
         label_by_hops(b, dest);
         done = complete(b);
@@ -645,7 +645,7 @@ static bool pin_agreeing(build_t *b)
 {
     bool pinned = false;
     narrow_turns(b);
-    dnet_paths_search(b->narrow_paths, b->dest);
+    dnet_paths_measure(b->narrow_paths, b->dest);
     for (int s = left_over(b, 0); s != DNET_TOPO_NONE; s = left_over(b, s + 1)) {
         if (b->pin[s] != DNET_TOPO_NONE)
             continue;
