@@ -10,6 +10,8 @@ libdnet_subnet_la_SOURCES = \
 	src/subnet/base/progress.c \
 	src/subnet/base/progress.h \
 	src/subnet/base/rng.h \
+	src/subnet/base/workers.c \
+	src/subnet/base/workers.h \
 	src/subnet/engines/dfsssp.c \
 	src/subnet/engines/engines.c \
 	src/subnet/engines/engines.h \

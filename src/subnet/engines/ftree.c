@@ -15,7 +15,6 @@
 
 #include "common/log.h"
 
-#include <limits.h>
 #include <stdlib.h>
 
 typedef struct ftree {
@@ -199,7 +198,7 @@ static dnet_status_t fill(const ftree_t *f, dnet_tables_t *tables)
                     by_level(f, dnet_topo_channel(t, s, j)) > 0)
                     dnet_turns_set(turns, s, i, j, false);
     if (!st)
-        st = dnet_tables_fill(tables, turns, INT_MAX);
+        st = dnet_tables_fill(tables, turns);
     dnet_turns_free(turns);
     return st;
 }

@@ -9,16 +9,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void front_free(dnet_front_t *f)
+{
+    free(f->list);
+    free(f->open);
+    free(f->open_in);
+}
+
+static bool front_init(const dnet_order_t *o, dnet_front_t *f)
+{
+    const dnet_topo_t *t = o->turns->topo;
+    f->list = dnet_subnet_alloc((size_t) dnet_topo_channels(t), sizeof(int));
+    f->open = dnet_subnet_alloc(o->open_at[t->n_switches], sizeof(uint64_t));
+    f->open_in = dnet_subnet_alloc((size_t) t->n_switches, sizeof(int));
+    return f->list && f->open && f->open_in;
+}
+
 void dnet_order_free(dnet_order_t *o)
 {
     if (!o)
         return;
+    front_free(&o->ahead);
+    front_free(&o->behind);
     free(o->ord);
     free(o->open_at);
-    free(o->open);
-    free(o->open_in);
-    free(o->ahead);
-    free(o->behind);
     free(o->pool);
     free(o);
 }
@@ -54,15 +68,12 @@ dnet_status_t dnet_order_new(dnet_turns_t *turns, dnet_order_t **out)
         return DNET_ERR_NO_MEMORY;
     o->turns = turns;
     o->ord = dnet_subnet_alloc(channels, sizeof(int));
-    o->open_in = dnet_subnet_alloc((size_t) t->n_switches, sizeof(int));
+    o->pool = dnet_subnet_alloc(2 * channels, sizeof(int));
     o->open_at = dnet_subnet_alloc((size_t) t->n_switches + 1, sizeof(*o->open_at));
     for (int s = 0; o->open_at && s < t->n_switches; s++)
         o->open_at[s + 1] = o->open_at[s] + (size_t) turns->words[s];
-    o->open = o->open_at ? dnet_subnet_alloc(o->open_at[t->n_switches], sizeof(uint64_t)) : NULL;
-    o->ahead = dnet_subnet_alloc(channels, sizeof(int));
-    o->behind = dnet_subnet_alloc(channels, sizeof(int));
-    o->pool = dnet_subnet_alloc(2 * channels, sizeof(int));
-    if (!o->ord || !o->open_in || !o->open || !o->ahead || !o->behind || !o->pool) {
+    if (!o->ord || !o->pool || !o->open_at || !front_init(o, &o->ahead) ||
+        !front_init(o, &o->behind)) {
         dnet_order_free(o);
         return DNET_ERR_NO_MEMORY;
     }
@@ -71,81 +82,81 @@ dnet_status_t dnet_order_new(dnet_turns_t *turns, dnet_order_t **out)
     return DNET_OK;
 }
 
-/* The slots of switch s that this search has not come to. */
-static uint64_t *open_slots(dnet_order_t *o, int s)
+/* The slots of switch s that this front has not come to. */
+static uint64_t *open_slots(const dnet_order_t *o, dnet_front_t *f, int s)
 {
-    uint64_t *open = o->open + o->open_at[s];
-    if (o->open_in[s] != o->search)
+    uint64_t *open = f->open + o->open_at[s];
+    if (f->open_in[s] != o->search)
         memset(open, 0xff, (size_t) o->turns->words[s] * sizeof(*open));
-    o->open_in[s] = o->search;
+    f->open_in[s] = o->search;
     return open;
 }
 
-/* Close a slot.  @return it was open */
-static bool come_to(dnet_order_t *o, int s, int slot)
+static bool has_come(const dnet_order_t *o, const dnet_front_t *f, int s, int slot)
 {
-    uint64_t *word = &open_slots(o, s)[slot >> 6], bit = (uint64_t) 1 << (slot & 63);
-    bool open = *word & bit;
-    *word &= ~bit;
-    return open;
+    return f->open_in[s] == o->search &&
+           !(f->open[o->open_at[s] + (size_t) (slot >> 6)] >> (slot & 63) & 1);
 }
 
-/* All channels from `start` placed up to `goal`; -1 if goal itself is among them. */
-static int search_ahead(dnet_order_t *o, int start, int goal)
+static void front_start(const dnet_order_t *o, dnet_front_t *f, int c, int s, int slot)
+{
+    f->n = f->at = 0;
+    f->list[f->n++] = c;
+    open_slots(o, f, s)[slot >> 6] &= ~((uint64_t) 1 << (slot & 63));
+}
+
+/* A link further ahead, to channels placed before `bound`.  @return it meets what is behind */
+static bool go_ahead(dnet_order_t *o, int bound)
 {
     const dnet_topo_t *t = o->turns->topo;
-    int n = 0, bound = o->ord[goal];
-    o->search++;
-    come_to(o, dnet_topo_tail(t, start), t->slot[start]);
-    o->ahead[n++] = start;
-    for (int at = 0; at < n; at++) {
-        int c = o->ahead[at], u = dnet_topo_head(t, c);
+    dnet_front_t *f = &o->ahead;
+    for (int end = f->n; f->at < end; f->at++) {
+        int c = f->list[f->at], u = dnet_topo_head(t, c);
         const uint64_t *row = dnet_turns_row(o->turns, u, t->slot[c ^ 1]);
-        uint64_t *open = open_slots(o, u);
+        uint64_t *open = open_slots(o, f, u);
         for (int w = 0; w < o->turns->words[u]; w++) {
             uint64_t m = row[w] & open[w];
             open[w] &= ~m;
             for (; m; m &= m - 1) {
                 int next = dnet_topo_channel(t, u, 64 * w + __builtin_ctzll(m));
-                if (next == goal)
-                    return -1;
+                if (has_come(o, &o->behind, dnet_topo_head(t, next), t->slot[next ^ 1]))
+                    return true;
                 if (o->ord[next] < bound)
-                    o->ahead[n++] = next;
+                    f->list[f->n++] = next;
             }
         }
     }
-    return n;
+    return false;
 }
 
 /*
- * All channels that lead to `start` and are placed behind `bound`; a slot stands for the channel
- * that comes in there.  Turn rows are read as columns: they are symmetric but for the half-inserted
- * turn half_a -> half_b, which is looked at by itself.
+ * A link further back, to channels placed behind `bound`; a slot stands for the channel that comes
+ * in there.  Turn rows are read as columns: they are symmetric but for the half-inserted turn
+ * half_a -> half_b, which is looked at by itself.  @return it meets what is ahead
  */
-static int search_behind(dnet_order_t *o, int start, int bound, int half_a, int half_b)
+static bool go_behind(dnet_order_t *o, int bound, int half_a, int half_b)
 {
     const dnet_topo_t *t = o->turns->topo;
-    int n = 0;
-    o->search++;
-    come_to(o, dnet_topo_head(t, start), t->slot[start ^ 1]);
-    o->behind[n++] = start;
-    for (int at = 0; at < n; at++) {
-        int c = o->behind[at], v = dnet_topo_tail(t, c);
-        if (c == half_b && o->ord[half_a] > bound && come_to(o, v, t->slot[half_a ^ 1]))
-            o->behind[n++] = half_a;
-        const uint64_t *row = dnet_turns_row(o->turns, v, t->slot[c]);
-        uint64_t *open = open_slots(o, v);
+    dnet_front_t *f = &o->behind;
+    for (int end = f->n; f->at < end; f->at++) {
+        int c = f->list[f->at], v = dnet_topo_tail(t, c);
+        uint64_t *open = open_slots(o, f, v);
         for (int w = 0; w < o->turns->words[v]; w++) {
-            uint64_t m = row[w] & open[w];
+            uint64_t m = dnet_turns_row(o->turns, v, t->slot[c])[w];
+            if (c == half_b && t->slot[half_a ^ 1] >> 6 == w)
+                m |= (uint64_t) 1 << (t->slot[half_a ^ 1] & 63);
+            m &= open[w];
             open[w] &= ~m;
             for (; m; m &= m - 1) {
                 int before = dnet_topo_channel(t, v, 64 * w + __builtin_ctzll(m)) ^ 1;
+                if (has_come(o, &o->ahead, dnet_topo_tail(t, before), t->slot[before]))
+                    return true;
                 if (o->ord[before] > bound)
-                    o->behind[n++] = before;
+                    f->list[f->n++] = before;
             }
         }
     }
-    return n;
+    return false;
 }
 
 static int *sort_ord; /* qsort has no argument for its comparison */
@@ -163,34 +174,45 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Channels behind take the lowest of the places of both sets, channels ahead the highest. */
-static void reorder(dnet_order_t *o, int behind, int ahead)
+static void reorder(dnet_order_t *o)
 {
+    const dnet_front_t *fronts[2] = {&o->behind, &o->ahead};
+    int n = 0, place = 0;
     sort_ord = o->ord;
-    qsort(o->behind, (size_t) behind, sizeof(int), by_place);
-    qsort(o->ahead, (size_t) ahead, sizeof(int), by_place);
-    for (int i = 0; i < behind; i++)
-        o->pool[i] = o->ord[o->behind[i]];
-    for (int i = 0; i < ahead; i++)
-        o->pool[behind + i] = o->ord[o->ahead[i]];
-    qsort(o->pool, (size_t) (behind + ahead), sizeof(int), by_value);
-    for (int i = 0; i < behind; i++)
-        o->ord[o->behind[i]] = o->pool[i];
-    for (int i = 0; i < ahead; i++)
-        o->ord[o->ahead[i]] = o->pool[behind + i];
+    for (int k = 0; k < 2; k++) {
+        qsort(fronts[k]->list, (size_t) fronts[k]->n, sizeof(int), by_place);
+        for (int i = 0; i < fronts[k]->n; i++)
+            o->pool[n++] = o->ord[fronts[k]->list[i]];
+    }
+    qsort(o->pool, (size_t) n, sizeof(int), by_value);
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < fronts[k]->n; i++)
+            o->ord[fronts[k]->list[i]] = o->pool[place++];
 }
 
-/* Make room for the dependency a -> b; false if b already leads to a. */
+/*
+ * Make room for the dependency a -> b; false if b already leads to a.  The search goes on where
+ * fewer channels wait, as most that are refused meet soon.
+ */
 static bool insert(dnet_order_t *o, int a, int b, int half_a, int half_b)
 {
-    if (o->ord[a] < o->ord[b])
+    const dnet_topo_t *t = o->turns->topo;
+    dnet_front_t *ahead = &o->ahead, *behind = &o->behind;
+    int from = o->ord[b], to = o->ord[a];
+    if (to < from)
         return true;
     o->searches++;
-    int ahead = search_ahead(o, b, a);
-    if (ahead < 0)
-        return false;
-    int behind = search_behind(o, a, o->ord[b], half_a, half_b);
-    o->visited += ahead + behind;
-    reorder(o, behind, ahead);
+    o->search++;
+    front_start(o, ahead, b, dnet_topo_tail(t, b), t->slot[b]);
+    front_start(o, behind, a, dnet_topo_head(t, a), t->slot[a ^ 1]);
+    while (ahead->at < ahead->n || behind->at < behind->n) {
+        int x = ahead->n - ahead->at, y = behind->n - behind->at;
+        bool forward = y == 0 || (x > 0 && x <= y);
+        if (forward ? go_ahead(o, to) : go_behind(o, from, half_a, half_b))
+            return false;
+    }
+    o->visited += ahead->n + behind->n;
+    reorder(o);
     return true;
 }
 

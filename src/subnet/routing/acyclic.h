@@ -8,18 +8,24 @@
 
 #include "subnet/routing/turns.h"
 
+/* The channels that one side of a search has come to.  Of each switch it knows the slots it has not
+ * come to, so that it looks at a channel once and not at each turn into it. */
+typedef struct dnet_front {
+    int *list; /* channels */
+    int n, at; /* how many; the first of those not gone on from */
+    uint64_t *open;
+    int *open_in; /* [switch]: the search that its slots in `open` are of */
+} dnet_front_t;
+
 /* An order that grows with its turn set (Pearce and Kelly's incremental topological sort). */
 typedef struct dnet_order {
-    dnet_turns_t *turns; /* changed by dnet_order_allow; a pair is allowed or not at all */
-    int *ord;            /* [channel]: place in a valid topological order */
-    /* Slots that a search has not come to, so that it looks at each channel once, not at each turn.
-     * A switch's are as they were left by the search `open_in`; open_at: [n_switches + 1]. */
-    size_t *open_at;
-    uint64_t *open;
-    int *open_in; /* [switch] */
+    dnet_turns_t *turns;        /* changed by dnet_order_allow; a pair is allowed or not at all */
+    int *ord;                   /* [channel]: place in a valid topological order */
+    dnet_front_t ahead, behind; /* of the search */
+    size_t *open_at;            /* [n_switches + 1]: first word of a switch's slots in a front */
     int search;
-    int *ahead, *behind, *pool; /* channels visited forward and backward, places to reuse */
-    long searches, visited;     /* work done, for reports */
+    int *pool;              /* places to reuse */
+    long searches, visited; /* work done, for reports */
 } dnet_order_t;
 
 /**

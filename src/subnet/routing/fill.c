@@ -21,8 +21,6 @@ typedef struct fill {
     int *hops;             /* [switch]: to the end; NONE: it does not get there */
     int *queue;
     int *piece; /* [switch]: switches with the same number are connected */
-    int budget; /* turns that may be refused for a column */
-    int refusals;
 } fill_t;
 
 static void find_pieces(fill_t *f)
@@ -76,7 +74,7 @@ static int measure(fill_t *f, int end, int column)
 
 static bool allow(fill_t *f, int s, int i, int j)
 {
-    if (i == j || f->refusals >= f->budget || dnet_turns_allowed(f->refused, s, i, j))
+    if (i == j || dnet_turns_allowed(f->refused, s, i, j))
         return false;
     if (!f->order && dnet_order_resume(f->turns, &f->order))
         return false; /* logged if memory was short */
@@ -85,7 +83,6 @@ static bool allow(fill_t *f, int s, int i, int j)
         return true;
     }
     dnet_turns_set(f->refused, s, i, j, true);
-    f->refusals++;
     return false;
 }
 
@@ -116,7 +113,6 @@ static void fill_column(fill_t *f, int end, int column)
 {
     const dnet_topo_t *t = f->t;
     int left = measure(f, end, column), *hole = f->queue, n = 0;
-    f->refusals = 0;
     for (int s = 0; s < t->n_switches && left > 0; s++)
         if (f->hops[s] == DNET_TOPO_NONE && f->piece[s] == f->piece[end] && !t->sw[s].down)
             hole[n++] = s;
@@ -137,11 +133,11 @@ static void fill_column(fill_t *f, int end, int column)
     f->tables->unmanaged += left > 0;
 }
 
-dnet_status_t dnet_tables_fill(dnet_tables_t *tables, dnet_turns_t *turns, int budget)
+dnet_status_t dnet_tables_fill(dnet_tables_t *tables, dnet_turns_t *turns)
 {
     const dnet_topo_t *t = tables->topo;
     size_t ns = (size_t) t->n_switches;
-    fill_t f = {.t = t, .tables = tables, .turns = turns, .budget = budget};
+    fill_t f = {.t = t, .tables = tables, .turns = turns};
     int *space = dnet_subnet_alloc(4 * ns, sizeof(int));
     dnet_status_t st = space ? dnet_turns_new(t, false, &f.refused) : DNET_ERR_NO_MEMORY;
     if (!st) {

@@ -6,6 +6,7 @@
  */
 #include "subnet/routing/paths.h"
 #include "subnet/base/progress.h"
+#include "subnet/base/workers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -242,31 +243,72 @@ static void fold_directions(dnet_weights_t *w)
             }
 }
 
+/* Every PARTS-th destination; sums of their own, so that they do not depend on the processors. */
+typedef struct spread {
+    const dnet_traffic_t *tr;
+    dnet_paths_t *p;
+    double *load;
+    dnet_weights_t *w;
+    double hops;
+    long unreached;
+} spread_t;
+
+enum { PARTS = 2 };
+
+static void spread_part(void *arg, int worker, int part)
+{
+    spread_t *all = arg, *x = &all[part];
+    const dnet_topo_t *t = x->p->turns->topo;
+    for (int d = part; d < t->n_switches; d += PARTS) {
+        if (worker == 0)
+            dnet_progress(d);
+        if (t->sw[d].hosts == 0 || t->sw[d].down)
+            continue;
+        dnet_paths_search(x->p, d);
+        dnet_paths_spread(x->p, x->tr, x->load, x->w, &x->hops, &x->unreached);
+    }
+}
+
+static void add_part(const dnet_topo_t *t, const spread_t *from, spread_t *to)
+{
+    for (int c = 0; c < dnet_topo_channels(t); c++)
+        to->load[c] += from->load[c];
+    for (size_t i = 0; to->w && i < to->w->start[t->n_switches]; i++)
+        to->w->w[i] += from->w->w[i];
+    to->hops += from->hops;
+    to->unreached += from->unreached;
+}
+
 dnet_status_t dnet_paths_spread_all(const dnet_turns_t *turns, const dnet_traffic_t *tr,
                                     double *load, dnet_weights_t *w, double *hops, long *unreached)
 {
     const dnet_topo_t *t = turns->topo;
-    dnet_paths_t *p;
-    dnet_status_t st = dnet_paths_new(turns, &p);
-    if (st)
-        return st;
-    memset(load, 0, (size_t) dnet_topo_channels(t) * sizeof(*load));
-    *unreached = 0;
-    if (hops)
-        *hops = 0;
-    dnet_progress_begin("spreading traffic", t->n_switches);
-    for (int d = 0; d < t->n_switches; d++) {
-        dnet_progress(d);
-        if (t->sw[d].hosts == 0 || t->sw[d].down)
-            continue;
-        dnet_paths_search(p, d);
-        dnet_paths_spread(p, tr, load, w, hops, unreached);
+    size_t channels = (size_t) dnet_topo_channels(t);
+    spread_t x[PARTS] = {{.tr = tr, .load = load, .w = w}, {.tr = tr}};
+    dnet_status_t st = dnet_paths_new(turns, &x[0].p);
+    if (!st)
+        st = dnet_paths_new(turns, &x[1].p);
+    if (!st && !(x[1].load = dnet_subnet_alloc(channels, sizeof(double))))
+        st = DNET_ERR_NO_MEMORY;
+    if (!st && w)
+        st = dnet_weights_new(t, &x[1].w);
+    if (!st) {
+        memset(load, 0, channels * sizeof(*load));
+        dnet_progress_begin("spreading traffic", t->n_switches);
+        dnet_workers_run(PARTS, spread_part, x);
+        dnet_progress_end();
+        add_part(t, &x[1], &x[0]);
+        *unreached = x[0].unreached;
+        if (hops)
+            *hops = x[0].hops;
+        if (w)
+            fold_directions(w);
     }
-    dnet_progress_end();
-    if (w)
-        fold_directions(w);
-    dnet_paths_free(p);
-    return DNET_OK;
+    dnet_paths_free(x[0].p);
+    dnet_paths_free(x[1].p);
+    free(x[1].load);
+    dnet_weights_free(x[1].w);
+    return st;
 }
 
 int dnet_paths_walk(const dnet_paths_t *p, int src, int *channels, int max)

@@ -104,7 +104,7 @@ static dnet_status_t all_distances(const dnet_turns_t *turns, int places, const 
     dnet_progress_begin("finding distances", n);
     for (int i = 0; *out && i < n; i++) {
         dnet_progress(i);
-        dnet_paths_search(p, ends[i]);
+        dnet_paths_measure(p, ends[i]);
         for (int place = 0; place < places; place++)
             (*out)[(size_t) places * (size_t) i + (size_t) place] =
                 p->dist[turns->topo->adj[place]];

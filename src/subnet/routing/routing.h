@@ -87,12 +87,11 @@ dnet_status_t dnet_route_weights(const dnet_topo_t *t, const dnet_traffic_t *tr,
  * Give switches that have no entry for a LID one: along turns that are allowed, else along turns
  * that close no cycle with those, which are then allowed, too.  Entries that are there stay.
  *
- * @param turns   acyclic, all turns in use among them
- * @param budget  turns that may be refused for a LID before its holes are left
+ * @param turns  acyclic, all turns in use among them
  * @return DNET_OK, ERR_STATE (`turns` has a cycle: nothing is changed), ERR_NO_MEMORY; sets
  *         tables->opened and tables->unmanaged
  */
-dnet_status_t dnet_tables_fill(dnet_tables_t *tables, dnet_turns_t *turns, int budget);
+dnet_status_t dnet_tables_fill(dnet_tables_t *tables, dnet_turns_t *turns);
 
 /**
  * Tables from r->turns (and r->tree for destinations that need it).  Where r->turns are acyclic
