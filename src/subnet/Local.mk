@@ -42,6 +42,12 @@ libdnet_subnet_la_SOURCES = \
 	src/subnet/routing/routing.c \
 	src/subnet/routing/routing.h \
 	src/subnet/routing/tables.c \
+	src/subnet/routing/tables_balance.c \
+	src/subnet/routing/tables_build.c \
+	src/subnet/routing/tables_build.h \
+	src/subnet/routing/tables_change.c \
+	src/subnet/routing/tables_holes.c \
+	src/subnet/routing/tables_label.c \
 	src/subnet/routing/turns.c \
 	src/subnet/routing/turns.h \
 	src/subnet/topology/topo.c \

@@ -13,8 +13,12 @@ start_ibsim net H00001
 start_opensm minhop
 on_fabric ibqueryerrors >before.txt 2>query.err || fail "ibqueryerrors: $(cat query.err)"
 echo 'PerformanceSet "leaf0002"[3] PortCounters.SymbolErrorCounter=5000' >console
-sleep 1
-on_fabric ibqueryerrors >after.txt 2>query.err
+# The console takes it when it gets to it.
+for _ in $(seq 100); do
+    on_fabric ibqueryerrors >after.txt 2>query.err
+    grep -q 'SymbolErrorCounter == 5000' after.txt && break
+    sleep 0.1
+done
 cat after.txt
 "$subnet" health --topology file:net --before before.txt --after before.txt ||
     fail "clean links judged sick"

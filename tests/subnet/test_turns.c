@@ -6,6 +6,7 @@
 #include "subnet/engines/engines.h"
 #include "subnet/engines/turnadd.h"
 #include "subnet/routing/paths.h"
+#include "subnet/base/rng.h"
 #include "subnet/judges/verify.h"
 
 #include <setjmp.h>
@@ -130,6 +131,51 @@ static dnet_routing_t route(const dnet_topo_t *t, const char *engine, dnet_route
 }
 
 /* Sparse random networks in which decisions without a spanning tree can leave a host out. */
+/* Places of channels agree with all turns that are allowed. */
+static void check_order(const dnet_order_t *o)
+{
+    const dnet_topo_t *t = o->turns->topo;
+    for (int s = 0; s < t->n_switches; s++)
+        for (int i = 0; i < dnet_topo_degree(t, s); i++)
+            for (int j = 0; j < dnet_topo_degree(t, s); j++)
+                if (dnet_turns_allowed(o->turns, s, i, j) &&
+                    o->ord[dnet_topo_channel(t, s, i) ^ 1] >= o->ord[dnet_topo_channel(t, s, j)])
+                    fail_msg("%s: switch %d: turn %d to %d goes back", t->name, s, i, j);
+}
+
+/* Pairs in any sequence: allowed exactly if that closes no cycle, and the order stays one. */
+static void test_order_allows_what_closes_no_cycle(void **state)
+{
+    (void) state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        dnet_topo_t *t = make("random:10:4:1", seed);
+        int *all = dnet_subnet_alloc((size_t) dnet_topo_channels(t), sizeof(int));
+        dnet_rng_t rng = {seed};
+        dnet_turns_t *turns;
+        dnet_order_t *o;
+        assert_non_null(all);
+        assert_int_equal(dnet_turns_new(t, false, &turns), DNET_OK);
+        assert_int_equal(dnet_order_new(turns, &o), DNET_OK);
+        for (int k = 0; k < 300; k++) {
+            int s = (int) dnet_rng_below(&rng, (uint32_t) t->n_switches);
+            int degree = dnet_topo_degree(t, s);
+            int i = (int) dnet_rng_below(&rng, (uint32_t) degree);
+            int j = (int) dnet_rng_below(&rng, (uint32_t) degree);
+            if (i == j || dnet_turns_allowed(turns, s, i, j))
+                continue;
+            bool allowed = dnet_order_allow(o, s, i, j);
+            check_order(o);
+            dnet_turns_set(turns, s, i, j, true);
+            assert_int_equal(allowed, dnet_turns_order(turns, all) == 0);
+            dnet_turns_set(turns, s, i, j, allowed);
+        }
+        dnet_order_free(o);
+        dnet_turns_free(turns);
+        dnet_topo_free(t);
+        free(all);
+    }
+}
+
 static void test_turnadd_sparse_random_networks_always_reachable(void **state)
 {
     (void) state;
@@ -428,6 +474,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_turnadd_grid_decides_as_in_figure_16),
         cmocka_unit_test(test_turnadd_two_triangles_refuses_the_missed_cycle),
+        cmocka_unit_test(test_order_allows_what_closes_no_cycle),
         cmocka_unit_test(test_turnadd_sparse_random_networks_always_reachable),
         cmocka_unit_test(test_turnadd_joined_trees_prohibit_as_in_table_2),
         cmocka_unit_test(test_joined_trees_inside_throughput_is_full),

@@ -29,10 +29,12 @@ expect 1 'assumed: one lane' verify --topology ring:6:2 --lfts dfsssp.lfts
 grep -q 'tables_verdict: good' out || { echo "FAIL: dfsssp's levels"; cat out; exit 1; }
 
 # Tables do not depend on the number of processors; each way for management is there.
-expect 0 'management: good' route --topology two-fat-trees:250:middle --verify --write-lfts many.lfts
 taskset -c "$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')" "$subnet" route \
-    --topology two-fat-trees:250:middle --write-lfts one.lfts >out
-cmp many.lfts one.lfts || { echo "FAIL: other tables on one processor"; exit 1; }
+    --topology two-fat-trees:432:middle --write-lfts one.lfts >out
+for _ in 1 2 3; do
+    expect 0 'management: good' route --topology two-fat-trees:432:middle --verify --write-lfts many.lfts
+    cmp many.lfts one.lfts || { echo "FAIL: other tables on one processor"; exit 1; }
+done
 
 # What is wrong, where, and what to do: text and JSON.
 expect 0 '' route --topology leaf-spine:3:2:2 --write-lfts good.lfts

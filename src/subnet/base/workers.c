@@ -37,15 +37,15 @@ int dnet_workers(void)
     return n < 1 ? 1 : n < DNET_WORKERS_MAX ? n : DNET_WORKERS_MAX;
 }
 
-void dnet_workers_run(int n, void (*work)(void *arg, int worker, int item), void *arg)
+void dnet_workers_run(int n, int threads, void (*work)(void *arg, int worker, int item), void *arg)
 {
     crew_t crew = {.work = work, .arg = arg, .n = n};
     worker_t w[DNET_WORKERS_MAX];
-    int most = dnet_workers(), others = 1;
+    int others = 1;
     for (int i = 0; i < DNET_WORKERS_MAX; i++)
         w[i] = (worker_t){.crew = &crew, .number = i};
     /* Without a thread its share is done by those there are. */
-    while (others < most && others < n &&
+    while (others < threads && others < n &&
            pthread_create(&w[others].thread, NULL, take_items, &w[others]) == 0)
         others++;
     take_items(&w[0]);

@@ -7,16 +7,17 @@
 
 #define DNET_WORKERS_MAX 16
 
-/** Threads that dnet_workers_run() uses at most: processors this process may run on, 1 to MAX. */
+/** Threads worth having: processors this process may run on now, 1 to MAX. */
 int dnet_workers(void);
 
 /**
  * Do items 0 to n - 1; returns when all are done.  Which thread does which item is not determined,
  * so that a result must not depend on it.
  *
- * @param work    called with `arg`, the number of the thread (below dnet_workers(); 0 is the
- * caller's) and the item
+ * @param threads  at most so many, 1 to MAX; fewer where the system has no more
+ * @param work     called with `arg`, the number of the thread (below `threads`; 0 is the caller's)
+ *                 and the item
  */
-void dnet_workers_run(int n, void (*work)(void *arg, int worker, int item), void *arg);
+void dnet_workers_run(int n, int threads, void (*work)(void *arg, int worker, int item), void *arg);
 
 #endif

@@ -295,7 +295,7 @@ dnet_status_t dnet_paths_spread_all(const dnet_turns_t *turns, const dnet_traffi
     if (!st) {
         memset(load, 0, channels * sizeof(*load));
         dnet_progress_begin("spreading traffic", t->n_switches);
-        dnet_workers_run(PARTS, spread_part, x);
+        dnet_workers_run(PARTS, dnet_workers(), spread_part, x);
         dnet_progress_end();
         add_part(t, &x[1], &x[0]);
         *unreached = x[0].unreached;

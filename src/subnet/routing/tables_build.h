@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Forwarding tables in the making: one LID after the other is a tree of output channels towards its
+ * switch, and links carry what the trees made so far put on them.  Shared by the files that make
+ * tables from turns (tables.c says how).
+ *
+ * The arrays near[], load[] and price[] run parallel to the topology's adjacency, so that the inner
+ * loop of labelling, which takes most of the time in large networks, reads memory in order.
+ */
+#ifndef DNET_SUBNET_TABLES_BUILD_H
+#define DNET_SUBNET_TABLES_BUILD_H
+
+#include "subnet/routing/paths.h"
+#include "subnet/routing/routing.h"
+
+#include <limits.h>
+
+/* Loads are kept apart for traffic that stays in a tree, [0], and traffic between joined trees,
+ * [1]. */
+typedef struct dnet_load {
+    float of[2];
+} dnet_load_t;
+
+/* The same, summed along a way. */
+typedef struct dnet_loads {
+    double of[2];
+} dnet_loads_t;
+
+/* What a link's load and price were. */
+typedef struct dnet_kept {
+    int place;
+    dnet_load_t load, price;
+} dnet_kept_t;
+
+/* Working space for one destination at a time. */
+typedef struct dnet_build {
+    const dnet_topo_t *t;
+    const dnet_turns_t *turns;
+    const int *tree;      /* spanning tree, or NULL */
+    int dest;             /* destination switch */
+    int lids;             /* among which the traffic to a server is spread */
+    int *next;            /* [switch]: output channel, NONE while unlabelled */
+    int *order, labelled; /* switches in the order of labelling */
+    int *hops;            /* [switch], FAR while unlabelled */
+    dnet_loads_t *cost;   /* [switch]: load along its path */
+    dnet_balance_t balance;
+    const int *adj; /* [adjacency]: the topology's, out channels */
+    int *near;      /* [adjacency]: the neighbour */
+    /* [adjacency]: of the incoming channel, traffic or destinations so far */
+    dnet_load_t *load;
+    dnet_load_t *price;   /* [adjacency]: what a way pays for that load */
+    float *factor;        /* [adjacency]: cost hint of the link */
+    int *place, *head;    /* [channel]: where its load is kept, and its head */
+    int *pin;             /* [switch]: output channel it must have, or NONE */
+    int *walk;            /* [switch + 1]: space for one walk */
+    dnet_turns_t *narrow; /* turns that agree with the pins, and walks along them; made when */
+    dnet_paths_t *narrow_paths; /* first needed */
+    dnet_loads_t *flow;         /* [switch] */
+    uint8_t *across; /* [switch]: 1 if another tree than across_from, the destination's */
+    int across_from;
+    int *ord; /* [channel]: dependency order; NULL: the turns have a cycle */
+    int *heap, heap_n;
+    bool refining;
+    dnet_loads_t most; /* the largest loads, while refining */
+    dnet_kept_t *kept; /* [2 * switch]: loads to take back */
+    uint8_t *must;     /* [switch]: 1 if it must have an entry */
+    int wanted;        /* how many must */
+    bool mixing;       /* entries have to agree with those of before, too: */
+    int *was;          /* [switch]: channel of the tables before, in service, or NONE */
+} dnet_build_t;
+
+#define DNET_BUILD_FAR INT_MAX
+
+/* ---- tables_build.c: the space, and trees in and out of it ---- */
+
+/** Space for r's turns; b->t and b->balance are set.  @return DNET_OK, ERR_NO_MEMORY;
+ * dnet_build_free() in both cases */
+dnet_status_t dnet_build_init(dnet_build_t *b, const dnet_routing_t *r);
+
+/** Free the space. */
+void dnet_build_free(dnet_build_t *b);
+
+/** A build for each thread with a tree of its own; all else is b's, and only to be
+ * read.  NULL without memory (logged). */
+dnet_build_t *dnet_build_crew_new(const dnet_build_t *b, int threads);
+
+/** Free what dnet_build_crew_new() has made; NULL is allowed. */
+void dnet_build_crew_free(dnet_build_t *crew, int threads);
+
+/** Choose the switches that must have an entry: with servers, or all of them. */
+void dnet_build_want(dnet_build_t *b, bool everywhere);
+
+/** Every switch that must have an entry has one? */
+bool dnet_build_complete(const dnet_build_t *b);
+
+/** A tree with nothing but its root, switch `dest`. */
+void dnet_build_start(dnet_build_t *b, int dest);
+
+/** The tree to a LID as the tables have it, near switches first. */
+void dnet_build_adopt(dnet_build_t *b, const dnet_tables_t *tables, int column);
+
+/** The tables' column from b's tree. */
+void dnet_build_store(const dnet_build_t *b, dnet_tables_t *tables, int column);
+
+/** The i-th LID in the order of routing: a server's LIDs together, servers leaf by leaf in port
+ * order, then the switches'. */
+static inline int dnet_build_column_at(const dnet_tables_t *tables, int i)
+{
+    const dnet_topo_t *t = tables->topo;
+    int at = i / tables->planes, plane = i % tables->planes;
+    return plane * tables->dests + (at < t->n_hosts ? t->host_of[at] : at);
+}
+
+/** There is such a LID, and its switch is in service. */
+static inline bool dnet_build_lives(const dnet_tables_t *tables, int column)
+{
+    int d = dnet_tables_dest(tables, column);
+    return d != DNET_TOPO_NONE && !tables->topo->sw[dnet_topo_dest_switch(tables->topo, d)].down;
+}
+
+/* ---- tables_label.c: the tree to a destination ---- */
+
+/** By hops, among equals the cheapest.  Switches that allowed turns do not bring there on such ways
+ * stay without. */
+void dnet_build_label_by_hops(dnet_build_t *b, int dest);
+
+/** By all means there are.  @return complete; counts in `tables` what it took */
+bool dnet_build_label(dnet_build_t *b, int dest, dnet_tables_t *tables);
+
+/**
+ * Label again with the entries of b's tree as they are.
+ *
+ * @param used  [switch], working space: only entries that servers' packets pass stay; NULL: all
+ * @return false: more has to change
+ */
+bool dnet_build_label_keeping(dnet_build_t *b, int dest, bool *used);
+
+/* ---- tables_balance.c: loads, prices, refining ---- */
+
+/** What the load of the link at an adjacency place of s counts; in a regular tree see
+ * DNET_BALANCE_TREE. */
+void dnet_build_set_factor(dnet_build_t *b, int s, int place);
+
+/**
+ * Add the traffic to one destination along its tree, farthest switches first, or with sign -1 take
+ * it away.
+ *
+ * @param kept  loads before, one for each switch labelled, or NULL
+ * @return the change of the sum over all links of (load / largest load) to the power 5
+ */
+double dnet_build_put_load(dnet_build_t *b, const dnet_traffic_t *tr, double sign,
+                           dnet_kept_t *kept);
+
+/** Another destination behind each port chosen for it. */
+void dnet_build_add_count(dnet_build_t *b);
+
+/** Refining begins: the largest loads now, and what each link costs by them. */
+void dnet_build_price_links(dnet_build_t *b);
+
+/** The destinations over the links that carry most again, now that all loads are known.  @return
+ * DNET_OK, ERR_NO_MEMORY */
+dnet_status_t dnet_build_refine(dnet_build_t *b, const dnet_traffic_t *tr, dnet_tables_t *tables);
+
+/* ---- tables_holes.c, tables_change.c ---- */
+
+/** LIDs that some switch still has no way to although turns were opened; tables->unmanaged counts
+ * down.  @return DNET_OK, ERR_STATE (b's turns have a cycle), ERR_NO_MEMORY */
+dnet_status_t dnet_build_holes(dnet_build_t *b, const dnet_traffic_t *tr, dnet_tables_t *tables);
+
+/** Keep the tables opt->from, except what a failure has broken.  @return DNET_OK, ERR_NO_MEMORY */
+dnet_status_t dnet_build_changes(dnet_build_t *b, const dnet_route_options_t *opt,
+                                 dnet_tables_t *tables);
+
+#endif
