@@ -19,10 +19,11 @@ judge() {
 settle() {
     wait_sweeps "$1"
     for _ in $(seq 100); do
-        grep 'LIDs drain first' opensm.log | tail -n 1 | grep -q ' 0 LIDs drain' && break
+        awk '/LIDs drain first/ { up = 0; last = / 0 LIDs drain/ } /SUBNET UP/ { up = last }
+            END { exit !up }' opensm.log && return
         sleep 0.1
     done
-    sleep 1
+    fail "a change in stages does not end"
 }
 
 for case in turnadd:torus:4x4:2 turnprohib:torus:4x4:2 turnadd:random:12:4:2; do

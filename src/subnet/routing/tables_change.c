@@ -17,8 +17,8 @@ static bool adopt_whole(dnet_build_t *b, const dnet_tables_t *from, int column)
 }
 
 /* The entries that lead nowhere any more, and as few others as possible. */
-static void mend(dnet_build_t *b, const dnet_route_options_t *opt, dnet_tables_t *tables, int column,
-                 bool *used)
+static void mend(dnet_build_t *b, const dnet_route_options_t *opt, dnet_tables_t *tables,
+                 int column, bool *used)
 {
     const dnet_tables_t *from = opt->from;
     int d = column % tables->dests, end = dnet_topo_dest_switch(b->t, d);
@@ -55,7 +55,7 @@ static bool has_idle_links(const dnet_build_t *b)
 }
 
 dnet_status_t dnet_build_changes(dnet_build_t *b, const dnet_route_options_t *opt,
-                                   dnet_tables_t *tables)
+                                 dnet_tables_t *tables)
 {
     int columns = dnet_tables_columns(tables);
     bool *broken = dnet_subnet_alloc((size_t) columns, sizeof(*broken));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * LIDs that some switch has no way to (tables_build.h), filled on all processors where what servers'
- * packets pass stays, since such columns do not depend on each other.
+ * LIDs that some switch has no way to (tables_build.h), filled on all processors where what
+ * servers' packets pass stays, since such columns do not depend on each other.
  */
 #include "subnet/routing/tables_build.h"
 #include "subnet/routing/acyclic.h"
@@ -70,15 +70,16 @@ static bool route_everywhere(dnet_build_t *b, const dnet_traffic_t *tr, dnet_tab
 dnet_status_t dnet_build_holes(dnet_build_t *b, const dnet_traffic_t *tr, dnet_tables_t *tables)
 {
     size_t columns = (size_t) dnet_tables_columns(tables);
-    int threads = dnet_workers(), cyclic = dnet_turns_order(b->turns, b->ord); /* turns have been opened */
+    int threads = dnet_workers(),
+        cyclic = dnet_turns_order(b->turns, b->ord); /* turns have been opened */
     dnet_status_t st = cyclic < 0 ? DNET_ERR_NO_MEMORY : cyclic ? DNET_ERR_STATE : DNET_OK;
     int *holes = dnet_subnet_alloc(columns, sizeof(*holes));
     dnet_build_want(b, true);
     holes_t h = {.tables = tables,
                  .columns = holes,
                  .done = dnet_subnet_alloc(columns, sizeof(bool)),
-                 .used = dnet_subnet_alloc((size_t) threads * (size_t) b->t->n_switches,
-                                           sizeof(bool)),
+                 .used =
+                     dnet_subnet_alloc((size_t) threads * (size_t) b->t->n_switches, sizeof(bool)),
                  .crew = dnet_build_crew_new(b, threads)};
     if (!st && (!holes || !h.done || !h.used || !h.crew))
         st = DNET_ERR_NO_MEMORY;

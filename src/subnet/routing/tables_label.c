@@ -41,7 +41,8 @@ static bool mixes(const dnet_build_t *b, int w, int c, int u)
  * Offer the incoming channel at adjacency place `at` of u to its tail, `hops` from the end.  `b` is
  * the caller's own copy, so that the compiler keeps it in registers.
  */
-static inline void offer(dnet_build_t *b, const dnet_build_t *shared, int at, int u, int hops, dnet_loads_t on)
+static inline void offer(dnet_build_t *b, const dnet_build_t *shared, int at, int u, int hops,
+                         dnet_loads_t on)
 {
     int w = b->near[at];
     if (b->hops[w] < hops)
