@@ -7,6 +7,8 @@
  *   header       dnet_switches_header_t
  *   names        of the switches, DNET_SWITCHES_NAME_BYTES each, ended by 0
  *   port         [channels] condition of the port at the channel's start; senders do not look at it
+ *                The last switch has no ports: it is where a NIC hangs whose own link is out of
+ *                service
  *   first_wire   [switches + 1] a switch's port p is wire first_wire[switch] + p
  *   wire         [wires] where the port leads: a channel, DNET_WIRE_NODE | CLID, or DNET_WIRE_FREE
  *   head         [channels] switch at the end of a channel; channels 2n and 2n + 1 are link n
@@ -77,9 +79,9 @@ typedef struct {
     char *name;
     dnet_switches_port_t *port;
     uint32_t *first_wire;
-    uint32_t *wire;
+    _Atomic uint32_t *wire; /* that of a NIC changes with its link */
     uint32_t *head;
-    uint32_t *at;
+    _Atomic uint32_t *at; /* likewise */
     _Atomic uint8_t *down;
     _Atomic uint16_t *table[2];
     dnet_switches_count_t *count;
@@ -98,11 +100,11 @@ static inline dnet_switches_t dnet_switches_parts(void *base, const dnet_switche
     at += header->channels * sizeof(*n.port);
     n.first_wire = (uint32_t *) (void *) (b + at);
     at += (s + 1) * sizeof(uint32_t);
-    n.wire = (uint32_t *) (void *) (b + at);
+    n.wire = (_Atomic uint32_t *) (void *) (b + at);
     at += header->wires * sizeof(uint32_t);
     n.head = (uint32_t *) (void *) (b + at);
     at += header->channels * sizeof(uint32_t);
-    n.at = (uint32_t *) (void *) (b + at);
+    n.at = (_Atomic uint32_t *) (void *) (b + at);
     at += header->lids * sizeof(uint32_t);
     for (unsigned i = 0; i < 2; i++) {
         n.table[i] = (_Atomic uint16_t *) (void *) (b + at);

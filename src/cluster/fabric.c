@@ -246,9 +246,12 @@ dnet_status_t dnet_fabric_cut(dnet_fabric_t *f, const char *what, bool force)
                    DNET_FABRIC_TEXT - 1);
         return DNET_ERR_LIMIT;
     }
+    dnet_topo_part_t part;
     dnet_status_t status = dnet_topo_cut(f->topo, what);
-    if (status == DNET_OK && !force && separates(f->topo)) {
-        dnet_error("cut %s: it would separate servers from each other", what);
+    if (status == DNET_OK && !force && dnet_topo_find_part(f->topo, what, &part) &&
+        (part.host != DNET_TOPO_NONE || separates(f->topo))) {
+        dnet_error("cut %s: it would separate servers from each other; --force cuts all the same",
+                   what);
         status = DNET_ERR_LIMIT;
     }
     if (status == DNET_OK)
@@ -258,15 +261,14 @@ dnet_status_t dnet_fabric_cut(dnet_fabric_t *f, const char *what, bool force)
 
 dnet_status_t dnet_fabric_restore(dnet_fabric_t *f, const char *what)
 {
-    int sw, link, cut_sw, cut_link;
-    bool found = dnet_topo_find_part(f->topo, what, &sw, &link);
+    dnet_topo_part_t part, cut;
+    bool found = dnet_topo_find_part(f->topo, what, &part);
     for (uint32_t i = 0; found && i < f->cuts; i++) {
-        if (!dnet_topo_find_part(f->topo, f->cut[i], &cut_sw, &cut_link) || cut_link != link ||
-            (link == DNET_TOPO_NONE && cut_sw != sw))
+        if (!dnet_topo_find_part(f->topo, f->cut[i], &cut) || cut.link != part.link ||
+            cut.host != part.host || (part.link == DNET_TOPO_NONE && cut.sw != part.sw))
             continue;
         memmove(f->cut[i], f->cut[i + 1], (--f->cuts - i) * sizeof(f->cut[0]));
-        return link == DNET_TOPO_NONE ? dnet_topo_set_switch(f->topo, sw, false)
-                                      : dnet_topo_set_link(f->topo, link, false);
+        return dnet_topo_set_part(f->topo, &part, false);
     }
     dnet_error("restore %s: it has not been cut", what);
     return DNET_ERR_ARGUMENT;

@@ -45,7 +45,8 @@ typedef struct {
 dnet_status_t dnet_fabric_make(const char *topology, const char *engine, dnet_fabric_t **fabric_p);
 
 /**
- * Take a link ("SWITCH:PORT") or a switch out of service; dnet_fabric_reroute() is to follow.
+ * Take a link ("SWITCH:PORT"), a switch or a server out of service; dnet_fabric_reroute() is to
+ * follow.
  *
  * @param force  also when that separates servers from each other
  * @return DNET_OK; DNET_ERR_ARGUMENT (no such link); DNET_ERR_LIMIT (it would separate servers, or

@@ -79,13 +79,16 @@ dnet_status_t dnet_network_isolate(dnet_network_t *n, int link, dnet_fdb_diff_t 
 uint64_t dnet_network_counters(const dnet_network_t *n, dnet_counters_t *counters)
 {
     dnet_topo_t *t = n->fabric->topo;
+    const dnet_topo_rate_t made = {DNET_SWITCHES_LANES, DNET_SWITCHES_LANE_MBPS / 1e3};
     uint64_t packets = 0;
     for (int c = 0; c < dnet_topo_channels(t); c++) {
         dnet_switches_reading_t r = dnet_switches_read(&n->switches, c);
         counters[c] = (dnet_counters_t){r.symbol, r.receive, r.downed};
-        t->link[c >> 1].gbps = r.lanes * r.lane_mbps / 1000.0;
-        t->link[c >> 1].nominal_gbps = DNET_SWITCHES_LANES * DNET_SWITCHES_LANE_MBPS / 1000.0;
+        dnet_topo_set_rate(&t->link[c >> 1], (dnet_topo_rate_t){(int) r.lanes, r.lane_mbps / 1e3},
+                           made);
         packets += r.packets;
     }
+    for (int h = 0; h < t->n_hosts; h++)
+        t->host[h].rate = t->host[h].nominal = made;
     return packets;
 }

@@ -16,16 +16,22 @@
 #include "common/log.h"
 #include "dimmnet/format.h"
 
+/* The switch without ports.  Its name and the port in its table are what a sender's line says. */
+#define UNPLUGGED "its own adapter"
+#define UNPLUGGED_PORT 1u
+#define UNPLUGGED_WIRES 2u
+
 static dnet_switches_header_t header_of(const dnet_topo_t *t)
 {
     dnet_switches_header_t h = {
         .magic = DNET_SWITCHES_MAGIC,
         .version = DNET_SWITCHES_VERSION,
-        .switches = (uint32_t) t->n_switches,
+        .switches = (uint32_t) t->n_switches + 1,
         .channels = (uint32_t) dnet_topo_channels(t),
     };
     for (int s = 0; s < t->n_switches; s++)
         h.wires += (uint32_t) t->sw[s].ports + 1;
+    h.wires += UNPLUGGED_WIRES;
     for (int i = 0; i < t->n_hosts; i++) {
         uint32_t clid = dnet_lid_to_clid(t->host[i].lid);
         h.lids = clid >= h.lids ? clid + 1 : h.lids;
@@ -44,7 +50,14 @@ static void write_wires(const dnet_switches_t *n, const dnet_topo_t *t)
         n->first_wire[s] = at;
         at += (uint32_t) t->sw[s].ports + 1;
     }
+    snprintf(n->name + (size_t) t->n_switches * DNET_SWITCHES_NAME_BYTES, DNET_SWITCHES_NAME_BYTES,
+             UNPLUGGED);
     n->first_wire[t->n_switches] = at;
+    at += UNPLUGGED_WIRES;
+    n->first_wire[t->n_switches + 1] = at;
+    for (unsigned i = 0; i < 2; i++)
+        for (uint32_t lid = 0; lid < n->header->lids; lid++)
+            n->table[i][(size_t) t->n_switches * n->header->lids + lid] = UNPLUGGED_PORT;
     for (uint32_t w = 0; w < at; w++)
         n->wire[w] = DNET_WIRE_FREE;
     for (int c = 0; c < dnet_topo_channels(t); c++) {
@@ -53,12 +66,6 @@ static void write_wires(const dnet_switches_t *n, const dnet_topo_t *t)
         n->head[c] = (uint32_t) dnet_topo_head(t, c);
         n->port[c].lanes = DNET_SWITCHES_LANES;
         n->port[c].lane_mbps = DNET_SWITCHES_LANE_MBPS;
-    }
-    for (int i = 0; i < t->n_hosts; i++) {
-        const dnet_topo_host_t *h = &t->host[i];
-        uint32_t clid = dnet_lid_to_clid(h->lid);
-        n->wire[n->first_wire[h->sw] + (uint32_t) h->port] = DNET_WIRE_NODE | clid;
-        n->at[clid] = 1 + (uint32_t) h->sw;
     }
 }
 
@@ -85,6 +92,15 @@ void dnet_switches_set_links(const dnet_switches_t *n, const dnet_topo_t *t)
         bool was = atomic_exchange_explicit(&n->down[l], down, memory_order_relaxed);
         for (int c = 2 * l; c <= 2 * l + 1 && down && !was; c++)
             n->port[c].downed++;
+    }
+    for (int i = 0; i < t->n_hosts; i++) {
+        const dnet_topo_host_t *h = &t->host[i];
+        uint32_t clid = dnet_lid_to_clid(h->lid);
+        atomic_store_explicit(&n->wire[n->first_wire[h->sw] + (uint32_t) h->port],
+                              h->down ? DNET_WIRE_FREE : DNET_WIRE_NODE | clid,
+                              memory_order_relaxed);
+        atomic_store_explicit(&n->at[clid], 1 + (uint32_t) (h->down ? t->n_switches : h->sw),
+                              memory_order_relaxed);
     }
 }
 

@@ -31,7 +31,8 @@ dnet_status_t dnet_switches_open(const dnet_cluster_t *cluster, const dnet_topo_
 /** Unmap the segment. */
 void dnet_switches_close(const dnet_switches_t *parts);
 
-/** Take out of service and back what the topology says; packets on their way there begin to wait.
+/** Take links between switches and to servers out of service and back, as the topology says;
+ * packets on their way there begin to wait.
  */
 void dnet_switches_set_links(const dnet_switches_t *parts, const dnet_topo_t *topo);
 

@@ -26,6 +26,7 @@ DNET_SUBNET_SHELL_TESTS = \
 	opensm_files \
 	opensm_lid \
 	opensm_plugin \
+	show_fabric \
 	strict \
 	tool
 EXTRA_DIST += tests/subnet/packages.txt tests/subnet/fabric.sh tests/subnet/lib.sh \

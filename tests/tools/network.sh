@@ -57,7 +57,7 @@ P
 
 # What would cut off a server, or is no link, changes nothing.
 expect 2 dnet-cluster cut --name "$cluster" "S00001:$port"
-says 'neither a switch nor'
+says 'cut already'
 expect 0 dnet-cluster path --name "$cluster" 3 4
 other=$(sed -n 's/^S00003 port \([0-9]*\) -> S00004 .*/\1/p' out)
 expect 1 dnet-cluster cut --name "$cluster" "S00003:$other"

@@ -29,8 +29,8 @@ bool cluster_name(int argc, char **argv, const char **name_p);
 
 /* ---- network.c: the network between the nodes ---- */
 
-/** What a network is, as lines or members. */
-void cluster_show_network(dnet_json_t *json, const dnet_fabric_t *f);
+/** What a network is, as lines or members.  @return false: not all nodes reach each other */
+bool cluster_show_network(dnet_json_t *json, const dnet_fabric_t *f);
 
 /** New tables for what is in service; says what has changed.  @return exit status */
 int cluster_sweep(dnet_network_t *n);

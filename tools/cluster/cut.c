@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * dnet-cluster cut: takes a switch or link out of service.
+ * dnet-cluster cut: takes a switch, link or server out of service.
  */
 #include "config.h"
 
@@ -39,10 +39,10 @@ static int run(int argc, char **argv)
 
 const tool_command_t cluster_cut = {
     .name = "cut",
-    .args = "SWITCH[:PORT]",
+    .args = "SWITCH[:PORT] | SERVER",
     .args_least = 1,
     .args_most = 1,
-    .summary = "take a switch or link out of service, route again",
+    .summary = "take a switch, link or server out of service, route again",
     .options = options,
     .run = run,
 };

@@ -55,17 +55,19 @@ static int run(int argc, char **argv)
     dnet_network_t n;
     dnet_switches_fault_t fault;
     options_t o = {.width = -1, .symbol_rate = -1, .receive_rate = -1};
-    int sw, link, code;
+    dnet_topo_part_t part;
+    int code;
     if (!tool_parse(&cluster_degrade, &argc, &argv, &o) || !fault_of(&o, &fault))
         return TOOL_USAGE;
     if ((code = tool_network_open(o.name, true, &n)) != TOOL_GOOD)
         return code;
     const dnet_topo_t *t = n.fabric->topo;
-    if (!dnet_topo_find_part(t, argv[0], &sw, &link) || link == DNET_TOPO_NONE) {
+    if (!dnet_topo_find_part(t, argv[0], &part) || part.link == DNET_TOPO_NONE) {
         tool_error("%s is no link between switches", argv[0]);
         code = TOOL_USAGE;
     } else {
-        dnet_switches_degrade(&n.switches, 2 * link + (dnet_topo_tail(t, 2 * link) != sw), &fault);
+        int first = 2 * part.link;
+        dnet_switches_degrade(&n.switches, first + (dnet_topo_tail(t, first) != part.sw), &fault);
     }
     dnet_network_leave(&n);
     return code;

@@ -9,15 +9,21 @@
 
 #include "tools/cluster/cluster.h"
 
-void cluster_show_network(dnet_json_t *json, const dnet_fabric_t *f)
+bool cluster_show_network(dnet_json_t *json, const dnet_fabric_t *f)
 {
+    int cut_off = dnet_topo_cut_off(f->topo);
+    bool good = dnet_verdict_good(&f->verdict) && cut_off == 0;
     const char *verdict = dnet_verdict_good(&f->verdict) ? "good" : "BAD";
     if (!json) {
         printf("  network %s: %d switches, %d links, engine %s, tables of sweep %u: %s\n",
                f->topo->name, f->topo->n_switches, f->topo->n_links, f->engine, f->sweep, verdict);
         for (uint32_t i = 0; i < f->cuts; i++)
             printf("  cut %s\n", f->cut[i]);
-        return;
+        if (cut_off)
+            printf("  %d of %d nodes are cut off: packets from and to them wait for dnet-cluster "
+                   "restore\n",
+                   cut_off, f->topo->n_hosts);
+        return good;
     }
     dnet_json_string(json, "topology", f->topo->name);
     dnet_json_int(json, "switches", f->topo->n_switches);
@@ -29,6 +35,8 @@ void cluster_show_network(dnet_json_t *json, const dnet_fabric_t *f)
     for (uint32_t i = 0; i < f->cuts; i++)
         dnet_json_string(json, NULL, f->cut[i]);
     dnet_json_end_array(json);
+    dnet_json_int(json, "nodes_cut_off", cut_off);
+    return good;
 }
 
 int cluster_sweep(dnet_network_t *n)
@@ -39,7 +47,7 @@ int cluster_sweep(dnet_network_t *n)
         return tool_exit(status);
     cluster_show_network(NULL, n->fabric);
     printf("  %ld table entries changed, in %ld blocks\n", diff.entries, diff.blocks);
-    if (!dnet_verdict_good(&n->fabric->verdict))
+    if (n->fabric->verdict.data.missing)
         printf("  %ld ways are missing: packets there wait for dnet-cluster restore\n",
                n->fabric->verdict.data.missing);
     return TOOL_GOOD;

@@ -29,6 +29,15 @@ static int find_node(const dnet_topo_t *t, const char *text)
     return h;
 }
 
+static bool has_link(const dnet_topo_t *t, int h)
+{
+    const dnet_topo_host_t *host = &t->host[h];
+    if (host->down)
+        tool_error("node %s is cut off: its link at %s port %d is out of service", host->name,
+                   t->sw[host->sw].name, host->port);
+    return !host->down;
+}
+
 static int run(int argc, char **argv)
 {
     dnet_network_t n;
@@ -42,7 +51,10 @@ static int run(int argc, char **argv)
     int to = from == DNET_TOPO_NONE ? DNET_TOPO_NONE : find_node(n.fabric->topo, argv[1]);
     code = TOOL_USAGE;
     if (to != DNET_TOPO_NONE)
-        code = dnet_tables_explain(n.fabric->tables, from, to, stdout) ? TOOL_GOOD : TOOL_BAD;
+        code = dnet_tables_explain(n.fabric->tables, from, to, stdout) &&
+                       has_link(n.fabric->topo, from) && has_link(n.fabric->topo, to)
+                   ? TOOL_GOOD
+                   : TOOL_BAD;
     dnet_network_leave(&n);
     return code;
 }

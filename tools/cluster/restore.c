@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * dnet-cluster restore: puts a switch or link back into service.
+ * dnet-cluster restore: puts a switch, link or server back into service.
  */
 #include "config.h"
 
@@ -33,7 +33,7 @@ static int run(int argc, char **argv)
 
 const tool_command_t cluster_restore = {
     .name = "restore",
-    .args = "SWITCH[:PORT]",
+    .args = "SWITCH[:PORT] | SERVER",
     .args_least = 1,
     .args_most = 1,
     .summary = "put it back into service, route again",

@@ -98,12 +98,11 @@ static bool show_network(dnet_json_t *json, const dnet_cluster_t *c, bool with_l
         return status == DNET_NOT_FOUND;
     if (json)
         dnet_json_object(json, "network");
-    cluster_show_network(json, n.fabric);
+    bool good = cluster_show_network(json, n.fabric);
     if (with_links)
         show_links(json, &n);
     if (json)
         dnet_json_end_object(json);
-    bool good = dnet_verdict_good(&n.fabric->verdict);
     dnet_network_leave(&n);
     return good;
 }

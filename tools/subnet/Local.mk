@@ -20,6 +20,7 @@ tools_dnet_subnet_SOURCES = \
 	tools/subnet/report.c \
 	tools/subnet/reproduce.c \
 	tools/subnet/route.c \
+	tools/subnet/show.c \
 	tools/subnet/subnet.c \
 	tools/subnet/subnet.h \
 	tools/subnet/verify.c

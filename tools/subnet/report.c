@@ -85,8 +85,8 @@ static void report_ways(const char *what, const dnet_ways_t *w, const dnet_ways_
            good ? "good" : "BAD", w->pairs, w->missing, w->astray, w->loops, w->cyclic_lanes,
            lanes);
     if (cut_off)
-        printf("    %d of %d servers are cut off: their switches are out of service\n", cut_off,
-               t->n_hosts);
+        printf("    %d of %d servers are cut off: their switches or links are out of service\n",
+               cut_off, t->n_hosts);
     dnet_json_bool(j, "good", good);
     if (!before)
         dnet_json_int(j, "servers_cut_off", cut_off);

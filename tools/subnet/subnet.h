@@ -18,7 +18,7 @@
 enum { SUBNET_UNMANAGED = 4 };
 
 extern const tool_command_t subnet_gen, subnet_route, subnet_verify, subnet_diff, subnet_lid,
-    subnet_rails, subnet_health, subnet_reproduce, subnet_path;
+    subnet_rails, subnet_health, subnet_show, subnet_reproduce, subnet_path;
 
 /* ---- options of several commands; each names the group's member `net` or `engine` ---- */
 

@@ -110,8 +110,9 @@ static bool could_be(const char *p, const char *unit, double *value)
 static dnet_status_t read_link(dnet_topo_t *t, const char *path, int number, const char *line)
 {
     char guid[32];
-    int lid, port, c;
-    double lanes, lane_gbps;
+    int lid, port, at;
+    double lanes;
+    dnet_topo_rate_t rate, nominal;
     const char *name_end = strrchr(line, '"'), *open = strstr(line, "==(");
     const char *first = strchr(line, '"'), *second = first ? strchr(first + 1, '"') : NULL;
     if (sscanf(line, "%31s", guid) != 1 || strncmp(guid, "0x", 2) != 0 || !second || !open)
@@ -123,14 +124,21 @@ static dnet_status_t read_link(dnet_topo_t *t, const char *path, int number, con
         return DNET_ERR_FORMAT;
     }
     int s = dnet_topo_find_switch(t, guid);
-    if (s == DNET_TOPO_NONE || dnet_topo_port(t, s, port, &c) != DNET_PORT_CHANNEL ||
-        sscanf(open + 3, "%lfX %lf Gbps", &lanes, &lane_gbps) != 2)
+    dnet_port_kind_t kind = s == DNET_TOPO_NONE ? DNET_PORT_FREE : dnet_topo_port(t, s, port, &at);
+    if (kind == DNET_PORT_FREE ||
+        sscanf(open + 3, "%dX %lf Gbps", &rate.lanes, &rate.lane_gbps) != 2)
         return DNET_OK; /* an adapter's port, or a link that is down */
-    dnet_topo_link_t *l = &t->link[c >> 1];
-    l->gbps = lanes * lane_gbps;
+    nominal = rate;
+    lanes = rate.lanes;
     could_be(name_end, "X", &lanes);
-    could_be(name_end, " Gbps", &lane_gbps);
-    l->nominal_gbps = lanes * lane_gbps;
+    could_be(name_end, " Gbps", &nominal.lane_gbps);
+    nominal.lanes = (int) lanes;
+    if (kind == DNET_PORT_CHANNEL) {
+        dnet_topo_set_rate(&t->link[at >> 1], rate, nominal);
+    } else {
+        t->host[at].rate = rate;
+        t->host[at].nominal = nominal;
+    }
     return DNET_OK;
 }
 

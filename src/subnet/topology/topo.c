@@ -143,19 +143,23 @@ int dnet_topo_add_link(dnet_topo_t *t, int a, int port_a, int b, int port_b)
 }
 
 /* Port contents are stored as 0 = free, c + 1 = out channel c, -(h + 1) = host h. */
+dnet_port_kind_t dnet_topo_wired(const dnet_topo_t *t, int s, int port, int *which)
+{
+    int v = port < 1 || port > t->sw[s].ports ? 0 : t->port_end[t->port_start[s] + port - 1];
+    if (v == 0)
+        return DNET_PORT_FREE;
+    *which = v < 0 ? -v - 1 : v - 1;
+    return v < 0 ? DNET_PORT_HOST : DNET_PORT_CHANNEL;
+}
+
 dnet_port_kind_t dnet_topo_port(const dnet_topo_t *t, int s, int port, int *which)
 {
-    if (port < 1 || port > t->sw[s].ports)
+    int there;
+    dnet_port_kind_t kind = dnet_topo_wired(t, s, port, &there);
+    if (kind == DNET_PORT_FREE || (kind == DNET_PORT_CHANNEL && t->slot[there] == DNET_TOPO_NONE))
         return DNET_PORT_FREE;
-    int v = t->port_end[t->port_start[s] + port - 1];
-    if (v < 0) {
-        *which = -v - 1;
-        return DNET_PORT_HOST;
-    }
-    if (v == 0 || t->slot[v - 1] == DNET_TOPO_NONE)
-        return DNET_PORT_FREE;
-    *which = v - 1;
-    return DNET_PORT_CHANNEL;
+    *which = there;
+    return kind;
 }
 
 static dnet_status_t occupy(dnet_topo_t *t, int s, int port, int value, const char *what)
@@ -372,43 +376,80 @@ int dnet_topo_find_host(const dnet_topo_t *t, const char *name)
     return DNET_TOPO_NONE;
 }
 
-bool dnet_topo_find_part(const dnet_topo_t *t, const char *what, int *switch_p, int *link_p)
+void dnet_topo_set_host(dnet_topo_t *t, int host, bool down)
+{
+    t->host[host].down = down;
+}
+
+/* What hangs on a port, in service or not. */
+static bool find_at_port(const dnet_topo_t *t, int s, int port, dnet_topo_part_t *part_p)
+{
+    int which = DNET_TOPO_NONE;
+    dnet_port_kind_t kind = dnet_topo_wired(t, s, port, &which);
+    *part_p = (dnet_topo_part_t){s, kind == DNET_PORT_CHANNEL ? which >> 1 : DNET_TOPO_NONE,
+                                 kind == DNET_PORT_HOST ? which : DNET_TOPO_NONE};
+    return kind != DNET_PORT_FREE;
+}
+
+bool dnet_topo_find_part(const dnet_topo_t *t, const char *what, dnet_topo_part_t *part_p)
 {
     char name[128];
     const char *colon = strrchr(what, ':');
-    *link_p = DNET_TOPO_NONE;
-    *switch_p = dnet_topo_find_switch(t, what);
-    if (*switch_p != DNET_TOPO_NONE)
-        return true;
-    if (!colon || (size_t) (colon - what) >= sizeof(name))
-        return false;
-    memcpy(name, what, (size_t) (colon - what));
-    name[colon - what] = '\0';
-    uint64_t port;
-    int s = dnet_number(colon + 1, 1, INT32_MAX, &port) ? dnet_topo_find_switch(t, name)
-                                                        : DNET_TOPO_NONE;
-    for (int c = 0; s != DNET_TOPO_NONE && c < dnet_topo_channels(t); c++)
-        if (dnet_topo_tail(t, c) == s && dnet_topo_out_port(t, c) == (int) port)
-            *link_p = c >> 1;
-    *switch_p = s;
-    return *link_p != DNET_TOPO_NONE;
+    dnet_topo_part_t part = {dnet_topo_find_switch(t, what), DNET_TOPO_NONE, DNET_TOPO_NONE};
+    bool found = part.sw != DNET_TOPO_NONE;
+    if (!found) {
+        part.host = dnet_topo_find_host(t, what);
+        found = part.host != DNET_TOPO_NONE;
+        part.sw = found ? t->host[part.host].sw : DNET_TOPO_NONE;
+    }
+    if (!found && colon && (size_t) (colon - what) < sizeof(name)) {
+        uint64_t port;
+        memcpy(name, what, (size_t) (colon - what));
+        name[colon - what] = '\0';
+        int s = dnet_topo_find_switch(t, name);
+        found = s != DNET_TOPO_NONE && dnet_number(colon + 1, 1, INT32_MAX, &port) &&
+                find_at_port(t, s, (int) port, &part);
+    }
+    if (found)
+        *part_p = part;
+    return found;
+}
+
+dnet_status_t dnet_topo_set_part(dnet_topo_t *t, const dnet_topo_part_t *part, bool down)
+{
+    if (part->host != DNET_TOPO_NONE)
+        dnet_topo_set_host(t, part->host, down);
+    else if (part->link != DNET_TOPO_NONE)
+        return dnet_topo_set_link(t, part->link, down);
+    else
+        return dnet_topo_set_switch(t, part->sw, down);
+    return DNET_OK;
+}
+
+static bool is_down(const dnet_topo_t *t, const dnet_topo_part_t *part)
+{
+    return part->host != DNET_TOPO_NONE   ? t->host[part->host].down
+           : part->link != DNET_TOPO_NONE ? t->link[part->link].down
+                                          : t->sw[part->sw].down;
 }
 
 dnet_status_t dnet_topo_cut(dnet_topo_t *t, const char *what)
 {
-    int s, link;
-    if (dnet_topo_find_part(t, what, &s, &link) && link == DNET_TOPO_NONE)
-        return dnet_topo_set_switch(t, s, true);
-    if (link != DNET_TOPO_NONE && !t->link[link].down)
-        return dnet_topo_set_link(t, link, true);
-    dnet_error("cut %s: neither a switch nor SWITCH:PORT of a link in %s", what, t->name);
+    dnet_topo_part_t part;
+    bool found = dnet_topo_find_part(t, what, &part);
+    if (found && !is_down(t, &part))
+        return dnet_topo_set_part(t, &part, true);
+    dnet_error("cut %s: %s %s", what,
+               found ? "it is cut already in"
+                     : "neither a switch nor a server nor SWITCH:PORT of a link in",
+               t->name);
     return DNET_ERR_ARGUMENT;
 }
 
 int dnet_topo_cut_off(const dnet_topo_t *t)
 {
     int hosts = 0;
-    for (int s = 0; s < t->n_switches; s++)
-        hosts += t->sw[s].down ? t->sw[s].hosts : 0;
+    for (int h = 0; h < t->n_hosts; h++)
+        hosts += t->host[h].down || t->sw[t->host[h].sw].down;
     return hosts;
 }

@@ -23,6 +23,12 @@
 /* the table model has no 8-bit limit; InfiniBand stops at 254 */
 #define DNET_TOPO_PORT_MAX 65534
 
+/** What a link runs at; 0: not stated. */
+typedef struct dnet_topo_rate {
+    int lanes;
+    double lane_gbps; /* signalling rate of a lane */
+} dnet_topo_rate_t;
+
 typedef struct dnet_topo_switch {
     char *name;
     uint64_t guid;
@@ -39,18 +45,21 @@ typedef struct dnet_topo_switch {
 
 typedef struct dnet_topo_host {
     char *name;
-    uint64_t guid; /* port GUID */
-    int sw;        /* switch */
-    int port;      /* port of that switch */
-    int hca_port;  /* port of the adapter, from 1 */
-    uint16_t lid;  /* base LID; 0 = none known */
-    uint8_t lmc;   /* it has 2^lmc LIDs */
+    uint64_t guid;                  /* port GUID */
+    int sw;                         /* switch */
+    int port;                       /* port of that switch */
+    int hca_port;                   /* port of the adapter, from 1 */
+    uint16_t lid;                   /* base LID; 0 = none known */
+    uint8_t lmc;                    /* it has 2^lmc LIDs */
+    dnet_topo_rate_t rate, nominal; /* of its link, and what both ends support */
+    bool down;                      /* its link is out of service */
 } dnet_topo_host_t;
 
 typedef struct dnet_topo_link {
     int sw[2]; /* channel 2*link leads from sw[0] to sw[1], channel 2*link+1 back */
     int port[2];
-    double gbps;         /* signalling rate; 0 = not stated */
+    dnet_topo_rate_t rate, nominal;
+    double gbps;         /* signalling rate of all lanes; 0 = not stated */
     double nominal_gbps; /* what both ends support; 0 = not known */
     /* weight hint: factor on the link's load when tables are balanced; 1 = neutral */
     double cost;
@@ -143,6 +152,9 @@ typedef enum { DNET_PORT_FREE, DNET_PORT_CHANNEL, DNET_PORT_HOST } dnet_port_kin
  */
 dnet_port_kind_t dnet_topo_port(const dnet_topo_t *t, int s, int port, int *which);
 
+/** The same, in service or not: a link that is cut is still a channel. */
+dnet_port_kind_t dnet_topo_wired(const dnet_topo_t *t, int s, int port, int *which);
+
 /** Zeroed array; NULL after logging when memory is short.  n may be 0. */
 void *dnet_subnet_alloc(size_t n, size_t size);
 
@@ -173,26 +185,57 @@ dnet_status_t dnet_topo_finish(dnet_topo_t *t);
  */
 dnet_status_t dnet_topo_index(dnet_topo_t *t);
 
+/** Signalling rate of all lanes, Gbit/s; 0: not stated. */
+static inline double dnet_topo_gbps(dnet_topo_rate_t rate)
+{
+    return rate.lanes * rate.lane_gbps;
+}
+
+/** State what a link runs at, and what both its ends support. */
+static inline void dnet_topo_set_rate(dnet_topo_link_t *link, dnet_topo_rate_t rate,
+                                      dnet_topo_rate_t nominal)
+{
+    link->rate = rate;
+    link->nominal = nominal;
+    link->gbps = dnet_topo_gbps(rate);
+    link->nominal_gbps = dnet_topo_gbps(nominal);
+}
+
+/** Name of a lane's signalling rate, "QDR"; "?": none has this rate. */
+const char *dnet_topo_speed(double lane_gbps);
+
 /** Take a link out of service or back; renumbers slots only. */
 dnet_status_t dnet_topo_set_link(dnet_topo_t *t, int link, bool down);
 
 /** The same for a switch with its links. */
 dnet_status_t dnet_topo_set_switch(dnet_topo_t *t, int s, bool down);
 
+/** Take a server's link out of service or back: no packet leaves or reaches it; routes stay. */
+void dnet_topo_set_host(dnet_topo_t *t, int host, bool down);
+
+/** A part of a network that can fail. */
+typedef struct dnet_topo_part {
+    int sw;   /* the switch, or the one that the text names; of a server the one it hangs on */
+    int link; /* the link between switches, or NONE */
+    int host; /* the server, or NONE */
+} dnet_topo_part_t;
+
 /**
- * A switch ("NAME") or a link ("SWITCH:PORT"), in service or not.
+ * A switch ("NAME"), a link ("SWITCH:PORT") between switches or to a server, or a server ("NAME"),
+ * in service or not.
  *
- * @param switch_p  the switch named
- * @param link_p    NONE: it is that switch
+ * @param part_p  set on success
  * @return false: there is none such
  */
-bool dnet_topo_find_part(const dnet_topo_t *t, const char *what, int *switch_p, int *link_p);
+bool dnet_topo_find_part(const dnet_topo_t *t, const char *what, dnet_topo_part_t *part_p);
 
-/** Take a switch ("NAME") or a link ("SWITCH:PORT") out of service; ERR_ARGUMENT, logged: none
- * such. */
+/** Take one of these out of service, or back.  @return as dnet_topo_set_switch() */
+dnet_status_t dnet_topo_set_part(dnet_topo_t *t, const dnet_topo_part_t *part, bool down);
+
+/** Take one of these out of service; ERR_ARGUMENT, logged: none such, or it is already. */
 dnet_status_t dnet_topo_cut(dnet_topo_t *t, const char *what);
 
-/** Servers at switches that are out of service: no packet leaves or reaches them. */
+/** Servers whose switch or link is out of service: no packet leaves or reaches them. */
 int dnet_topo_cut_off(const dnet_topo_t *t);
 
 /** True if all switches in service that have servers can reach each other. */

@@ -17,6 +17,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,8 @@
 
 typedef struct node {
     char id[64];
+    char name[64]; /* what people call it: its description where it has one of its own, else id */
+    bool shared;   /* others have the same description */
     int ports, line, number; /* number: switch, NONE for adapters */
     uint64_t guid;
     uint16_t lid;
@@ -38,7 +41,7 @@ typedef struct cable {
     uint64_t port_guid;
     uint16_t lid; /* of the adapter port that names the cable */
     uint8_t lmc;
-    double gbps;
+    dnet_topo_rate_t rate;
 } cable_t;
 
 typedef struct reader {
@@ -65,11 +68,11 @@ static bool grow(void **array, int n, int *cap, size_t size)
 }
 
 /* "text" into out; the place behind the closing quote, or NULL. */
-static char *quoted(char *p, char *out, size_t size)
+static const char *quoted(const char *p, char *out, size_t size)
 {
     while (isspace((unsigned char) *p))
         p++;
-    char *end = *p == '"' ? strchr(p + 1, '"') : NULL;
+    const char *end = *p == '"' ? strchr(p + 1, '"') : NULL;
     if (!end || end == p + 1 || (size_t) (end - p - 1) >= size)
         return NULL;
     memcpy(out, p + 1, (size_t) (end - p - 1));
@@ -91,15 +94,17 @@ static uint8_t lmc_in(const char *comment)
     return lmc <= LMC_MAX ? (uint8_t) lmc : 0;
 }
 
+/* Signalling rates of a lane; a name that begins another stands behind it. */
+static const struct {
+    const char *name;
+    double lane_gbps;
+} speeds[] = {{"SDR", 2.5},       {"DDR", 5},       {"QDR", 10},
+              {"FDR10", 10.3125}, {"FDR", 14.0625}, {"EDR", 25.78125},
+              {"HDR", 53.125},    {"NDR", 106.25},  {"XDR", 212.5}};
+
 /* "4xQDR" and the like: lanes times the lane's signalling rate. */
-static double rate_in(const char *comment)
+static dnet_topo_rate_t rate_in(const char *comment)
 {
-    static const struct {
-        const char *name;
-        double gbps;
-    } speeds[] = {{"SDR", 2.5},       {"DDR", 5},       {"QDR", 10},
-                  {"FDR10", 10.3125}, {"FDR", 14.0625}, {"EDR", 25.78125},
-                  {"HDR", 53.125},    {"NDR", 106.25},  {"XDR", 212.5}};
     for (const char *p = comment; p && (p = strchr(p, 'x')); p++) {
         const char *digits = p;
         while (digits > comment && isdigit((unsigned char) digits[-1]))
@@ -108,9 +113,57 @@ static double rate_in(const char *comment)
             continue;
         for (size_t i = 0; i < sizeof(speeds) / sizeof(speeds[0]); i++)
             if (strncmp(p + 1, speeds[i].name, strlen(speeds[i].name)) == 0)
-                return speeds[i].gbps * atoi(digits);
+                return (dnet_topo_rate_t){atoi(digits), speeds[i].lane_gbps};
     }
-    return 0;
+    return (dnet_topo_rate_t){0, 0};
+}
+
+const char *dnet_topo_speed(double lane_gbps)
+{
+    for (size_t i = 0; i < sizeof(speeds) / sizeof(speeds[0]); i++)
+        if (fabs(speeds[i].lane_gbps - lane_gbps) < 0.2)
+            return speeds[i].name;
+    return "?";
+}
+
+/* ibnetdiscover names nodes by their GUIDs, "S-0000000000200000", and says what people call them
+ * behind the header. */
+static void take_description(node_t *n, const char *comment)
+{
+    char text[sizeof(n->name)];
+    bool by_guid =
+        strlen(n->id) == 18 && n->id[1] == '-' && strspn(n->id + 2, "0123456789abcdef") == 16;
+    snprintf(n->name, sizeof(n->name), "%s", n->id);
+    if (by_guid && comment && quoted(comment, text, sizeof(text)))
+        memcpy(n->name, text, sizeof(text));
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp((*(node_t *const *) a)->name, (*(node_t *const *) b)->name);
+}
+
+/* A description that several nodes share names none of them. */
+static dnet_status_t name_nodes(reader_t *r)
+{
+    node_t **sorted = dnet_subnet_alloc((size_t) r->nodes, sizeof(node_t *));
+    if (!sorted)
+        return DNET_ERR_NO_MEMORY;
+    for (int i = 0; i < r->nodes; i++)
+        sorted[i] = &r->node[i];
+    if (r->nodes)
+        qsort(sorted, (size_t) r->nodes, sizeof(*sorted), by_name);
+    for (int i = 0, end; i < r->nodes; i = end) {
+        for (end = i + 1; end < r->nodes && by_name(&sorted[i], &sorted[end]) == 0;)
+            end++;
+        for (int k = i; k < end; k++)
+            sorted[k]->shared = end - i > 1;
+    }
+    for (int i = 0; i < r->nodes; i++)
+        if (r->node[i].shared)
+            snprintf(r->node[i].name, sizeof(r->node[i].name), "%s", r->node[i].id);
+    free(sorted);
+    return DNET_OK;
 }
 
 static dnet_status_t read_header(reader_t *r, char *p, bool is_switch, const char *comment)
@@ -136,6 +189,7 @@ static dnet_status_t read_header(reader_t *r, char *p, bool is_switch, const cha
                    r->where, r->line, sizeof(n->id) - 1);
         return DNET_ERR_FORMAT;
     }
+    take_description(n, comment);
     r->next_guid = 0;
     r->nodes++;
     return DNET_OK;
@@ -154,7 +208,7 @@ static dnet_status_t read_cable(reader_t *r, char *p, const char *comment)
     *c = (cable_t){.node = r->nodes - 1,
                    .line = r->line,
                    .lid = lid_in(comment),
-                   .gbps = rate_in(comment),
+                   .rate = rate_in(comment),
                    .peer = DNET_TOPO_NONE};
     c->port = (int) strtol(p + 1, &end, 10);
     if (*end != ']' || c->port < 0 || c->port > r->node[c->node].ports) {
@@ -166,13 +220,13 @@ static dnet_status_t read_cable(reader_t *r, char *p, const char *comment)
         c->port_guid = strtoull(end + 2, &end, 16);
         end = strchr(end, ')') ? strchr(end, ')') : end;
     }
-    end = quoted(end + 1, c->peer_id, sizeof(c->peer_id));
-    if (!end || *end != '[') {
+    const char *behind = quoted(end + 1, c->peer_id, sizeof(c->peer_id));
+    if (!behind || *behind != '[') {
         dnet_error("subnet: %s:%d: expected \"peer\"[port] behind the local port", r->where,
                    r->line);
         return DNET_ERR_FORMAT;
     }
-    c->peer_port = (int) strtol(end + 1, &end, 10);
+    c->peer_port = (int) strtol(behind + 1, &end, 10);
     if (*end != ']') {
         dnet_error("subnet: %s:%d: expected a port number in brackets behind the peer", r->where,
                    r->line);
@@ -281,7 +335,7 @@ static void add_server(const reader_t *r, dnet_topo_t *t, const cable_t *at_swit
     int sw = r->node[at_switch ? one->node : one->peer].number;
     int hca_port = at_switch ? one->peer_port : one->port;
     char name[80];
-    snprintf(name, sizeof(name), hca_port == 1 ? "%s" : "%s/%d", hca->id, hca_port);
+    snprintf(name, sizeof(name), hca_port == 1 ? "%s" : "%s/%d", hca->name, hca_port);
     int h = dnet_topo_add_host(t, name, sw, at_switch ? one->port : one->peer_port);
     if (h == DNET_TOPO_NONE)
         return;
@@ -291,6 +345,7 @@ static void add_server(const reader_t *r, dnet_topo_t *t, const cable_t *at_swit
     t->host[h].hca_port = hca_port;
     t->host[h].lid = at_hca ? at_hca->lid : 0;
     t->host[h].lmc = at_hca ? at_hca->lmc : 0;
+    t->host[h].rate = one->rate;
 }
 
 static void number_nodes(reader_t *r, dnet_topo_t *t)
@@ -303,7 +358,7 @@ static void number_nodes(reader_t *r, dnet_topo_t *t)
             n->order = adapters++;
             continue;
         }
-        n->number = dnet_topo_add_switch(t, n->id, n->ports);
+        n->number = dnet_topo_add_switch(t, n->name, n->ports);
         if (n->number == DNET_TOPO_NONE)
             continue;
         t->sw[n->number].guid = n->guid ? n->guid : 0x200000u + (unsigned) n->number;
@@ -332,7 +387,7 @@ static dnet_status_t add_cables(const reader_t *r, cable_t **sorted, dnet_topo_t
             int l = dnet_topo_add_link(t, r->node[c->node].number, c->port, r->node[c->peer].number,
                                        c->peer_port);
             if (l != DNET_TOPO_NONE)
-                t->link[l].gbps = c->gbps;
+                dnet_topo_set_rate(&t->link[l], c->rate, (dnet_topo_rate_t){0, 0});
         } else if (here) {
             add_server(r, t, c, back);
         } else if (there && !back) {
@@ -352,6 +407,9 @@ static dnet_status_t assemble(reader_t *r, dnet_topo_t *t)
         sorted[i] = &r->cable[i];
     if (!st) {
         qsort(sorted, (size_t) r->cables, sizeof(*sorted), cable_by_end);
+        st = name_nodes(r);
+    }
+    if (!st) {
         number_nodes(r, t);
         st = add_cables(r, sorted, t);
     }
