@@ -31,6 +31,14 @@ static int lifeline(void)
     return fd ? atoi(fd) : 0;
 }
 
+/* An error of the start.  A line has named its cause already (dnet_error), so MPICH says in one
+ * more where the start ended, and does not bury both below the calls that led there. */
+static int start_error(dnet_status_t status, const char *doing)
+{
+    MPIR_CVAR_PRINT_ERROR_STACK = 0;
+    return MPIDI_DIMMNET_error(status, doing);
+}
+
 /* Tell the others where this process is, and learn where they are. */
 static int connect_all(void)
 {
@@ -44,7 +52,7 @@ static int connect_all(void)
     MPIR_ERR_CHECK(mpi_errno);
     dnet_status_t status = dnet_ep_connect(MPIDI_DIMMNET_global.ep, table);
     if (status != DNET_OK)
-        mpi_errno = MPIDI_DIMMNET_error(status, "connect");
+        mpi_errno = start_error(status, "connect");
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIDU_bc_table_destroy();
     MPIR_ERR_CHECK(mpi_errno);
@@ -68,7 +76,7 @@ int MPIDI_DIMMNET_init_world(void)
     };
     dnet_status_t status = dnet_ep_open(&config, &MPIDI_DIMMNET_global.ep);
     if (status != DNET_OK)
-        mpi_errno = MPIDI_DIMMNET_error(status, "open the NIC");
+        mpi_errno = start_error(status, "open the NIC");
     MPIR_ERR_CHECK(mpi_errno);
 
     uint32_t tag_bits = MPIR_TAG_MASK_ERROR_BITS(~0u);

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# A malformed DIMMNET_* value ends the job at once with a line that names the variable and the value.
+# A malformed DIMMNET_* value ends the job at once with a line that names the variable and the value, and no more than one
+# further line for each rank.  A netmod that this library does not have gets one line, each time.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 program=$DNET_TEST_DIR/options-program
@@ -16,6 +17,10 @@ refuses() {
         failed=1
     elif ! grep "${1%%=*}" "$program.out" | grep -q -e "${1#*=}"; then
         echo "options.sh: $1: no line names variable and value:" >&2
+        cat "$program.out" >&2
+        failed=1
+    elif [ "$(wc -l <"$program.out")" -gt $((2 * RANKS)) ]; then
+        echo "options.sh: $1: more than two lines a rank:" >&2
         cat "$program.out" >&2
         failed=1
     else
@@ -35,4 +40,12 @@ refuses DIMMNET_STATS=yes
 refuses DIMMNET_FLOW=drop
 refuses DIMMNET_PCAP=run-%p.pcapng
 refuses DIMMNET_PCAP_BYTES=all
+for _ in 1 2 3 4 5 6; do
+    refuses MPIR_CVAR_NETMOD=nope
+    [ "$(grep -c 'unknown netmod; this library has: dimmnet' "$program.out")" = 1 ] && [ "$(wc -l <"$program.out")" = 1 ] || {
+        echo "options.sh: not one line for an unknown netmod:" >&2
+        cat "$program.out" >&2
+        failed=1
+    }
+done
 exit $failed

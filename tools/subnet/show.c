@@ -44,7 +44,7 @@ static const tool_option_t options[] = {
 typedef struct {
     const options_t *o;
     dnet_topo_t *t;
-    char manager[160]; /* its Subnet Manager; "": not known */
+    char manager[160];         /* its Subnet Manager; "": not known */
     dnet_counters_t *counters; /* [channel] of a cluster; NULL: not known */
     dnet_json_t j;
     char **warning;
@@ -109,8 +109,8 @@ static void warn_of_links(show_t *k)
     for (int h = 0; h < t->n_hosts; h++) {
         const dnet_topo_host_t *host = &t->host[h];
         if (host->down)
-            warn(k, "%s port %d to %s: out of service, the server is cut off",
-                 t->sw[host->sw].name, host->port, host->name);
+            warn(k, "%s port %d to %s: out of service, the server is cut off", t->sw[host->sw].name,
+                 host->port, host->name);
         else
             warn_of_rate(k, t->sw[host->sw].name, host->port, host->name, host->rate,
                          host->nominal);
@@ -334,8 +334,9 @@ static void read_manager(show_t *k, const char *path)
     uint64_t guid;
     unsigned lid, activity, priority;
     bool good = in && fgets(line, sizeof(line), in) &&
-                sscanf(line, "sminfo: sm lid %u sm guid %" SCNx64
-                             ", activity count %u priority %u state %*d %31s",
+                sscanf(line,
+                       "sminfo: sm lid %u sm guid %" SCNx64
+                       ", activity count %u priority %u state %*d %31s",
                        &lid, &guid, &activity, &priority, state) == 5;
     if (good)
         snprintf(k->manager, sizeof(k->manager),
@@ -351,8 +352,8 @@ static int show_fabric(show_t *k)
 {
     char file[32], spec[48];
     subnet_net_t net = k->o->net;
-    const char *const discover[] = {"ibnetdiscover", NULL}, *const info[] = {"iblinkinfo", "-l", NULL},
-                      *const sm[] = {"sminfo", NULL};
+    const char *const discover[] = {"ibnetdiscover", NULL},
+                      *const info[] = {"iblinkinfo", "-l", NULL}, *const sm[] = {"sminfo", NULL};
     int fd = run_tool(discover, file);
     if (fd < 0)
         return TOOL_SYSTEM;
