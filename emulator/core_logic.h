@@ -32,12 +32,13 @@
 #include "emulator/charge.h"
 
 #define DNET_EMU_MAGIC 0x314e4d4d49444e44ull /* "DNDIMMN1" */
-#define DNET_EMU_VERSION 2u
+#define DNET_EMU_VERSION 3u
 #define DNET_EMU_PAGE 4096u
 #define DNET_EMU_LINE 128u         /* two cache lines: the adjacent-line prefetcher pairs them */
 #define DNET_EMU_PEERS 4096u       /* one place for each CLID */
 #define DNET_EMU_AMT_ENTRIES 8192u /* index {CLID, WID} (9.1) */
 #define DNET_EMU_APERTURES 128u
+#define DNET_EMU_LH_ENTRIES 1024u      /* of the larger profile */
 #define DNET_EMU_GRANULE_SHIFT 16u     /* SO-DIMM memory is committed in pieces of 64 KB */
 #define DNET_EMU_AREA_MAX (1ull << 32) /* a 32-bit offset reaches no further (OP-28) */
 #define DNET_EMU_GRANULES (DNET_EMU_AREA_MAX >> DNET_EMU_GRANULE_SHIFT)
@@ -169,16 +170,24 @@ typedef struct {
     _Atomic uint64_t length;  /* 0: not set */
 } dnet_emu_aperture_t;
 
+/* An LH entry whose place, and that of its bytes in an IPUSH ring, is given to a packet, while its
+ * sender still copies.  `owner` is stored when the others are, and cleared behind the entry. */
+typedef struct {
+    uint64_t where;         /* Pointer and Size, of this packet alone, as in the entry's line 1 */
+    uint64_t ring;          /* index of its AMT word [31:0], Tail behind its bytes [63:32] */
+    _Atomic uint64_t owner; /* pid [31:0], lh_tail at the time [63:32]; 0: none */
+} dnet_emu_reservation_t;
+
 /* NIC-internal state of one WID.  Cache lines are grouped by their users: senders; all (read only);
  */
 typedef struct {
     /* Written by the process that delivers; the receiver never reads these while it polls. */
     _Alignas(DNET_EMU_LINE) _Atomic uint32_t rc_holder; /* pid that delivers now; 0: free */
-    uint32_t lh_tail;                                   /* byte offset of the next entry */
-    uint32_t lh_head_seen;                              /* LH Next Read as last looked at */
-    uint32_t lh_flags;    /* 1: this lap's entries get Valid = Complete = 1 */
-    uint64_t packets;     /* Packet Counter */
-    uint32_t status_base; /* Status Area base, in LLCM */
+    /* bytes of LH entries filled or reserved since the reset; a power of two of them is a lap */
+    uint32_t lh_tail;
+    uint32_t lh_head_seen; /* LH Next Read as last looked at */
+    uint64_t packets;      /* Packet Counter */
+    uint32_t status_base;  /* Status Area base, in LLCM */
     uint32_t status_tail;
     uint32_t flow_tail;  /* entries written so far */
     uint32_t flow_ready; /* entries whose memory is committed */
@@ -205,6 +214,8 @@ typedef struct {
     dnet_emu_request_t copy;
     _Alignas(DNET_EMU_LINE) dnet_emu_aperture_t aperture[DNET_EMU_APERTURES];
     _Alignas(DNET_EMU_LINE) _Atomic uint64_t committed[DNET_EMU_GRANULES / 64];
+    /* Of each LH entry; those that deliver, one at a time. */
+    _Alignas(DNET_EMU_LINE) dnet_emu_reservation_t reserved[DNET_EMU_LH_ENTRIES];
 } dnet_emu_wid_t;
 
 typedef struct {
@@ -275,6 +286,11 @@ typedef struct {
     dnet_device_t dev; /* first: the host's pointer is this object's */
     dnet_emu_nic_t *nic;
     dnet_emu_areas_t *area; /* of the WID that is open */
+    /* A sender that has been waited for to finish its LH entry; 0: none. */
+    int32_t late;
+    uint32_t late_at; /* which entry, as lh_tail counts */
+    uint64_t late_since_ns;
+    bool late_told;
 } dnet_emu_device_t;
 
 /* One more of the events that no register shows. */

@@ -7,14 +7,17 @@
 
 #include <stdlib.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 #include "emulator/limit_event.h"
 #include "emulator/memory.h"
-#include "emulator/process.h"
+#include "emulator/receive_side.h"
 #include "emulator/registers.h"
 #include "emulator/segment.h"
 #include "emulator/swif/swif.h"
 #include "emulator/window_controller.h"
+
+#define TELL_NS 1000000000u
 
 /* ---- making, joining, opening ---- */
 
@@ -107,6 +110,27 @@ static bool device_peer_lost(dnet_device_t *dev, uint16_t lid, unsigned wid)
     return dnet_emu_swif_peer_lost(((dnet_emu_device_t *) (void *) dev)->nic, lid, wid);
 }
 
+/* A sender that lives finishes its entry some hundred nanoseconds after it has got it. */
+static void device_settle(dnet_device_t *dev)
+{
+    dnet_emu_device_t *d = (dnet_emu_device_t *) (void *) dev;
+    uint32_t at = 0;
+    int32_t late = dnet_emu_rc_bury(d->nic, dev->wid, &at);
+    uint64_t now = dnet_clock_ns();
+
+    if (late != d->late || at != d->late_at) {
+        d->late = late;
+        d->late_at = at;
+        d->late_since_ns = now;
+        d->late_told = false;
+    } else if (late != 0 && !d->late_told && now - d->late_since_ns >= TELL_NS) {
+        dnet_warn("process %d has been in the middle of a packet to this process for 1 s, and all "
+                  "that came after it waits: it %s",
+                  late, dnet_emu_process_doing(late));
+        d->late_told = true;
+    }
+}
+
 static void device_close(dnet_device_t *dev)
 {
     dnet_emu_device_t *d = (dnet_emu_device_t *) (void *) dev;
@@ -119,6 +143,7 @@ static void device_close(dnet_device_t *dev)
 static const dnet_device_ops_t device_ops = {
     .kick = dnet_emu_kick,
     .run = dnet_emu_wc_run,
+    .settle = device_settle,
     .sleep = dnet_emu_sleep,
     .event_wait = dnet_emu_limit_wait,
     .event_raise = dnet_emu_limit_raise,

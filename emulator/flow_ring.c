@@ -37,7 +37,7 @@ bool dnet_emu_flow_append(const dnet_emu_nic_t *nic, unsigned wid, dnet_flow_kin
                                        DNET_PUT(DNET_GET(packet->header[0], PK_SWID), FLOW_WID) |
                                        DNET_PUT(kind, FLOW_KIND) | DNET_PUT(credits, FLOW_CREDITS) |
                                        DNET_PUT(count, FLOW_SEQ) | DNET_PUT(lap, FLOW_VALID));
-    s->flow_tail = count + 1;
+    dnet_emu_publish32(&s->flow_tail, count + 1); /* behind the entry, if the sender dies here */
     return true;
 }
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "emulator/process.h"
+#include "emulator/receive_side.h"
 
 static dnet_emu_wid_t *state_of(dnet_device_t *dev)
 {
@@ -36,8 +36,8 @@ DNET_COLD void dnet_emu_limit_happens(const dnet_emu_nic_t *nic, unsigned wid)
 
     if (s->lh_limit == 0)
         return;
+    raise_event(s); /* first: a sender that dies between the two must not have disarmed it unseen */
     s->lh_limit = 0;
-    raise_event(s);
 }
 
 void dnet_emu_limit_arm(const dnet_emu_nic_t *nic, unsigned wid)
@@ -45,7 +45,7 @@ void dnet_emu_limit_arm(const dnet_emu_nic_t *nic, unsigned wid)
     dnet_emu_wid_t *s = nic->area[wid].state;
     uint32_t entries = (uint32_t) dnet_emu_ureg(nic, wid, DNET_UREG_LH_LIMIT);
 
-    dnet_emu_rc_acquire(nic, s);
+    dnet_emu_rc_acquire(nic, wid);
     s->lh_limit = entries < nic->lh_mask / DNET_LH_ENTRY_BYTES ? entries * DNET_LH_ENTRY_BYTES : 0;
     s->lh_head_seen = (s->lh_tail + DNET_LH_ENTRY_BYTES) & nic->lh_mask;
     dnet_emu_rc_release(s);

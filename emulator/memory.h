@@ -28,19 +28,28 @@ bool dnet_emu_flow_commit(const dnet_emu_nic_t *nic, unsigned wid, uint32_t inde
 bool dnet_emu_sodimm_commit_slow(const dnet_emu_nic_t *nic, unsigned wid, uint64_t offset,
                                  uint64_t len);
 
-/* Is the memory behind [offset, offset+len) of an area there?  len > 0, range checked by the
- * caller. */
-static inline bool dnet_emu_sodimm_commit(const dnet_emu_nic_t *nic, unsigned wid, uint64_t offset,
-                                          uint64_t len)
+/* Is the memory behind [offset, offset+len) of an area known to be there?  len > 0, at most a
+ * granule. */
+static inline bool dnet_emu_sodimm_known(const dnet_emu_nic_t *nic, unsigned wid, uint64_t offset,
+                                         uint64_t len)
 {
     uint64_t first = offset >> DNET_EMU_GRANULE_SHIFT;
     uint64_t last = (offset + len - 1) >> DNET_EMU_GRANULE_SHIFT;
+    const _Atomic uint64_t *committed = nic->area[wid].state->committed;
 
-    if (DNET_LIKELY(first == last &&
-                    (atomic_load_explicit(&nic->area[wid].state->committed[first / 64],
-                                          memory_order_relaxed) >>
-                         (first % 64) &
-                     1)))
+    return (atomic_load_explicit(&committed[first / 64], memory_order_relaxed) >> (first % 64) &
+            1) &&
+           (DNET_LIKELY(first == last) ||
+            (atomic_load_explicit(&committed[last / 64], memory_order_relaxed) >> (last % 64) & 1));
+}
+
+/* Make sure that the memory behind [offset, offset+len) of an area is there.  len > 0, range
+ * checked by the caller.  False: it cannot be had, logged. */
+static inline bool dnet_emu_sodimm_commit(const dnet_emu_nic_t *nic, unsigned wid, uint64_t offset,
+                                          uint64_t len)
+{
+    if (DNET_LIKELY(len <= 1ull << DNET_EMU_GRANULE_SHIFT &&
+                    dnet_emu_sodimm_known(nic, wid, offset, len)))
         return true;
     return dnet_emu_sodimm_commit_slow(nic, wid, offset, len);
 }

@@ -19,29 +19,43 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/log.h"
 
 #define SETTLE_NS 1000
 #define SLEEP_FRESH_US 1000
 #define SPINS_BEFORE_YIELD 200
-#define YIELDS_BEFORE_CHECK 64
+#define ROUNDS_BEFORE_CHECK 64
+#define YIELD_NS 1000000u
+#define WAIT_PAUSE_NS 50000
+#define TELL_NS 1000000000u
 
-/* The same where pidfd_open() is refused: no descriptors left, an old kernel, a seccomp filter. */
-static bool ended_without_pidfd(int32_t pid)
+/* The state letter that /proc shows of a process; 0: not known. */
+static char state_of(int32_t pid)
 {
     char path[32], text[256];
     const char *state = NULL;
     FILE *file;
 
-    if (kill(pid, 0) != 0)
-        return errno == ESRCH;
     snprintf(path, sizeof path, "/proc/%d/stat", pid);
     file = fopen(path, "re");
     if (!file)
-        return false;
+        return 0;
     if (fgets(text, sizeof text, file))
         state = strrchr(text, ')'); /* ends the command's name, which may hold anything */
     fclose(file);
-    return state && (state[2] == 'Z' || state[2] == 'X');
+    return state ? state[2] : 0;
+}
+
+/* As dnet_emu_process_ended(), where pidfd_open() is refused: no descriptors left, an old kernel, a
+ * seccomp filter. */
+static bool ended_without_pidfd(int32_t pid)
+{
+    char state;
+
+    if (kill(pid, 0) != 0)
+        return errno == ESRCH;
+    state = state_of(pid);
+    return state == 'Z' || state == 'X';
 }
 
 DNET_COLD bool dnet_emu_process_ended(int32_t pid)
@@ -57,20 +71,60 @@ DNET_COLD bool dnet_emu_process_ended(int32_t pid)
     return ended;
 }
 
-DNET_COLD void dnet_emu_acquire_slow(_Atomic uint32_t *holder, int32_t pid)
+const char *dnet_emu_process_doing(int32_t pid)
 {
-    for (unsigned round = 1;; round++) {
-        unsigned phase = round % (SPINS_BEFORE_YIELD + YIELDS_BEFORE_CHECK);
-        uint32_t seen = atomic_load_explicit(holder, memory_order_relaxed);
+    switch (state_of(pid)) {
+        case 'T':
+            return "is stopped (kill -CONT lets it go on)";
+        case 't':
+            return "is stopped by a debugger";
+        case 'D':
+            return "waits in the kernel";
+    }
+    return "does not go on";
+}
 
-        if (seen == 0 || (phase == 0 && dnet_emu_process_ended((int32_t) seen))) {
+/* A holder that lives is held for a few hundred instructions: it is not on a processor.  The longer
+ * that lasts, the less of this one is spent on it. */
+static void wait_for_holder(uint64_t waited_ns)
+{
+    const struct timespec pause = {.tv_nsec = WAIT_PAUSE_NS};
+
+    if (waited_ns < YIELD_NS)
+        sched_yield();
+    else
+        nanosleep(&pause, NULL);
+}
+
+DNET_COLD bool dnet_emu_acquire_slow(_Atomic uint32_t *holder, int32_t pid, const char *what,
+                                     uint16_t lid)
+{
+    uint64_t start = 0, waited = 0;
+    bool told = false;
+
+    for (unsigned round = 1;; round++) {
+        uint32_t seen = atomic_load_explicit(holder, memory_order_relaxed);
+        bool ended = false;
+
+        if (round % ROUNDS_BEFORE_CHECK == 0 && seen != 0) {
+            waited = start ? dnet_clock_ns() - start : 0;
+            start = start ? start : dnet_clock_ns();
+            ended = dnet_emu_process_ended((int32_t) seen);
+            if (!ended && !told && waited >= TELL_NS) {
+                dnet_warn("process %u has been in the middle of a packet to NIC %#x for 1 s, and "
+                          "this process waits for it: it holds the %s and %s",
+                          seen, lid, what, dnet_emu_process_doing((int32_t) seen));
+                told = true;
+            }
+        }
+        if (seen == 0 || ended) {
             if (atomic_compare_exchange_strong_explicit(holder, &seen, (uint32_t) pid,
                                                         memory_order_acquire, memory_order_relaxed))
-                return;
-        } else if (phase < SPINS_BEFORE_YIELD) {
+                return ended;
+        } else if (round < SPINS_BEFORE_YIELD) {
             dnet_cpu_relax();
         } else {
-            sched_yield();
+            wait_for_holder(waited);
         }
     }
 }

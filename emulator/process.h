@@ -11,39 +11,31 @@
 /* Has that process ended?  True also when only its exit status is left. */
 bool dnet_emu_process_ended(int32_t pid);
 
-/* dnet_emu_acquire() when another process holds it: wait, and succeed a holder that has ended. */
-void dnet_emu_acquire_slow(_Atomic uint32_t *holder, int32_t pid);
+/* What keeps a process from going on, as the end of a sentence about it. */
+const char *dnet_emu_process_doing(int32_t pid);
+
+/* dnet_emu_acquire() when another process holds it: wait, soon asleep, and say so after a second;
+ * succeed a holder that has ended.  `what`, of the NIC with that LID: for the line.  True: the
+ * holder before has ended, and may have left something half done. */
+bool dnet_emu_acquire_slow(_Atomic uint32_t *holder, int32_t pid, const char *what, uint16_t lid);
 
 /* dnet_emu_wake() when the process sleeps. */
 void dnet_emu_wake_slow(dnet_emu_wid_t *state);
 
-/* Take what one process at a time may hold; a holder that has died is succeeded.  Pairs with
- * dnet_emu_release() of the holder before. */
-static inline void dnet_emu_acquire(_Atomic uint32_t *holder, int32_t pid)
+/* Take what one process at a time may hold, if it is free.  Pairs with dnet_emu_release() of the
+ * holder before. */
+static inline bool dnet_emu_acquire(_Atomic uint32_t *holder, int32_t pid)
 {
     uint32_t free = 0;
 
-    if (DNET_UNLIKELY(!atomic_compare_exchange_strong_explicit(
-            holder, &free, (uint32_t) pid, memory_order_acquire, memory_order_relaxed)))
-        dnet_emu_acquire_slow(holder, pid);
+    return DNET_LIKELY(atomic_compare_exchange_strong_explicit(
+        holder, &free, (uint32_t) pid, memory_order_acquire, memory_order_relaxed));
 }
 
 /* Let go of it; what was written under it is seen by the next holder. */
 static inline void dnet_emu_release(_Atomic uint32_t *holder)
 {
     atomic_store_explicit(holder, 0, memory_order_release);
-}
-
-/* The receive side of a WID: one process at a time delivers there. */
-static inline void dnet_emu_rc_acquire(const dnet_emu_nic_t *nic, dnet_emu_wid_t *s)
-{
-    dnet_emu_acquire(&s->rc_holder, nic->pid);
-}
-
-/* The opposite. */
-static inline void dnet_emu_rc_release(dnet_emu_wid_t *s)
-{
-    dnet_emu_release(&s->rc_holder);
 }
 
 /* The sleep operation of a device (dimmnet/device.h). */

@@ -3,9 +3,9 @@
  * Receive Controller (data sheet 4.2.2, 6.7, checks of section 7, 9.3, 11.8).  What has no
  * room is answered by flow_ring.c.
  *
- * Runs in the sender's context.  The receive side of a WID is held by one process at a time; what
- * it changes is ordered so that a holder that dies leaves nothing half visible: ring entries count
- * only once Valid, Tail or a flow entry's flag is stored, and those stores come last.
+ * Runs in the sender's context.  The receive side of a WID is held by one process at a time
+ * (receive_side.c).  While it is held nothing is read but the NIC's own memory, at most a Write
+ * Window of it: what lies elsewhere is copied before, or afterwards to a place that was reserved.
  */
 #include "config.h"
 
@@ -14,7 +14,6 @@
 #include "emulator/amt_table.h"
 #include "emulator/flow_ring.h"
 #include "emulator/lh_buffer.h"
-#include "emulator/process.h"
 #include "emulator/request_fifo.h"
 #include "emulator/status_write_unit.h"
 #include "emulator/write_unit.h"
@@ -25,6 +24,8 @@ enum { /* RC_STATE (4.2) */
        RC_HEADER_LINES = 2,
        RC_RVL_SHAPE = 3,
 };
+
+#define ENTRY_FLAGS (DNET_MASK(LH_VALID) | DNET_MASK(LH_COMPLETE))
 
 /* ---- what goes wrong ---- */
 
@@ -54,6 +55,15 @@ DNET_COLD static dnet_emu_result_t foreign(const dnet_emu_nic_t *nic)
     return DNET_EMU_DELIVERED;
 }
 
+/* The receive side is held. */
+static inline void count_packet(const dnet_emu_nic_t *nic, unsigned wid, uint32_t packets)
+{
+    dnet_emu_wid_t *s = nic->area[wid].state;
+
+    s->packets += packets;
+    dnet_emu_publish(nic->area[wid].ureg_load + DNET_UREG_PACKET_COUNTER, s->packets);
+}
+
 /* [X.6] A grant: it needs no other room and is never stopped. */
 DNET_COLD static dnet_emu_result_t receive_resend(const dnet_emu_nic_t *nic, unsigned wid,
                                                   const dnet_emu_packet_t *packet)
@@ -65,11 +75,11 @@ DNET_COLD static dnet_emu_result_t receive_resend(const dnet_emu_nic_t *nic, uns
         dnet_emu_event(nic, DNET_EMU_DROP_STATE);
         return DNET_EMU_DELIVERED;
     }
-    dnet_emu_rc_acquire(nic, s);
+    dnet_emu_rc_acquire(nic, wid);
     known = dnet_emu_flow_append(nic, wid, DNET_FLOW_RESEND, packet, packet->header[1] & 0xff,
                                  packet->header[1]);
     if (known)
-        dnet_emu_publish(nic->area[wid].ureg_load + DNET_UREG_PACKET_COUNTER, ++s->packets);
+        count_packet(nic, wid, 1);
     dnet_emu_rc_release(s);
     dnet_emu_wake(s);
     return known ? DNET_EMU_DELIVERED : DNET_EMU_UNREACHABLE;
@@ -90,8 +100,8 @@ DNET_COLD static dnet_emu_result_t receive_fadd(const dnet_emu_nic_t *nic, unsig
     packet->answer =
         atomic_fetch_add_explicit((_Atomic uint64_t *) (void *) (nic->area[wid].llcm + offset),
                                   DNET_GET(packet->header[1], PK_SRC), memory_order_acq_rel);
-    dnet_emu_rc_acquire(nic, s);
-    dnet_emu_publish(nic->area[wid].ureg_load + DNET_UREG_PACKET_COUNTER, ++s->packets);
+    dnet_emu_rc_acquire(nic, wid);
+    count_packet(nic, wid, 1);
     dnet_emu_rc_release(s);
     return DNET_EMU_ANSWERED;
 }
@@ -124,22 +134,30 @@ static inline bool must_refuse(const dnet_emu_nic_t *nic, unsigned wid)
             dnet_emu_ureg(nic, wid, DNET_UREG_FLOW_MODE) == DNET_FLOW_MODE_PAUSED);
 }
 
+/* The envelope of a packet with lflag; one that is shorter ends in zeros (10.3). */
+static uint64_t envelope_of(const dnet_emu_packet_t *packet)
+{
+    uint64_t envelope = 0;
+
+    (void) dnet_emu_payload_copy(packet, 0, (uint8_t *) &envelope,
+                                 packet->data_bytes < sizeof envelope ? packet->data_bytes
+                                                                      : sizeof envelope);
+    return envelope;
+}
+
 /* [X.6] Is this a message of a sender in the hold table?  What the envelope marks passes. */
 static bool is_held(const dnet_emu_nic_t *nic, unsigned wid, uint64_t mode,
                     const dnet_emu_packet_t *packet)
 {
     uint32_t index = dnet_hold_index(packet->slid, (unsigned) DNET_GET(packet->header[0], PK_SWID));
     uint64_t at = DNET_GET(mode, FM_TABLE) + index / 8;
-    uint64_t envelope = 0;
 
     if (DNET_GET(mode, FM_MODE) != DNET_FLOW_MODE_HOLD || at >= nic->llcm_bytes ||
         !DNET_GET(packet->header[0], PK_LFLAG))
         return false;
     if (!(nic->area[wid].llcm[at] >> index % 8 & 1))
         return false;
-    return dnet_emu_payload_copy(packet, 0, (uint8_t *) &envelope,
-                                 packet->data_bytes < 8 ? packet->data_bytes : 8) &&
-           !(envelope & DNET_ENVELOPE_PASS);
+    return !(envelope_of(packet) & DNET_ENVELOPE_PASS);
 }
 
 /* Something may be against this packet.  False: nothing is. */
@@ -170,64 +188,152 @@ static inline bool must_look(const dnet_emu_nic_t *nic, unsigned wid)
 
 /* ---- the packet types ---- */
 
-/* [nic 6.5, 9.3] IPUSH without LHS: append to the sender's ring. */
-static dnet_emu_result_t receive_ring(const dnet_emu_nic_t *nic, unsigned wid,
-                                      const dnet_emu_packet_t *packet, uint32_t *address_p)
+/* [nic 6.5, 9.3] IPUSH without LHS: append to the sender's ring.  False: as dnet_emu_lh_reserve().
+ */
+static bool receive_ring(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_packet_t *packet,
+                         dnet_emu_ring_t *ring, uint32_t *address_p, dnet_emu_result_t *result_p)
 {
     uint32_t total = packet->header_lines > 2 ? (uint32_t) DNET_GET(packet->header[2], PK_TOTAL)
                                               : packet->data_bytes;
     uint32_t before, back;
-    dnet_emu_ring_t ring;
 
     if (!dnet_emu_sodimm_ready(nic)) {
         dnet_emu_event(nic, DNET_EMU_DROP_REQUEST); /* OP-58 */
-        return DNET_EMU_DROPPED;
+        *result_p = DNET_EMU_DROPPED;
+        return true;
     }
-    if (!dnet_emu_amt_ring(nic, wid, packet, &ring) || packet->data_bytes > ring.size - 8) {
+    if (!dnet_emu_amt_ring(nic, wid, packet, ring) || packet->data_bytes > ring->size - 8) {
         dnet_emu_overflow(nic, wid); /* [nic 9.2] can never be stored */
         dnet_emu_event(nic, DNET_EMU_DROP_RING);
-        return DNET_EMU_DROPPED;
+        *result_p = DNET_EMU_DROPPED;
+        return true;
     }
-    if (dnet_emu_amt_free(&ring) < ((packet->data_bytes + 7) & ~7u))
-        return dnet_emu_flow_no_room(nic, wid, packet, packet->data_bytes);
+    if (dnet_emu_amt_free(ring) < ((packet->data_bytes + 7) & ~7u)) {
+        *result_p = dnet_emu_flow_no_room(nic, wid, packet, packet->data_bytes);
+        return true;
+    }
+    if (!dnet_emu_wu_memory_known(nic, wid, ring, packet->data_bytes))
+        return false;
     /* [nic 9.4] Where the message began, when its packets lie in a row. */
-    before = ring.tail - ring.start;
+    before = ring->tail - ring->start;
     back = total > packet->data_bytes ? total - packet->data_bytes : 0;
-    if (back > before && back <= ring.size)
-        before += ring.size;
-    *address_p = ring.start + (back <= before ? before - back : 0);
-    if (!dnet_emu_wu_memory(nic, wid, &ring, packet->data_bytes) ||
-        !dnet_emu_wu_append(nic, wid, &ring, packet, 0, packet->data_bytes))
+    if (back > before && back <= ring->size)
+        before += ring->size;
+    *address_p = ring->start + (back <= before ? before - back : 0);
+    (void) dnet_emu_wu_copy(nic, wid, ring, packet, 0, packet->data_bytes);
+    dnet_emu_wu_store_tail(nic, wid, ring, dnet_emu_wu_tail(ring, packet->data_bytes));
+    *result_p = DNET_EMU_DELIVERED;
+    return true;
+}
+
+/* A message that fits an LH entry, from a Write Window, and no receive status is wanted. */
+static inline dnet_emu_result_t receive_short(const dnet_emu_nic_t *nic, unsigned wid,
+                                              const dnet_emu_packet_t *packet)
+{
+    dnet_emu_wid_t *s = nic->area[wid].state;
+    dnet_emu_result_t result;
+
+    dnet_prefetch_for_store(dnet_emu_lh_next(nic, wid));
+    dnet_emu_rc_acquire(nic, wid);
+    if (DNET_LIKELY(!must_look(nic, wid)) || !refused_or_held(nic, wid, packet, &result))
+        result = dnet_emu_lh_receive(nic, wid, packet);
+    if (DNET_LIKELY(result <= DNET_EMU_DROPPED))
+        count_packet(nic, wid, 1);
+    dnet_emu_rc_release(s);
+    dnet_emu_wake(s);
+    return result;
+}
+
+/* Any other IPUSH packet, once: false when its ring needs memory first. */
+static bool receive_once(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_packet_t *packet,
+                         dnet_emu_lh_place_t *place, dnet_emu_result_t *result_p)
+{
+    bool eflag = DNET_GET(packet->header[0], PK_EFLAG);
+    bool lflag = DNET_GET(packet->header[0], PK_LFLAG);
+    uint32_t address = 0;
+    bool done = true;
+
+    place->entry = NULL;
+    if (DNET_UNLIKELY(must_look(nic, wid)) && refused_or_held(nic, wid, packet, result_p))
+        return true;
+    if (DNET_UNLIKELY(eflag && dnet_emu_swu_full(nic, wid)))
+        *result_p = dnet_emu_flow_no_room(nic, wid, packet, DNET_STATUS_BYTES);
+    else if (!lflag)
+        done = receive_ring(nic, wid, packet, &place->ring, &address, result_p);
+    else if (packet->data_bytes <= DNET_EMU_LH_SHORT_BYTES)
+        *result_p = dnet_emu_lh_receive(nic, wid, packet);
+    else
+        done = dnet_emu_lh_reserve(nic, wid, packet, place, result_p);
+    if (!done || *result_p > DNET_EMU_DROPPED)
+        return done;
+    count_packet(nic, wid, 1);
+    if (eflag && *result_p == DNET_EMU_DELIVERED) {
+        /* The status comes last, so it cannot be written before a place is filled. */
+        if (place->entry) {
+            address = (uint32_t) DNET_GET(place->where, LH_POINTER);
+            dnet_emu_lh_fill(nic, wid, packet, envelope_of(packet) & ~ENTRY_FLAGS, place);
+            place->entry = NULL;
+        }
+        dnet_emu_swu_write(nic, wid, packet, address);
+    }
+    return true;
+}
+
+static dnet_emu_result_t receive_long(const dnet_emu_nic_t *nic, unsigned wid,
+                                      const dnet_emu_packet_t *packet)
+{
+    dnet_emu_wid_t *s = nic->area[wid].state;
+    uint64_t envelope =
+        DNET_GET(packet->header[0], PK_LFLAG) ? envelope_of(packet) & ~ENTRY_FLAGS : 0;
+    dnet_emu_lh_place_t place;
+    dnet_emu_result_t result;
+    bool done;
+
+    dnet_prefetch_for_store(dnet_emu_lh_next(nic, wid));
+    do {
+        dnet_emu_rc_acquire(nic, wid);
+        done = receive_once(nic, wid, packet, &place, &result);
+        dnet_emu_rc_release(s);
+        if (!done && !dnet_emu_wu_memory(nic, wid, &place.ring, packet->data_bytes))
+            return DNET_EMU_UNREACHABLE;
+    } while (!done);
+    if (place.entry)
+        dnet_emu_lh_fill(nic, wid, packet, envelope, &place);
+    dnet_emu_wake(s);
+    return result;
+}
+
+/* The data of a packet that are read while the receive side is held, and lie in no Write Window. */
+static __attribute__((noinline)) dnet_emu_result_t receive_gathered(const dnet_emu_nic_t *nic,
+                                                                    unsigned wid,
+                                                                    const dnet_emu_packet_t *packet)
+{
+    uint8_t data[DNET_PACKET_MAX_BYTES];
+    dnet_emu_packet_t p = *packet;
+
+    if (packet->data_bytes > sizeof data ||
+        !dnet_emu_payload_copy(packet, 0, data, packet->data_bytes))
         return DNET_EMU_UNREACHABLE;
-    return DNET_EMU_DELIVERED;
+    p.whole_lines = true;
+    p.spans = 1;
+    p.span[0] = (dnet_emu_span_t){.at = data, .bytes = packet->data_bytes};
+    return receive_long(nic, wid, &p);
 }
 
 static inline dnet_emu_result_t receive_ipush(const dnet_emu_nic_t *nic, unsigned wid,
                                               const dnet_emu_packet_t *packet)
 {
-    dnet_emu_wid_t *s = nic->area[wid].state;
-    bool eflag = DNET_GET(packet->header[0], PK_EFLAG);
-    dnet_emu_result_t result = DNET_EMU_UNREACHABLE;
-    uint32_t address = 0;
+    const uint64_t both = DNET_MASK(PK_EFLAG) | DNET_MASK(PK_LFLAG);
+    bool plain = (packet->header[0] & both) == DNET_MASK(PK_LFLAG);
+    bool fits = packet->data_bytes <= DNET_EMU_LH_SHORT_BYTES;
 
-    dnet_prefetch_for_store(dnet_emu_lh_next(nic, wid));
-    dnet_emu_rc_acquire(nic, s);
-    if (DNET_UNLIKELY(must_look(nic, wid)) && refused_or_held(nic, wid, packet, &result))
-        ; /* result says how */
-    else if (DNET_UNLIKELY(eflag && dnet_emu_swu_full(nic, wid)))
-        result = dnet_emu_flow_no_room(nic, wid, packet, DNET_STATUS_BYTES);
-    else if (DNET_LIKELY(DNET_GET(packet->header[0], PK_LFLAG)))
-        result = dnet_emu_lh_receive(nic, wid, packet, &address);
-    else
-        result = receive_ring(nic, wid, packet, &address);
-    if (DNET_LIKELY(result <= DNET_EMU_DROPPED)) {
-        dnet_emu_publish(nic->area[wid].ureg_load + DNET_UREG_PACKET_COUNTER, ++s->packets);
-        if (DNET_UNLIKELY(eflag && result == DNET_EMU_DELIVERED))
-            dnet_emu_swu_write(nic, wid, packet, address);
+    if (DNET_LIKELY(packet->whole_lines)) {
+        if (DNET_LIKELY(plain && fits))
+            return receive_short(nic, wid, packet);
+    } else if (!plain || fits) {
+        return receive_gathered(nic, wid, packet);
     }
-    dnet_emu_rc_release(s);
-    dnet_emu_wake(s);
-    return result;
+    return receive_long(nic, wid, packet);
 }
 
 /* [nic 6.7, 7.3] RVS family.  Data are placed before the receive side is taken: two senders may
@@ -245,14 +351,13 @@ static dnet_emu_result_t receive_rvs(const dnet_emu_nic_t *nic, unsigned wid,
         result = dnet_emu_wu_place(nic, wid, packet);
     if (result == DNET_EMU_UNREACHABLE)
         return result;
-    dnet_emu_rc_acquire(nic, s);
+    dnet_emu_rc_acquire(nic, wid);
     if (must_refuse(nic, wid)) {
         result = refuse(nic, wid, packet);
     } else if (refused || (eflag && dnet_emu_swu_full(nic, wid))) {
         result = dnet_emu_flow_no_room(nic, wid, packet, DNET_STATUS_BYTES);
     } else {
-        s->packets += packet->packets;
-        dnet_emu_publish(nic->area[wid].ureg_load + DNET_UREG_PACKET_COUNTER, s->packets);
+        count_packet(nic, wid, packet->packets);
         if (eflag)
             dnet_emu_swu_write(nic, wid, packet, (uint32_t) DNET_GET(packet->header[1], PK_SRC));
     }
@@ -269,7 +374,7 @@ static dnet_emu_result_t receive_rvl(dnet_emu_nic_t *nic, unsigned wid, dnet_emu
     bool contiguous = (DNET_GET(h[0], PK_TYPE) & 3) == DNET_ACCESS_CONTIGUOUS;
     dnet_emu_result_t result = DNET_EMU_SERVE;
 
-    dnet_emu_rc_acquire(nic, s);
+    dnet_emu_rc_acquire(nic, wid);
     if (must_refuse(nic, wid)) {
         result = refuse(nic, wid, packet);
     } else {
@@ -294,7 +399,7 @@ static dnet_emu_result_t receive_rvl(dnet_emu_nic_t *nic, unsigned wid, dnet_emu
             result = dnet_emu_fifo_push(&nic->area[0].wc->rc, &packet->service) ? DNET_EMU_DELIVERED
                                                                                 : DNET_EMU_STALLED;
         if (result != DNET_EMU_STALLED)
-            dnet_emu_publish(nic->area[wid].ureg_load + DNET_UREG_PACKET_COUNTER, ++s->packets);
+            count_packet(nic, wid, 1);
     }
     dnet_emu_rc_release(s);
     return result;

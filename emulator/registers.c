@@ -11,7 +11,7 @@
 #include "emulator/amt_table.h"
 #include "emulator/aperture.h"
 #include "emulator/limit_event.h"
-#include "emulator/process.h"
+#include "emulator/receive_side.h"
 #include "emulator/status_write_unit.h"
 #include "emulator/window_controller.h"
 
@@ -44,7 +44,7 @@ static void reset_wid(dnet_emu_nic_t *nic, unsigned wid, bool ready)
 {
     dnet_emu_wid_t *s = nic->area[wid].state;
 
-    dnet_emu_rc_acquire(nic, s);
+    dnet_emu_rc_acquire(nic, wid);
     reset_page(nic, false, wid);
     if (ready)
         dnet_emu_status_set(nic, wid, DNET_MASK(CS_SDIMM_READY));
@@ -52,7 +52,7 @@ static void reset_wid(dnet_emu_nic_t *nic, unsigned wid, bool ready)
     memset(nic->area[wid].lh, 0, nic->lh_mask + 1ul);
     s->lh_tail = 0;
     s->lh_head_seen = 0;
-    s->lh_flags = 1;
+    memset(s->reserved, 0, sizeof s->reserved);
     s->lh_limit = 0;
     s->packets = 0;
     s->status_base = 0;
@@ -122,7 +122,7 @@ static void store_primitive_counter_reset(dnet_emu_device_t *d)
 
 static void store_packet_counter_reset(dnet_emu_device_t *d)
 {
-    dnet_emu_rc_acquire(d->nic, d->area->state);
+    dnet_emu_rc_acquire(d->nic, d->dev.wid);
     d->area->state->packets = 0;
     dnet_emu_publish(d->area->ureg_load + DNET_UREG_PACKET_COUNTER, 0);
     dnet_emu_rc_release(d->area->state);
@@ -130,14 +130,14 @@ static void store_packet_counter_reset(dnet_emu_device_t *d)
 
 static void store_status_restart(dnet_emu_device_t *d)
 {
-    dnet_emu_rc_acquire(d->nic, d->area->state);
+    dnet_emu_rc_acquire(d->nic, d->dev.wid);
     dnet_emu_swu_restart(d->nic, d->dev.wid);
     dnet_emu_rc_release(d->area->state);
 }
 
 static void store_status_show(dnet_emu_device_t *d)
 {
-    dnet_emu_rc_acquire(d->nic, d->area->state);
+    dnet_emu_rc_acquire(d->nic, d->dev.wid);
     dnet_emu_swu_show(d->nic, d->dev.wid);
     dnet_emu_rc_release(d->area->state);
 }

@@ -78,7 +78,7 @@ void dnet_emu_swu_write(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_
                                 DNET_PUT(DNET_GET(h, PK_SWID), ST_SWID) |
                                 DNET_PUT(dnet_lid_to_clid(packet->slid), ST_SCLID) |
                                 DNET_MASK(ST_EFLAG) | DNET_PUT(size, ST_SIZE));
-    nic->area[wid].state->status_tail = next(&r);
+    dnet_emu_publish32(&nic->area[wid].state->status_tail, next(&r));
     dnet_emu_publish(nic->area[wid].ureg_load + DNET_UREG_STATUS_NEXT_WRITE, next(&r));
     dnet_emu_swu_show(nic, wid);
 }

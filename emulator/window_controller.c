@@ -22,7 +22,8 @@
 static void hold(const dnet_emu_nic_t *nic, dnet_emu_wc_t *wc)
 {
     if (!nic->extended)
-        dnet_emu_acquire(&wc->holder, nic->pid);
+        (void) (dnet_emu_acquire(&wc->holder, nic->pid) ||
+                dnet_emu_acquire_slow(&wc->holder, nic->pid, "Window Controller", nic->lid));
 }
 
 static void let_go(const dnet_emu_nic_t *nic, dnet_emu_wc_t *wc)

@@ -62,26 +62,41 @@ bool dnet_emu_wu_memory(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_
            (bytes == n1 || dnet_emu_sodimm_commit(nic, wid, ring->start, bytes - n1));
 }
 
-bool dnet_emu_wu_append(const dnet_emu_nic_t *nic, unsigned wid, dnet_emu_ring_t *ring,
-                        const dnet_emu_packet_t *packet, uint32_t from, uint32_t bytes)
+bool dnet_emu_wu_memory_known(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_ring_t *ring,
+                              uint32_t bytes)
+{
+    uint32_t to_end = ring->start + ring->size - ring->tail;
+    uint32_t n1 = to_end < bytes ? to_end : bytes;
+
+    return (n1 == 0 || dnet_emu_sodimm_known(nic, wid, ring->tail, n1)) &&
+           (bytes == n1 || dnet_emu_sodimm_known(nic, wid, ring->start, bytes - n1));
+}
+
+bool dnet_emu_wu_copy(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_ring_t *ring,
+                      const dnet_emu_packet_t *packet, uint32_t from, uint32_t bytes)
 {
     uint8_t *base = nic->area[wid].sodimm + ring->start;
     uint32_t at = ring->tail - ring->start;
-    uint32_t n8 = (bytes + 7) & ~7u;
     uint32_t n1 = ring->size - at < bytes ? ring->size - at : bytes;
-    bool ok;
 
     /* [nic 11.8] ring 4, address 2, data 2, right 2, write 6 */
-    charge(nic, WU, 16 + n8 / 8 - 1);
-    ok = dnet_emu_payload_copy(packet, from, base + at, n1) &&
-         dnet_emu_payload_copy(packet, from + n1, base, bytes - n1);
-    at += n8;
-    if (at >= ring->size)
-        at -= ring->size;
-    ring->tail = ring->start + at;
+    charge(nic, WU, 16 + (bytes + 7) / 8 - 1);
+    return dnet_emu_payload_copy(packet, from, base + at, n1) &&
+           dnet_emu_payload_copy(packet, from + n1, base, bytes - n1);
+}
+
+uint32_t dnet_emu_wu_tail(const dnet_emu_ring_t *ring, uint32_t bytes)
+{
+    uint32_t at = ring->tail - ring->start + ((bytes + 7) & ~7u);
+
+    return ring->start + (at >= ring->size ? at - ring->size : at);
+}
+
+void dnet_emu_wu_store_tail(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_ring_t *ring,
+                            uint32_t tail)
+{
     /* The Tail half only: the host stores the Head half (OP-18). */
-    dnet_emu_publish32(nic->area[wid].llcm + ring->word * 8ul + 4, ring->tail);
-    return ok;
+    dnet_emu_publish32(nic->area[wid].llcm + ring->word * 8ul + 4, tail);
 }
 
 /* ---- placement ---- */

@@ -16,10 +16,21 @@ bool dnet_emu_payload_copy(const dnet_emu_packet_t *packet, uint32_t from, uint8
 bool dnet_emu_wu_memory(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_ring_t *ring,
                         uint32_t bytes);
 
-/* [nic 9.2, 9.3] Append `bytes` of a packet's data at the ring's Tail and move the Tail.  The
+/* Is that known without a call to the kernel? */
+bool dnet_emu_wu_memory_known(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_ring_t *ring,
+                              uint32_t bytes);
+
+/* [nic 9.2, 9.3] Copy `bytes` of a packet's data, from byte `from` on, to the ring's Tail.  The
  * caller has tested the free space and dnet_emu_wu_memory().  False: as dnet_emu_payload_copy(). */
-bool dnet_emu_wu_append(const dnet_emu_nic_t *nic, unsigned wid, dnet_emu_ring_t *ring,
-                        const dnet_emu_packet_t *packet, uint32_t from, uint32_t bytes);
+bool dnet_emu_wu_copy(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_ring_t *ring,
+                      const dnet_emu_packet_t *packet, uint32_t from, uint32_t bytes);
+
+/* [nic 9.2] The ring's Tail behind `bytes` more. */
+uint32_t dnet_emu_wu_tail(const dnet_emu_ring_t *ring, uint32_t bytes);
+
+/* [nic 9.3] Store a ring's Tail where the host sees it. */
+void dnet_emu_wu_store_tail(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_ring_t *ring,
+                            uint32_t tail);
 
 /* [nic 6.7, OP-55] RVS, RVSS, RVSI: the data of one packet go where its header says.
  * DNET_EMU_UNREACHABLE: memory, or the process that has it, is not there. */

@@ -51,6 +51,13 @@ typedef struct {
     /** Let the NIC go on with requests that wait for room elsewhere. */
     void (*run)(dnet_device_t *dev);
     /**
+     * LH Next Write has moved past an entry that does not come: entries whose sender has died while
+     * it copied become void (Valid turns, Complete does not; line 1 says what they take up).  A
+     * sender that lives and has not finished for a second is named in a line.  To be called from
+     * time to time while an entry is missing.
+     */
+    void (*settle)(dnet_device_t *dev);
+    /**
      * Sleep until something may have arrived for this WID, or timeout_us have passed.
      * still_idle(arg) is called once after the NIC has been told to wake the process; the sleep is
      * skipped when it returns false.

@@ -435,6 +435,28 @@ void dnet_drv_publish(dnet_drv_t *nic)
     }
 }
 
+/* Valid has turned and Complete has not. */
+static bool is_void(const dnet_drv_t *nic, const dnet_lh_entry_t *entry)
+{
+    uint64_t line0 = atomic_load_explicit(
+        (const _Atomic uint64_t *) (const void *) &entry->envelope, memory_order_acquire);
+    bool odd_lap = nic->lh_read & (nic->lh_mask + 1);
+    return DNET_GET(line0, LH_VALID) == !odd_lap && DNET_GET(line0, LH_COMPLETE) == odd_lap;
+}
+
+bool dnet_drv_lh_settle(dnet_drv_t *nic)
+{
+    const dnet_lh_entry_t *entry;
+    bool any = false;
+    nic->dev->ops->settle(nic->dev);
+    while (dnet_drv_lh_late(nic) &&
+           is_void(nic, entry = &nic->dev->lh[nic->lh_read & nic->lh_mask])) {
+        (void) dnet_drv_lh_release(nic, entry);
+        any = true;
+    }
+    return any;
+}
+
 uint32_t dnet_drv_lh_free(const dnet_drv_t *nic)
 {
     uint32_t tail =

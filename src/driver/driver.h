@@ -397,6 +397,21 @@ static inline bool dnet_drv_lh_more(const dnet_drv_t *nic)
     return dnet_drv_lh_entry(nic, nic->lh_read + 1) != NULL;
 }
 
+/** Has a sender got the next entry, and not filled it yet? */
+static inline bool dnet_drv_lh_late(const dnet_drv_t *nic)
+{
+    uint64_t tail = dnet_reg_load(nic->dev, DNET_UREG_LH_NEXT_WRITE) / DNET_LH_ENTRY_BYTES;
+    return tail != (nic->lh_read & nic->lh_mask) && !dnet_drv_lh_next(nic);
+}
+
+/**
+ * Let the NIC look at a late entry, and pass over those that stay void because their sender has
+ * died.
+ *
+ * @return true: entries were passed over; call dnet_drv_publish() to give them back
+ */
+bool dnet_drv_lh_settle(dnet_drv_t *nic);
+
 /** Publish what was freed: LH Head and ring Head. */
 void dnet_drv_publish(dnet_drv_t *nic);
 

@@ -5,6 +5,7 @@ libdnet_board_la_SOURCES = tests/device/board.c tests/device/board.h
 dnet_device_programs = \
 	tests/device/smoke \
 	tests/device/test_clocks \
+	tests/device/test_deaths \
 	tests/device/test_extensions \
 	tests/device/test_memory \
 	tests/device/test_primitives \
@@ -21,6 +22,8 @@ tests_device_smoke_LDADD = $(dnet_device_libraries)
 tests_device_test_clocks_SOURCES = tests/device/test_clocks.c
 tests_device_test_clocks_CPPFLAGS = $(AM_CPPFLAGS) -DDNET_TIMING
 tests_device_test_clocks_LDADD = libdnet_board.la libdnet_emulator_timing.la libdnet_common.la
+tests_device_test_deaths_SOURCES = tests/device/test_deaths.c
+tests_device_test_deaths_LDADD = $(dnet_device_libraries)
 tests_device_test_extensions_SOURCES = tests/device/test_extensions.c
 tests_device_test_extensions_LDADD = $(dnet_device_libraries)
 tests_device_test_primitives_SOURCES = tests/device/test_primitives.c

@@ -564,6 +564,35 @@ static int receiver_dies(dnet_job_rank_t *job, void *arg)
     _exit(bad);
 }
 
+/* Rank 1 dies in the middle of its second packet (a fault point); what rank 2 sends behind it
+ * arrives. */
+static int sender_dies_in_a_packet(dnet_job_rank_t *job, void *arg)
+{
+    enum { COUNT = 30 };
+    static const size_t lens[] = {8, 400, 4000};
+    static send_t s;
+    (void) arg;
+    int bad = 0;
+    dnet_job_barrier(job);
+    if (job->rank == 0) {
+        for (uint32_t i = 0; i < COUNT && !bad; i++)
+            bad = expect_among_dead(job, 2, i);
+        until_dead(job);
+        _exit(bad);
+    }
+    for (uint32_t i = 0; i < (job->rank == 1 ? 2 : COUNT); i++) {
+        bool did;
+        send_one(job, &s, 0, BULK, i, job->rank == 1 ? 4000 : lens[i % 3], false);
+        while (!s.r.done)
+            (void) dnet_ep_progress(job->ep, &did);
+        if (job->rank == 2 && i == 0)
+            until_dead(job);
+    }
+    if (job->rank == 1)
+        die(); /* the packet had fewer instructions */
+    _exit(0);
+}
+
 /* Each of the two survivors that looks says once who has died; so many look for certain. */
 static void run_mourning(int (*body)(dnet_job_rank_t *, void *), uint32_t victim,
                          unsigned lines_due)
@@ -602,6 +631,23 @@ static void test_stop_sender_dies_others_finish(void **state)
     run_mourning(sender_dies, 1, 1);
 }
 
+static void test_stop_sender_dies_in_a_packet_others_finish(void **state)
+{
+    (void) state;
+#ifndef __x86_64__
+    skip();
+#endif
+    setenv("DIMMNET_FAULT_PACKET", "2", 1);
+    setenv("DIMMNET_FAULT_RANK", "1", 1);
+    for (unsigned step = 60; step < 800; step += 100) {
+        char text[16];
+        snprintf(text, sizeof(text), "%u", step);
+        setenv("DIMMNET_FAULT_STEP", text, 1);
+        run_mourning(sender_dies_in_a_packet, 1, 1);
+    }
+    unsetenv("DIMMNET_FAULT_PACKET");
+}
+
 static void test_stop_receiver_dies_senders_are_told(void **state)
 {
     (void) state;
@@ -620,6 +666,7 @@ int main(void)
         cmocka_unit_test(test_stop_probe_and_cancel),
         cmocka_unit_test(test_stop_finish_delivers_first),
         cmocka_unit_test(test_stop_sender_dies_others_finish),
+        cmocka_unit_test(test_stop_sender_dies_in_a_packet_others_finish),
         cmocka_unit_test(test_stop_receiver_dies_senders_are_told),
     };
     stage = mmap(NULL, sizeof(*stage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
