@@ -201,8 +201,9 @@ typedef struct {
     /* Read by all that deliver; written when the process goes to sleep or wakes. */
     /* futex word: 1 while the process sleeps */
     _Alignas(DNET_EMU_LINE) _Atomic uint32_t sleeping;
-    /* Read-mostly. */
-    _Alignas(DNET_EMU_LINE) _Atomic int32_t owner; /* pid that has this WID open; 0: none */
+    /* What the own processes alone write: in pages of its own, which peers map read-only where the
+     * profile lets them (segment.c). */
+    _Alignas(DNET_EMU_PAGE) _Atomic int32_t owner; /* pid that has this WID open; 0: none */
     _Atomic uint32_t member; /* 1 + its place in its process group; 0: not told */
     uint64_t probe;          /* virtual address, in the owner, of the header of this segment */
     /* Only the owner. */
@@ -213,7 +214,8 @@ typedef struct {
     dnet_emu_request_t pending_request;
     dnet_emu_request_t copy;
     _Alignas(DNET_EMU_LINE) dnet_emu_aperture_t aperture[DNET_EMU_APERTURES];
-    _Alignas(DNET_EMU_LINE) _Atomic uint64_t committed[DNET_EMU_GRANULES / 64];
+    /* Peers write again. */
+    _Alignas(DNET_EMU_PAGE) _Atomic uint64_t committed[DNET_EMU_GRANULES / 64];
     /* Of each LH entry; those that deliver, one at a time. */
     _Alignas(DNET_EMU_LINE) dnet_emu_reservation_t reserved[DNET_EMU_LH_ENTRIES];
 } dnet_emu_wid_t;
@@ -224,7 +226,7 @@ typedef struct {
      */
     _Alignas(DNET_EMU_LINE) _Atomic uint64_t stalled_by;
     _Alignas(DNET_EMU_LINE) _Atomic uint64_t event[DNET_EMU_EVENT_COUNT];
-    _Alignas(DNET_EMU_LINE) uint16_t amt_address[DNET_PROCESSES_PER_NIC][DNET_EMU_AMT_ENTRIES];
+    _Alignas(DNET_EMU_PAGE) uint16_t amt_address[DNET_PROCESSES_PER_NIC][DNET_EMU_AMT_ENTRIES];
 } dnet_emu_state_t;
 
 /* ---- a NIC as a process sees it ---- */
@@ -243,7 +245,14 @@ typedef struct {
     uint8_t *llcm;
     dnet_lh_entry_t *lh;     /* LH Buffer */
     dnet_flow_entry_t *flow; /* flow ring; extended profile */
-    uint8_t *sodimm;         /* SO-DIMM area */
+    /* SO-DIMM area; moves when more of it is mapped (memory.c), so it is looked up behind each
+     * dnet_emu_sodimm_commit() */
+    uint8_t *sodimm;
+    uint64_t sodimm_bytes;  /* of it that this process can touch */
+    uint64_t sodimm_window; /* of it that have addresses */
+    uint64_t sodimm_at;     /* where it begins in the segment */
+    uint8_t *sodimm_before; /* a window that has been left and stays mapped; NULL: none */
+    uint64_t sodimm_before_window;
 } dnet_emu_areas_t;
 
 struct dnet_emu_nic {
@@ -260,10 +269,12 @@ struct dnet_emu_nic {
     bool in_line; /* reception stalls for both WIDs together */
     bool pgid_check;
     bool strict_swid;
-    bool privileged; /* this process may store to the System Register page */
-    bool watched;    /* mapped read-only */
-    bool offered;    /* made by this process, dnet_emu_descriptor_offer() */
-    uint64_t bytes;
+    bool privileged;       /* this process may store to the System Register page */
+    bool watched;          /* mapped read-only */
+    bool offered;          /* made by this process, dnet_emu_descriptor_offer() */
+    uint64_t mapped_bytes; /* behind `header` */
+    uint8_t *flow_rings;   /* of both WIDs; NULL: there are none */
+    uint64_t flow_bytes;
     uint64_t id;
     int fd;       /* -1: a peer's NIC, whose descriptor is not kept */
     int spare_fd; /* given up where a peer is mapped and no other is left; -1: none */

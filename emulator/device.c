@@ -191,6 +191,10 @@ dnet_status_t dnet_emu_open(dnet_emu_nic_t *nic, unsigned wid, bool privileged,
         dnet_error("no memory for a device: %zu bytes needed", sizeof *d);
         return DNET_ERR_NO_MEMORY;
     }
+    if (!nic->watched && !dnet_emu_sodimm_open(nic, wid)) {
+        free(d);
+        return DNET_ERR_NO_MEMORY;
+    }
     if (!nic->watched && !claim(nic, wid)) {
         free(d);
         return DNET_ERR_STATE;

@@ -11,12 +11,11 @@
 typedef struct {
     const dnet_emu_nic_t *nic;
     unsigned wid;
-    uint8_t *sodimm;
-    uint64_t area;   /* bytes */
-    uint32_t offset; /* of the first element; what a list's entries are added to */
-    uint32_t stride;
-    const uint8_t *list; /* NULL: a stride */
-    uint64_t granule;    /* of the area that was last found to have memory */
+    uint64_t area;    /* bytes */
+    uint32_t offset;  /* of the first element; what a list's entries are added to */
+    uint32_t stride;  /* bytes, or the list's offset */
+    bool by_list;     /* the step is a list's offset */
+    uint64_t granule; /* of the area that was last found to have memory */
 } dnet_emu_elements_t;
 
 /* [nic 6.0] Elements [0, count) of an access.  False: some of the list lies outside, or has no
@@ -27,14 +26,13 @@ static inline bool dnet_emu_elements(dnet_emu_elements_t *e, const dnet_emu_nic_
 {
     *e = (dnet_emu_elements_t){.nic = nic,
                                .wid = wid,
-                               .sodimm = nic->area[wid].sodimm,
                                .area = dnet_emu_sodimm_area(nic),
                                .offset = offset,
                                .stride = stride_or_list,
                                .granule = UINT64_MAX};
     if (access == DNET_ACCESS_STRIDE)
         return true;
-    e->list = e->sodimm + stride_or_list;
+    e->by_list = true;
     return stride_or_list + 4 * count <= e->area && count > 0 &&
            dnet_emu_sodimm_commit(nic, wid, stride_or_list, 4 * count);
 }
@@ -45,8 +43,8 @@ static inline uint8_t *dnet_emu_element_at(dnet_emu_elements_t *e, uint32_t i, u
     uint32_t at = i * e->stride;
     uint64_t last;
 
-    if (e->list)
-        memcpy(&at, e->list + 4 * (uint64_t) i, 4);
+    if (e->by_list)
+        memcpy(&at, e->nic->area[e->wid].sodimm + e->stride + 4 * (uint64_t) i, 4);
     at += e->offset;
     last = at + (uint64_t) bytes - 1;
     if (last >= e->area)
@@ -57,7 +55,7 @@ static inline uint8_t *dnet_emu_element_at(dnet_emu_elements_t *e, uint32_t i, u
             return NULL;
         e->granule = last >> DNET_EMU_GRANULE_SHIFT;
     }
-    return e->sodimm + at;
+    return e->nic->area[e->wid].sodimm + at;
 }
 
 /* A call of `of` for each size an element can have, so that its copies have a size the compiler

@@ -15,10 +15,6 @@
 
 #include "common/log.h"
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
-
 static uint64_t number_in(const char *path, const char *format)
 {
     char line[256];
@@ -72,13 +68,88 @@ static void mark_committed(const dnet_emu_nic_t *nic, unsigned wid, uint64_t off
                                  memory_order_relaxed);
 }
 
-/* Some piece of the range is not committed yet: make all of it so. */
+/* ---- what of an area a process maps ---- */
+
+/*
+ * A NIC has 8 GB of SO-DIMM at most, of which little is used.  The area of the process that has a
+ * WID open has all its addresses from the start, for the host may keep pointers into it, and can be
+ * touched as far as it is used.  Of other areas a small window is mapped, which grows by mremap():
+ * that needs no descriptor, and thousands of peers have none.
+ */
+static bool no_addresses(const dnet_emu_nic_t *nic, uint64_t bytes)
+{
+    dnet_error("cannot map %" PRIu64 " bytes of the SO-DIMM of NIC %#x: %m; raise the limit on "
+               "address space (ulimit -v)",
+               bytes, nic->lid);
+    return false;
+}
+
+bool dnet_emu_sodimm_open(dnet_emu_nic_t *nic, unsigned wid)
+{
+    dnet_emu_areas_t *a = &nic->area[wid];
+    uint64_t bytes = dnet_emu_sodimm_area(nic);
+    uint8_t *base;
+
+    if (!nic->extended || a->sodimm_window >= bytes)
+        return true;
+    base = mmap(NULL, bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, nic->fd, (off_t) a->sodimm_at);
+    if (base == MAP_FAILED)
+        return no_addresses(nic, bytes);
+    if (mprotect(base, a->sodimm_bytes, PROT_READ | PROT_WRITE) != 0) {
+        (void) munmap(base, bytes);
+        return no_addresses(nic, a->sodimm_bytes);
+    }
+    (void) madvise(base, bytes, MADV_DONTDUMP);
+    (void) munmap(a->sodimm, a->sodimm_window);
+    a->sodimm = base;
+    a->sodimm_window = bytes;
+    return true;
+}
+
+/* Let this process touch the first `end` bytes of an area, and some more. */
+static bool reach(const dnet_emu_nic_t *nic, unsigned wid, uint64_t end)
+{
+    dnet_emu_areas_t *a = (dnet_emu_areas_t *) &nic->area[wid]; /* of this process */
+    uint64_t most = dnet_emu_sodimm_area(nic);
+    /* somebody may still hold an address in it */
+    bool stays = !nic->extended || a->sodimm_window > a->sodimm_bytes;
+    uint64_t bytes = a->sodimm_bytes;
+    uint8_t *base;
+
+    if (end <= bytes)
+        return true;
+    while (bytes < end)
+        bytes *= 4;
+    bytes = bytes < most ? bytes : most;
+    if (bytes <= a->sodimm_window) {
+        if (mprotect(a->sodimm, bytes, PROT_READ | PROT_WRITE) != 0)
+            return no_addresses(nic, bytes);
+        a->sodimm_bytes = bytes;
+        return true;
+    }
+    if (stays)
+        bytes = most;
+    base = mremap(a->sodimm, stays ? 0 : a->sodimm_window, bytes, MREMAP_MAYMOVE);
+    if (base == MAP_FAILED)
+        return no_addresses(nic, bytes);
+    if (stays && !a->sodimm_before) {
+        a->sodimm_before = a->sodimm;
+        a->sodimm_before_window = a->sodimm_window;
+    }
+    a->sodimm = base;
+    a->sodimm_bytes = a->sodimm_window = bytes;
+    return true;
+}
+
+/* Some piece of the range is not committed yet, or not mapped: make all of it so. */
 DNET_COLD bool dnet_emu_sodimm_commit_slow(const dnet_emu_nic_t *nic, unsigned wid, uint64_t offset,
                                            uint64_t len)
 {
     const uint64_t granule = 1ull << DNET_EMU_GRANULE_SHIFT;
     uint64_t end = offset + len;
 
+    if (!reach(nic, wid, end))
+        return false;
     for (uint64_t at = offset & ~(granule - 1); at < end; at += granule) {
         uint64_t g = at >> DNET_EMU_GRANULE_SHIFT;
 
@@ -129,8 +200,10 @@ dnet_status_t dnet_emu_reserve(dnet_device_t *dev, uint64_t offset, uint64_t len
         return DNET_ERR_ARGUMENT;
     }
     bytes = ((offset + len + granule - 1) & ~(granule - 1)) - from;
-    base = (uint64_t) (d->area->sodimm - (uint8_t *) d->nic->header);
+    base = d->area->sodimm_at;
     status = dnet_emu_memory_reserve(d->nic->fd, base + from, bytes, "SO-DIMM");
+    if (status == DNET_OK && !reach(d->nic, dev->wid, from + bytes))
+        status = DNET_ERR_NO_MEMORY;
     if (status == DNET_OK)
         mark_committed(d->nic, dev->wid, from, bytes);
     return status;
@@ -149,8 +222,7 @@ void dnet_emu_unreserve(dnet_device_t *dev, uint64_t offset, uint64_t len)
         atomic_fetch_and_explicit(&d->area->state->committed[g / 64], ~(1ull << (g % 64)),
                                   memory_order_relaxed);
     if (fallocate(d->nic->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                  d->area->sodimm - (uint8_t *) d->nic->header + (off_t) from,
-                  (off_t) (end - from)))
+                  (off_t) (d->area->sodimm_at + from), (off_t) (end - from)))
         dnet_warn("cannot give back %" PRIu64 " bytes of SO-DIMM: %m", end - from);
 }
 

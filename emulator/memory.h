@@ -5,7 +5,13 @@
 #ifndef DNET_EMU_MEMORY_H
 #define DNET_EMU_MEMORY_H
 
+#include <sys/mman.h>
+
 #include "emulator/core_logic.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 
 /* [nic 6.0, OP-27] Bytes of SO-DIMM each WID owns: one module's capacity.  Bit 31 names apertures
  * when there are any, so an area then ends at 2 GB. */
@@ -28,8 +34,12 @@ bool dnet_emu_flow_commit(const dnet_emu_nic_t *nic, unsigned wid, uint32_t inde
 bool dnet_emu_sodimm_commit_slow(const dnet_emu_nic_t *nic, unsigned wid, uint64_t offset,
                                  uint64_t len);
 
-/* Is the memory behind [offset, offset+len) of an area known to be there?  len > 0, at most a
- * granule. */
+/* The process has this WID open: its SO-DIMM area gets addresses that do not move as long as its
+ * capacity is not changed.  False: no address space, logged. */
+bool dnet_emu_sodimm_open(dnet_emu_nic_t *nic, unsigned wid);
+
+/* Is the memory behind [offset, offset+len) of an area known to be there and mapped?  len > 0, at
+ * most a granule. */
 static inline bool dnet_emu_sodimm_known(const dnet_emu_nic_t *nic, unsigned wid, uint64_t offset,
                                          uint64_t len)
 {
@@ -37,7 +47,8 @@ static inline bool dnet_emu_sodimm_known(const dnet_emu_nic_t *nic, unsigned wid
     uint64_t last = (offset + len - 1) >> DNET_EMU_GRANULE_SHIFT;
     const _Atomic uint64_t *committed = nic->area[wid].state->committed;
 
-    return (atomic_load_explicit(&committed[first / 64], memory_order_relaxed) >> (first % 64) &
+    return offset + len <= nic->area[wid].sodimm_bytes &&
+           (atomic_load_explicit(&committed[first / 64], memory_order_relaxed) >> (first % 64) &
             1) &&
            (DNET_LIKELY(first == last) ||
             (atomic_load_explicit(&committed[last / 64], memory_order_relaxed) >> (last % 64) & 1));

@@ -2,6 +2,10 @@
  *
  * The segment of a NIC: one sealed memfd file and its areas.  Those that every NIC uses are
  * reserved when it is made; the sparse ones are memory.c's.
+ *
+ * A process maps three parts of it apart from each other: what every packet needs, side by side
+ * with that of other NICs, so that many share a page of page tables; the flow rings; of SO-DIMM a
+ * window for each WID, as large as is used.
  */
 #include "config.h"
 
@@ -10,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -22,6 +27,8 @@
 #include "emulator/memory.h"
 
 #define AREA_ALIGN (2u * 1024 * 1024)
+#define SHELF_BYTES (8u * 1024 * 1024)
+#define SODIMM_WINDOW_BYTES (1u << DNET_EMU_GRANULE_SHIFT)
 
 /* [nic 3, OP-51] [X.4] Offsets of the areas in the file; a function of the profile alone. */
 typedef struct {
@@ -114,14 +121,15 @@ static void set_areas(dnet_emu_nic_t *nic, const profile_t *p, const layout_t *l
         a->pw = base + l->wid[w].pw;
         a->llcm = base + l->wid[w].llcm;
         a->lh = (dnet_lh_entry_t *) (void *) (base + l->wid[w].lh);
-        a->flow = (dnet_flow_entry_t *) (void *) (base + l->wid[w].flow);
-        a->sodimm = base + l->wid[w].sodimm;
+        if (nic->flow_rings)
+            a->flow = (dnet_flow_entry_t *) (void *) (nic->flow_rings +
+                                                      (l->wid[w].flow - l->wid[0].flow));
+        a->sodimm_at = l->wid[w].sodimm;
     }
     nic->lh_mask = p->lh_entries * DNET_LH_ENTRY_BYTES - 1;
     nic->flow_entries = p->flow_entries;
     nic->aperture_slots = p->aperture_slots;
     nic->llcm_bytes = p->llcm_bytes;
-    nic->bytes = l->bytes;
     nic->extended = p == &profiles[DNET_PROFILE_EXTENDED];
     nic->pid = getpid();
 }
@@ -164,16 +172,111 @@ static dnet_status_t refused(int32_t pid, const char *what, int error, bool quie
     return status;
 }
 
+/* Addresses side by side for the parts that every packet needs. */
+static struct {
+    pthread_mutex_t lock;
+    uint8_t *next; /* PROT_NONE from here on */
+    uint64_t left;
+} shelf = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* NULL: wherever there are some. */
+static void *take_place(uint64_t bytes)
+{
+    void *place = NULL;
+
+    pthread_mutex_lock(&shelf.lock);
+    if (shelf.left < bytes) {
+        void *more =
+            mmap(NULL, SHELF_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+        shelf.next = more == MAP_FAILED ? NULL : more;
+        shelf.left = more == MAP_FAILED ? 0 : SHELF_BYTES;
+    }
+    if (shelf.left >= bytes) {
+        place = shelf.next;
+        shelf.next += bytes;
+        shelf.left -= bytes;
+    }
+    pthread_mutex_unlock(&shelf.lock);
+    return place;
+}
+
+/* Unmap what may have been mapped there; the place that was taken last can be taken again. */
+static void give_back(void *place, uint64_t bytes)
+{
+    pthread_mutex_lock(&shelf.lock);
+    if ((uint8_t *) place + bytes == shelf.next &&
+        mmap(place, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+             0) != MAP_FAILED) {
+        shelf.next = place;
+        shelf.left += bytes;
+    } else {
+        munmap(place, bytes);
+    }
+    pthread_mutex_unlock(&shelf.lock);
+}
+
+static void *map_part(const dnet_emu_nic_t *nic, int fd, void *place, uint64_t at, uint64_t bytes)
+{
+    int protection = nic->watched ? PROT_READ : PROT_READ | PROT_WRITE;
+    void *part = mmap(place, bytes, protection,
+                      MAP_SHARED | MAP_NORESERVE | (place ? MAP_FIXED : 0), fd, (off_t) at);
+
+    if (part == MAP_FAILED) {
+        if (place)
+            give_back(place, bytes);
+        return NULL;
+    }
+    (void) madvise(part, bytes, MADV_DONTDUMP);
+    return part;
+}
+
+/* In the opposite order of map(). */
+static void unmap(dnet_emu_nic_t *nic)
+{
+    for (unsigned w = DNET_PROCESSES_PER_NIC; w-- > 0;) {
+        dnet_emu_areas_t *a = &nic->area[w];
+
+        if (a->sodimm)
+            give_back(a->sodimm, a->sodimm_window);
+        if (a->sodimm_before)
+            munmap(a->sodimm_before, a->sodimm_before_window);
+    }
+    if (nic->flow_rings)
+        munmap(nic->flow_rings, nic->flow_bytes);
+    if (nic->header)
+        give_back(nic->header, nic->mapped_bytes);
+}
+
 static dnet_status_t map(dnet_emu_nic_t *nic, int fd, int32_t pid, bool quiet, const profile_t *p,
                          const layout_t *l)
 {
-    int protection = nic->watched ? PROT_READ : PROT_READ | PROT_WRITE;
-    void *base = mmap(NULL, l->bytes, protection, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    const unsigned last = DNET_PROCESSES_PER_NIC - 1;
+    bool good;
+    int error;
 
-    if (base == MAP_FAILED)
-        return refused(pid, "map", errno, quiet);
-    (void) madvise(base, l->bytes, MADV_DONTDUMP);
-    nic->header = base;
+    nic->mapped_bytes = l->reserved_end;
+    nic->flow_bytes =
+        l->wid[last].flow + p->flow_entries * sizeof(dnet_flow_entry_t) - l->wid[0].flow;
+    nic->header = map_part(nic, fd, take_place(nic->mapped_bytes), 0, nic->mapped_bytes);
+    good = nic->header != NULL;
+    if (good && p->flow_entries > 0) {
+        nic->flow_rings = map_part(nic, fd, NULL, l->wid[0].flow, nic->flow_bytes);
+        good = nic->flow_rings != NULL;
+    }
+    for (unsigned w = 0; good && w < DNET_PROCESSES_PER_NIC && !nic->watched; w++) {
+        dnet_emu_areas_t *a = &nic->area[w];
+
+        a->sodimm_bytes = a->sodimm_window = SODIMM_WINDOW_BYTES;
+        a->sodimm =
+            map_part(nic, fd, take_place(a->sodimm_window), l->wid[w].sodimm, a->sodimm_window);
+        good = a->sodimm != NULL;
+    }
+    if (!good) {
+        error = errno;
+        unmap(nic);
+        return refused(pid, "map", error, quiet);
+    }
     set_areas(nic, p, l);
     return DNET_OK;
 }
@@ -338,12 +441,28 @@ void dnet_emu_segment_protect(const dnet_emu_nic_t *nic)
     (void) mprotect(nic->sreg_store, DNET_EMU_PAGE, PROT_READ);
 }
 
+/* The pages from `from` up to `to` may be looked at, and no more. */
+static void look_only(void *from, const void *to)
+{
+    (void) mprotect(from, (size_t) ((const uint8_t *) to - (uint8_t *) from), PROT_READ);
+}
+
 void dnet_emu_segment_protect_peer(const dnet_emu_nic_t *nic)
 {
+    /* What a sender stores to while others wait is in its page tables from the start. */
+    (void) madvise(nic->header, nic->mapped_bytes, MADV_POPULATE_WRITE);
     dnet_emu_segment_protect(nic);
-    (void) mprotect(nic->sreg_load, DNET_EMU_PAGE, PROT_READ);
-    for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++)
-        (void) mprotect(nic->area[w].ureg_store, DNET_EMU_PAGE, PROT_READ);
+    look_only(nic->state->amt_address, nic->state + 1);
+    look_only(nic->sreg_load, nic->sreg_load + DNET_EMU_PAGE);
+    for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++) {
+        const dnet_emu_areas_t *a = &nic->area[w];
+
+        look_only(a->ureg_store, a->ureg_store + DNET_EMU_PAGE);
+        look_only(a->ww, a->ww + DNET_EMU_PAGE);
+        /* The prototype's one executor is worked by whoever has sent it an RVL. */
+        if (nic->extended)
+            look_only(&a->state->owner, a->state->committed);
+    }
 }
 
 void dnet_emu_segment_close_descriptor(dnet_emu_nic_t *nic)
@@ -356,7 +475,7 @@ void dnet_emu_segment_leave(dnet_emu_nic_t *nic)
 {
     if (nic->offered)
         dnet_emu_descriptor_withdraw();
-    munmap(nic->header, nic->bytes);
+    unmap(nic);
     if (nic->fd >= 0)
         close(nic->fd);
     free(nic);

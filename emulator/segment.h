@@ -27,8 +27,8 @@ void dnet_emu_segment_leave(dnet_emu_nic_t *nic);
 /* A process that is not privileged may look at header and System Register page only (section 3). */
 void dnet_emu_segment_protect(const dnet_emu_nic_t *nic);
 
-/* The same of a NIC that packets are delivered to: of its register pages, the NIC itself writes
- * those that its host loads, and no others. */
+/* A NIC that packets are delivered to: what a delivery writes stays writable, and nothing else
+ * (docs/nic.md 2.2). */
 void dnet_emu_segment_protect_peer(const dnet_emu_nic_t *nic);
 
 /* Keep the mapping and not the descriptor. */

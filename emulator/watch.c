@@ -114,7 +114,7 @@ dnet_status_t dnet_emu_sodimm_peek(const dnet_emu_nic_t *nic, unsigned wid, uint
         return DNET_ERR_ARGUMENT;
     }
     /* Through the file: a load from a page that is not there would commit it. */
-    base = (uint64_t) (nic->area[wid].sodimm - (uint8_t *) nic->header);
+    base = nic->area[wid].sodimm_at;
     while (len > 0) {
         ssize_t n = pread(nic->fd, to, len, (off_t) (base + offset));
 

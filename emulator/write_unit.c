@@ -107,7 +107,7 @@ typedef struct {
     const dnet_emu_nic_t *nic;
     unsigned wid;
     target_t kind;
-    uint8_t *base;
+    uint8_t *base; /* not of SO-DIMM, which may move */
     uint64_t limit;
     bool failed; /* data could not be read, or memory could not be had */
 } place_t;
@@ -119,7 +119,6 @@ static place_t place_in(const dnet_emu_nic_t *nic, unsigned wid, target_t kind)
 
     switch (kind) {
         case TARGET_SODIMM:
-            p.base = a->sodimm;
             p.limit = dnet_emu_sodimm_area(nic);
             break;
         case TARGET_PW:
@@ -158,7 +157,7 @@ static bool put(place_t *p, uint64_t offset, const dnet_emu_packet_t *data, uint
     switch (p->kind) {
         case TARGET_SODIMM:
             if (!dnet_emu_sodimm_commit(p->nic, p->wid, offset, n) ||
-                !dnet_emu_payload_copy(data, from, p->base + offset, n))
+                !dnet_emu_payload_copy(data, from, p->nic->area[p->wid].sodimm + offset, n))
                 p->failed = true;
             break;
         case TARGET_PW:
@@ -225,11 +224,12 @@ static uint32_t spread(const place_t *p, unsigned access, uint32_t offset, uint3
                        uint32_t element, uint32_t first, uint32_t count,
                        const dnet_emu_packet_t *data)
 {
+    const dnet_emu_areas_t *area = &p->nic->area[p->wid];
     const dnet_emu_span_t *span = &data->span[0];
     dnet_emu_elements_t e;
 
     if (p->kind != TARGET_SODIMM || data->spans != 1 || span->pid != 0 ||
-        (span->at + span->bytes > p->base && span->at < p->base + p->limit) ||
+        (span->at + span->bytes > area->sodimm && span->at < area->sodimm + area->sodimm_window) ||
         !dnet_emu_elements(&e, p->nic, p->wid, access, offset, stride_or_list, first + count))
         return 0;
     return DNET_EMU_BY_ELEMENT(element, spread_of, &e, first, count, span->at + first * element);

@@ -108,7 +108,8 @@ struct dnet_device {
     uint8_t *sreg_store; /* System Register page; NULL: not privileged */
     const uint8_t *sreg_load;
     const dnet_flow_entry_t *flow; /* flow ring; NULL in the prototype profile */
-    /* own SO-DIMM area mapped into the host (extension); else NULL */
+    /* own SO-DIMM area mapped into the host (extension); else NULL.  Only what reserve() has
+     * committed may be touched. */
     uint8_t *sodimm;
     dnet_geometry_t geometry;
     unsigned wid; /* 0 or 1 */

@@ -372,6 +372,7 @@ static void x_5_apertures_all_ways(cluster_t *c)
     CHECK_EQUAL(DNET_GET(llcm_word(b, 0), ST_SIZE), n);
     /* IPUSH and LHS gather from an aperture too */
     ring_set(c, 1, 1, 0, 0, 9, 0x400000, 4);
+    CHECK(b->ops->reserve(b, 0x400000, 4 * 4096) == DNET_OK);
     issue(a,
           &(request_t){
               .type = DNET_PRIM_LHSv1, .size = 5000, .src = aperture(0, 0), .dclid = 2, .dwid = 1});
@@ -396,6 +397,7 @@ static void x_5_message_at_once_or_not(cluster_t *c)
     for (unsigned i = 0; i < 512; i++)
         a->ww[0x400 + i] = (uint8_t) (i * 3 + 1);
     ring_set(c, 1, 0, 0, 1, 9, 0x10000, 16);
+    CHECK(b->ops->reserve(b, 0x10000, 16 * 4096) == DNET_OK);
     user_store(a, DNET_UREG_COMMAND_EX, DNET_PUT(DNET_PRIM_VS, RQ_OTYPE) | DNET_PUT(5000, RQ_SIZE));
     for (unsigned i = 0; i < 2 * MESSAGES; i++) {
         const uint32_t total = message[i / 2].total, window = message[i / 2].window;

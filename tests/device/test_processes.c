@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "emulator/swif/swif.h"
 
 /* What two processes of a test share beside the NICs: a step counter and a little data. */
 typedef struct {
@@ -416,6 +417,112 @@ static void sender_killed_at_any_moment(cluster_t *c)
     }
 }
 
+/* ---- what a peer costs ---- */
+
+#define PEERS 128u
+
+static uint64_t page_tables_kb(void)
+{
+    unsigned long long kb = 0;
+    char line[128];
+    FILE *file = fopen("/proc/self/status", "re");
+
+    CHECK(file);
+    while (kb == 0 && fgets(line, sizeof line, file))
+        (void) sscanf(line, "VmPTE: %llu kB", &kb);
+    fclose(file);
+    return kb;
+}
+
+/* [X.4] A mapped peer costs less than 1 KB of page tables, when short and long messages go to it.
+ */
+static void peers_need_few_page_tables(cluster_t *c)
+{
+    static dnet_emu_nic_t *nic[PEERS];
+    dnet_device_t *from = c->dev[0][0], *d;
+    uint8_t data[200] = {0};
+    uint64_t before;
+
+    for (unsigned i = 0; i < PEERS; i++) {
+        dnet_emu_locator_t at;
+
+        d = nic_up((uint16_t) (i + 16), c->profile, &nic[i]);
+        system_store(d, DNET_SREG_PGID0, 7);
+        user_store(d, DNET_UREG_IPUSH_AREA_SIZE, 16);
+        llcm_store(d, 0, 0);
+        CHECK(d->ops->reserve(d, 0, 65536) == DNET_OK);
+        dnet_emu_locate(nic[i], &at);
+        CHECK(dnet_emu_route(c->nic[0], &at) == DNET_OK);
+    }
+    before = page_tables_kb();
+    for (unsigned i = 0; i < PEERS; i++) {
+        header_t h = {.type = DNET_PRIM_IPUSH, .lflag = true, .dlid = i + 16};
+
+        botf(from, 0, &h, data, 16);
+        botf(from, 0, &h, data, sizeof data);
+        CHECK_EQUAL(counter(from, 0), 2 * (i + 1));
+    }
+    printf("     page tables: %llu KB for %u peers\n",
+           (unsigned long long) (page_tables_kb() - before), PEERS);
+#ifndef __SANITIZE_ADDRESS__ /* whose shadow has page tables too */
+    CHECK(page_tables_kb() - before < PEERS);
+#endif
+}
+
+/* May this process write to its page at that address?  False also: nothing is mapped there. */
+static bool writable(const void *at)
+{
+    unsigned long long from, to;
+    char line[512], rights[5];
+    bool may = false;
+    FILE *file = fopen("/proc/self/maps", "re");
+
+    CHECK(file);
+    while (fgets(line, sizeof line, file))
+        if (sscanf(line, "%llx-%llx %4s", &from, &to, rights) == 3 && from <= (uintptr_t) at &&
+            (uintptr_t) at < to)
+            may = rights[1] == 'w';
+    fclose(file);
+    return may;
+}
+
+/* [nic 2] [X.4] Of a peer's NIC a process may write what a delivery writes, and nothing else (the
+ * table of docs/nic.md 2.2). */
+static void peers_write_what_they_deliver(cluster_t *c)
+{
+    bool extended = c->profile == DNET_PROFILE_EXTENDED;
+    const dnet_emu_nic_t *peer;
+
+    send_lhs(c->dev[0][0], 2, 0, 1);
+    peer = dnet_emu_swif_peer(c->nic[0], 2);
+    CHECK(peer && peer != c->nic[1]);
+    CHECK(!writable(peer->header));
+    CHECK(!writable(peer->sreg_store));
+    CHECK(!writable(peer->sreg_load));
+    CHECK(!writable(peer->state->amt_address));
+    CHECK(!writable(&peer->state->amt_address[1][DNET_EMU_AMT_ENTRIES - 1]));
+    CHECK(writable(peer->state->event));
+    for (unsigned w = 0; w < 2; w++) {
+        const dnet_emu_areas_t *a = &peer->area[w];
+
+        CHECK(writable(&a->state->rc_holder));
+        CHECK(writable((const void *) &a->state->sleeping));
+        CHECK(!extended || !writable(&a->state->owner));
+        CHECK(!extended || !writable(a->state->aperture));
+        CHECK(!extended || !writable(&a->state->aperture[DNET_EMU_APERTURES - 1]));
+        CHECK(writable(a->state->committed));
+        CHECK(writable(&a->state->reserved[DNET_EMU_LH_ENTRIES - 1]));
+        CHECK(!writable(a->ureg_store));
+        CHECK(writable(a->ureg_load));
+        CHECK(!writable(a->ww));
+        CHECK(writable(a->pw));
+        CHECK(writable(a->llcm));
+        CHECK(writable(a->lh));
+        CHECK(!extended || writable(a->flow));
+        CHECK(!writable(a->sodimm + (1 << 20))); /* not reached yet */
+    }
+}
+
 /* ---- fault points ---- */
 
 typedef struct {
@@ -477,6 +584,8 @@ static const board_test_t tests[] = {
     TEST(sleep_ends, BOTH),
     TEST(sender_killed_at_any_moment, BOTH),
     TEST(fault_points_kill_and_stop, BOTH),
+    TEST(peers_need_few_page_tables, BOTH),
+    TEST(peers_write_what_they_deliver, BOTH),
 };
 
 int main(int argc, char **argv)

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -176,6 +177,76 @@ static void test_endpoint_without_right_to_trace_a_job_runs(void **state)
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
+/* ---- little address space; memory that stays in place ---- */
+
+enum { LONGEST = 1 << 20 };
+
+/* Messages of all kinds both ways, and memory of the NIC. */
+static int exchange_kinds(dnet_job_rank_t *job, void *arg)
+{
+    static const size_t lens[] = {8, 200, 4000, 20000, LONGEST};
+    static uint8_t out[LONGEST], in[LONGEST];
+    bool lock = arg != NULL;
+    int bad = 0;
+    if (lock && mlockall(MCL_CURRENT | MCL_FUTURE) != 0) {
+        perror("mlockall");
+        return 1;
+    }
+    for (unsigned i = 0; i < 3 * sizeof(lens) / sizeof(lens[0]) && !bad; i++) {
+        size_t len = lens[i % (sizeof(lens) / sizeof(lens[0]))];
+        uint64_t mine = dnet_ep_envelope(1, job->rank, i);
+        uint64_t theirs = dnet_ep_envelope(1, 1 - job->rank, i);
+        dnet_job_request_t r;
+        memset(out, (int) (i + job->rank), len);
+        dnet_job_irecv(job, &r, theirs, DNET_MATCH_BITS, in, sizeof(in));
+        bad = dnet_job_send(job, 1 - job->rank, mine, out, len, false) ||
+              dnet_job_wait(job, &r) != DNET_OK || r.req.len_bytes != len ||
+              in[0] != (uint8_t) (i + 1 - job->rank) || in[len - 1] != in[0];
+    }
+    dnet_job_barrier(job);
+    return bad;
+}
+
+static void exchange_in_each_way(void *lock)
+{
+    static const char *const ways[] = {"direct", "staged"};
+    for (unsigned i = 0; i < 2; i++) {
+        setenv("DIMMNET_RENDEZVOUS", ways[i], 1);
+        assert_int_equal(dnet_job_run(2, 100, exchange_kinds, lock), 0);
+    }
+    unsetenv("DIMMNET_RENDEZVOUS");
+}
+
+/* [X.4] Two ranks under ulimit -v 1000000: what is not used of a NIC takes up no addresses. */
+static void test_endpoint_job_runs_in_a_gigabyte_of_addresses(void **state)
+{
+    (void) state;
+#ifdef __SANITIZE_ADDRESS__
+    skip(); /* its shadow needs terabytes */
+#endif
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    struct rlimit little = {1000000ul << 10, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_AS, &little), 0);
+    exchange_in_each_way(NULL);
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+}
+
+/* [X.4] All memory is locked: what is not used of a NIC takes up none. */
+static void test_endpoint_job_runs_with_its_memory_locked(void **state)
+{
+    (void) state;
+    struct rlimit most;
+    assert_int_equal(getrlimit(RLIMIT_MEMLOCK, &most), 0);
+    if (most.rlim_cur != RLIM_INFINITY && geteuid() != 0)
+        skip();
+#ifdef __SANITIZE_ADDRESS__
+    skip();
+#endif
+    static int lock = 1;
+    exchange_in_each_way(&lock);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -186,6 +257,8 @@ int main(void)
         cmocka_unit_test(test_endpoint_unknown_variable_is_warned_about),
         cmocka_unit_test(test_endpoint_peer_on_another_host_is_refused),
         cmocka_unit_test(test_endpoint_without_right_to_trace_a_job_runs),
+        cmocka_unit_test(test_endpoint_job_runs_in_a_gigabyte_of_addresses),
+        cmocka_unit_test(test_endpoint_job_runs_with_its_memory_locked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
