@@ -6,33 +6,25 @@
 # that separates nodes: the job waits, says for what, and goes on when the link is back; or it ends when that
 # takes too long.
 set -eu
-here=$(cd "$(dirname "$0")" && pwd)
-mkdir -p "$DNET_TEST_DIR/cluster-$RANKS"
-cd "$DNET_TEST_DIR/cluster-$RANKS"
-PATH=$DNET_BUILD/tools:$PATH
-name=mpi$$
-job=
-trap 'dnet-cluster down $name >/dev/null 2>&1; [ -z "$job" ] || kill $job 2>/dev/null' EXIT
-mpicc -O2 -I"$here" "$here/cluster_job.c" -o job
-fail() { echo "cluster.sh: $*" >&2; cat out err job.err >&2; exit 1; }
-ok() { "$@" >out 2>err || fail "$*: exit status $?"; }
+test=cluster program=cluster_job
+. "$(dirname "$0")/on_cluster.sh"
 refused() { text=$1; shift; if "$@" >out 2>err; then fail "$*: not refused"; fi; grep -q "$text" err || fail "$*: no '$text'"; }
 start() {
     rm -f enough rounds
-    DIMMNET_CLUSTER=$name timeout 110 mpirun -n "$RANKS" ./job "$PWD/enough" "$PWD/rounds" >job.out 2>job.err &
+    DIMMNET_CLUSTER=$name timeout 110 mpirun -n "$RANKS" ./cluster_job "$PWD/enough" "$PWD/rounds" >job.out 2>job.err &
     job=$!
 }
 rounds() { cat rounds 2>/dev/null || echo 0; }
+has_reached() {
+    kill -0 $job 2>/dev/null || fail "the job has ended"
+    [ "$(rounds)" -ge "$1" ]
+}
 further() { # N rounds from now
-    wanted=$(($(rounds) + $1)) tries=0
-    until [ "$(rounds)" -ge $wanted ]; do
-        tries=$((tries + 1))
-        kill -0 $job 2>/dev/null || fail "the job has ended"
-        [ $tries -lt 800 ] || fail "the job is not going on: $(rounds) rounds, $wanted wanted"
-        sleep 0.05
-    done
+    wanted=$(($(rounds) + $1))
+    until_true "the job is not going on to $wanted rounds" has_reached $wanted
 }
 finish() { : >enough; wait $job || fail "the job: exit status $?"; job=; grep -q rounds job.out || fail "the job said nothing"; }
+is_empty() { dnet-cluster status --json $name | tr -d ' \n' | grep -q '"processes":\[\]'; }
 # packets SWITCH PORT: both directions of a link
 packets() {
     dnet-cluster status --json --links $name | python3 -c '
@@ -42,14 +34,13 @@ for l in json.load(sys.stdin)["clusters"][0]["network"]["link"]:
 }
 port() { dnet-cluster path --name $name 1 2 | sed -n 's/^leaf0001 port \([0-9]*\) -> spine.*/\1/p'; }
 
-: >job.err
 nodes=$(((RANKS + 1) / 2))
-refused 'no cluster' env DIMMNET_CLUSTER=$name mpirun -n "$RANKS" ./job enough rounds
+refused 'no cluster' env DIMMNET_CLUSTER=$name mpirun -n "$RANKS" ./cluster_job enough rounds
 ok dnet-cluster up --topology leaf-spine:$nodes:1:2 $name
-refused 'no flow ring' env DIMMNET_CLUSTER=$name mpirun -n "$RANKS" ./job enough rounds
+refused 'no flow ring' env DIMMNET_CLUSTER=$name mpirun -n "$RANKS" ./cluster_job enough rounds
 ok dnet-cluster down $name
 ok dnet-cluster up --topology leaf-spine:$nodes:1:2 --profile "${PROFILE:-extended}" $name
-refused "$((nodes + 1)) nodes, cluster $name has $nodes" env DIMMNET_CLUSTER=$name mpirun -n $((2 * nodes + 1)) ./job enough rounds
+refused "$((nodes + 1)) nodes, cluster $name has $nodes" env DIMMNET_CLUSTER=$name mpirun -n $((2 * nodes + 1)) ./cluster_job enough rounds
 
 DIMMNET_LINK_WAIT_S=60
 export DIMMNET_LINK_WAIT_S
@@ -66,7 +57,7 @@ want = [(r, lid[r // 2], r % 2) for r in range(int(sys.argv[1]))]
 assert [(p["pid"], p["lid"], p["wid"]) for p in c["processes"]] == want, c["processes"]
 P
 if [ "${PROFILE:-extended}" = extended ]; then
-    refused 'has WID 0 open' env DIMMNET_CLUSTER=$name mpirun -n "$RANKS" ./job enough rounds
+    refused 'has WID 0 open' env DIMMNET_CLUSTER=$name mpirun -n "$RANKS" ./cluster_job enough rounds
 fi
 used=$(port)
 other=$((3 - used))
@@ -90,12 +81,7 @@ moved=$(($(packets leaf0001 "$used") - on_cut))
 refused 'would separate' dnet-cluster cut --name $name "leaf0001:$other"
 ok dnet-cluster cut --name $name --force "leaf0001:$other"
 grep -q 'ways are missing' out || fail "cut off, and no line says so"
-tries=0
-until grep -q 'waits for a way to LID .*: switch [a-z0-9]* port [0-9]* is cut' job.err; do
-    tries=$((tries + 1))
-    [ $tries -lt 800 ] || fail "no rank says that it waits"
-    sleep 0.05
-done
+until_true "no rank says that it waits" grep -q 'waits for a way to LID .*: switch [a-z0-9]* port [0-9]* is cut' job.err
 ok dnet-cluster restore --name $name "leaf0001:$other"
 further 5
 ok dnet-cluster restore --name $name "leaf0001:$used"
@@ -119,7 +105,7 @@ ok dnet-cluster down $name
 ok dnet-cluster up --topology leaf-spine:$((nodes + 2)):1:2 --profile "${PROFILE:-extended}" $name
 DIMMNET_CLUSTER_NODES=1
 export DIMMNET_CLUSTER_NODES
-refused "want $nodes different nodes" env DIMMNET_CLUSTER=$name mpirun -n "$RANKS" ./job enough rounds
+refused "want $nodes different nodes" env DIMMNET_CLUSTER=$name mpirun -n "$RANKS" ./cluster_job enough rounds
 DIMMNET_CLUSTER_NODES=$((nodes + 2)),2-$nodes
 start
 further 2
@@ -146,12 +132,7 @@ if wait $job; then fail "a job without node 1 ends well"; fi
 job=
 grep -q 'has had no way to LID .* for 2 s' job.err || fail "no reason"
 # mpirun kills ranks when one has given up, and may end before the last of them.
-tries=0
-until dnet-cluster status --json $name | tr -d ' \n' | grep -q '"processes":\[\]'; do
-    tries=$((tries + 1))
-    [ $tries -lt 100 ] || fail "processes that have ended are shown: $(dnet-cluster status $name)"
-    sleep 0.1
-done
+until_true "processes that have ended are shown" is_empty
 ok dnet-cluster restore --name $name leaf0001
 
 # The nodes are free again, and new.

@@ -5,26 +5,9 @@
 # goes on when they are back in time; else it ends within 5 seconds after DIMMNET_LINK_WAIT_S, says where
 # the network is cut and which ranks are out of reach, and blames nothing else.
 set -eu
-here=$(cd "$(dirname "$0")" && pwd)
-mkdir -p "$DNET_TEST_DIR/noway-$RANKS"
-cd "$DNET_TEST_DIR/noway-$RANKS"
-PATH=$DNET_BUILD/tools:$PATH
-name=noway$$
-job=
-trap 'dnet-cluster down $name >/dev/null 2>&1; [ -z "$job" ] || kill $job 2>/dev/null' EXIT
-mpicc -O2 -I"$here" "$here/noway.c" -o noway
-fail() { echo "noway.sh: $*" >&2; cat out job.err >&2; exit 1; }
-ok() { "$@" >out 2>&1 || fail "$*: exit status $?"; }
+test=noway program=noway
+. "$(dirname "$0")/on_cluster.sh"
 now_ms() { echo $(($(date +%s%N) / 1000000)); }
-until_true() {
-    text=$1 tries=0
-    shift
-    until "$@"; do
-        tries=$((tries + 1))
-        [ $tries -lt 400 ] || fail "$text"
-        sleep 0.05
-    done
-}
 rounds() { cat rounds 2>/dev/null || :; }
 moved() { [ "$(rounds)" != "$before" ] && [ -n "$(rounds)" ]; }
 start() {
@@ -37,7 +20,6 @@ start() {
 cut_all() { ok dnet-cluster cut --name $name --force leaf0001:1 && ok dnet-cluster cut --name $name --force leaf0001:2; }
 restore_all() { ok dnet-cluster restore --name $name leaf0001:1 && ok dnet-cluster restore --name $name leaf0001:2; }
 
-: >job.err
 nodes=$(((RANKS + 1) / 2))
 up=$(((nodes + 1) / 2)) # nodes of the job at each of two leaves
 ok dnet-cluster up --profile extended --topology leaf-spine:4:$up:2 $name
