@@ -13,10 +13,12 @@
 #include "endpoint/inbox.h"
 
 /* A stop whose grant does not come is tried again after T_stop (flow control specification, 8.7),
- * which is doubled each time, up to a second. */
+ * three times, then after twice as long each time, up to a second.  Where half of all tries are
+ * lost a time that doubles from the first one on has no mean. */
 #define RETRY_NS UINT64_C(10000000)
 #define RETRY_MOST_NS UINT64_C(1000000000)
-#define RETRIES_COUNTED 7u
+#define RETRIES_COUNTED 10u
+#define RETRIES_EVEN 3u
 
 /* ---- packets ---- */
 
@@ -212,7 +214,8 @@ static void stopped(dnet_ep_t *ep, dnet_channel_t *ch)
     dnet_fc_sender_stop(&ch->sender);
     ep->page.counters.stop++;
     uint64_t timer_ns = ep->tx.timer_ns;
-    uint64_t wait_ns = timer_ns ? timer_ns : retry_after_ns(ep) << ch->retries;
+    uint32_t doubled = ch->retries > RETRIES_EVEN ? ch->retries - RETRIES_EVEN : 0;
+    uint64_t wait_ns = timer_ns ? timer_ns : retry_after_ns(ep) << doubled;
     ch->stopped_ns = dnet_clock_ns();
     ch->retry_ns = ch->stopped_ns + (wait_ns < RETRY_MOST_NS ? wait_ns : RETRY_MOST_NS);
     if (ch->retry_ns < ep->tx.retry_ns)

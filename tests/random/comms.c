@@ -10,6 +10,7 @@ static void add(player_t *p, comm_t c)
     if (c.comm != MPI_COMM_NULL)
         MPI_Comm_set_errhandler(c.comm, MPI_ERRORS_RETURN);
     p->comms[p->comms_count++] = c;
+    progressed(p);
 }
 
 static void add_copy(player_t *p, MPI_Comm world)
@@ -77,7 +78,6 @@ void comms_make(player_t *p, MPI_Comm world)
         add_inter(p, world);
     if (chance(&p->plan, 40))
         add_part(p, world);
-    progressed(p);
 }
 
 void comms_free(player_t *p)
@@ -86,6 +86,7 @@ void comms_free(player_t *p)
         at(p, "freeing communicators", i, 0);
         if (p->comms[i].comm != MPI_COMM_NULL)
             MPI_Comm_free(&p->comms[i].comm);
+        progressed(p);
     }
 }
 
