@@ -19,7 +19,7 @@ check-install: all
 
 if BUILD_MPICH
 check-local: check-install
-	+@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests unit device hotpath house fuzz tools mpi faults mpich-quick
+	+@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests unit device hotpath house fuzz tools mpi faults random mpich-quick
 else
 check-local:
 	+@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests unit device hotpath house fuzz tools

@@ -160,9 +160,15 @@ static void joining_refused(cluster_t *c)
     dnet_emu_nic_t *nic;
     pid_t child;
     int file = memfd_create("other", MFD_CLOEXEC);
+    const off_t version_at = offsetof(dnet_emu_header_t, version);
+    uint32_t version = DNET_EMU_VERSION + 1;
 
     share();
     dnet_emu_locate(c->nic[0], &good);
+    CHECK(pwrite(c->nic[0]->fd, &version, sizeof version, version_at) == sizeof version);
+    CHECK(dnet_emu_attach(&good, &nic) == DNET_ERR_FORMAT); /* of another library */
+    version = DNET_EMU_VERSION;
+    CHECK(pwrite(c->nic[0]->fd, &version, sizeof version, version_at) == sizeof version);
     at = good;
     at.id++;
     CHECK(dnet_emu_attach(&at, &nic) == DNET_ERR_FORMAT);

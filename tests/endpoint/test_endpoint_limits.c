@@ -139,6 +139,9 @@ static void test_endpoint_peer_on_another_host_is_refused(void **state)
     assert_int_equal(dnet_ep_connect(ep, addresses), DNET_ERR_LIMIT);
     addresses[1] = addresses[0]; /* two processes that claim one rank */
     assert_int_equal(dnet_ep_connect(ep, addresses), DNET_ERR_FORMAT);
+    addresses[1].rank = 1;
+    addresses[1].version++; /* another library */
+    assert_int_equal(dnet_ep_connect(ep, addresses), DNET_ERR_FORMAT);
     dnet_ep_close(ep);
 }
 
