@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # One folder a tool; README.md says where a new line goes.
+include tools/check/Local.mk
 include tools/cluster/Local.mk
 include tools/completion/Local.mk
 include tools/info/Local.mk

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/log.h"
 #include "common/text.h"
 #include "endpoint/waits.h"
 
@@ -93,32 +94,49 @@ void dnet_ep_dump(dnet_ep_t *ep, int fd)
     dnet_peek_close(&peek);
 }
 
-static void on_signal(int number)
+static void answer(dnet_ep_t *ep)
 {
-    int error = errno;
-    dnet_ep_t *ep = atomic_load_explicit(&asked, memory_order_acquire);
-    (void) number;
-    if (!ep)
-        return;
     int fd = dump_path[0] ? open(dump_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)
                           : STDERR_FILENO;
     dnet_ep_dump(ep, fd < 0 ? STDERR_FILENO : fd);
     if (dump_path[0] && fd >= 0)
         close(fd);
+}
+
+static void on_signal(int number)
+{
+    int error = errno;
+    dnet_ep_t *ep = atomic_load_explicit(&asked, memory_order_acquire);
+    (void) number;
+    if (ep)
+        answer(ep);
     errno = error;
+}
+
+void dnet_dump_long_wait(dnet_ep_t *ep, uint64_t now_ns)
+{
+    const uint64_t limit_ns = ep->options.hang_s * UINT64_C(1000000000);
+    uint64_t since_ns = ep->page.since_ns;
+    if (limit_ns == 0 || since_ns == 0 || since_ns == ep->progress.told_ns ||
+        now_ns - since_ns < limit_ns)
+        return;
+    ep->progress.told_ns = since_ns;
+    dnet_warn("has waited for %llu s (DIMMNET_HANG_S); dnet-stat %d shows the whole job",
+              (unsigned long long) ep->options.hang_s, (int) ep->page.pid);
+    answer(ep);
 }
 
 void dnet_dump_arm(dnet_ep_t *ep)
 {
     struct sigaction old;
     const char *name = ep->options.dump_file;
-    if (sigaction(SIGUSR2, NULL, &old) != 0 ||
-        (old.sa_handler != SIG_DFL && old.sa_handler != on_signal))
-        return; /* the application has plans of its own */
     if (name &&
         (!strstr(name, "%r") || dnet_options_rank_path("DIMMNET_DUMP", name, ep->rank, ep->size,
                                                        dump_path, sizeof(dump_path)) != DNET_OK))
         snprintf(dump_path, sizeof(dump_path), "%s", name);
+    if (sigaction(SIGUSR2, NULL, &old) != 0 ||
+        (old.sa_handler != SIG_DFL && old.sa_handler != on_signal))
+        return; /* the application has plans of its own */
     atomic_store_explicit(&asked, ep, memory_order_release);
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     sigaction(SIGUSR2, &action, NULL);

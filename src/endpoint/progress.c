@@ -6,6 +6,7 @@
 #include <sched.h>
 
 #include "endpoint/dispatch.h"
+#include "endpoint/dump.h"
 #include "endpoint/flow.h"
 #include "endpoint/job.h"
 #include "endpoint/retry.h"
@@ -99,6 +100,7 @@ static dnet_status_t check_peers_at_times(dnet_ep_t *ep)
         return DNET_OK;
     ep->progress.checked_ns = ep->looked_ns;
     dnet_page_waiting(ep, ep->looked_ns);
+    dnet_dump_long_wait(ep, ep->looked_ns);
     if (DNET_UNLIKELY(dnet_drv_lh_late(&ep->drv)) && dnet_drv_lh_settle(&ep->drv))
         dnet_drv_publish(&ep->drv);
     dnet_status_t status = check_peers(ep);

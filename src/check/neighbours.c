@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What neighbours say to each other, on a communicator of the checker's own beside each of the
+ * program's.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "check/check.h"
+
+static const char *const names[] = {
+#define DNET_CHECK_CALL(name) "MPI_" #name,
+#include "check/calls.def"
+#undef DNET_CHECK_CALL
+};
+
+/* A collective that this rank has entered, and what its left neighbour says. */
+typedef struct word word_t;
+struct word {
+    dnet_check_record_t mine, theirs;
+    MPI_Request sent, heard;
+    word_t *next;
+};
+
+/* A communicator that is watched. */
+typedef struct watched watched_t;
+struct watched {
+    MPI_Comm comm;   /* the program's */
+    MPI_Comm beside; /* the checker's */
+    int rank, left, right;
+    word_t *first, **end; /* oldest first */
+    watched_t *next;
+};
+
+static watched_t *all;
+static int keyval = MPI_KEYVAL_INVALID;
+
+/* ---- text ---- */
+
+static int world_rank(MPI_Comm comm, int rank)
+{
+    MPI_Group here, world;
+    int there = MPI_UNDEFINED;
+    PMPI_Comm_group(comm, &here);
+    PMPI_Comm_group(MPI_COMM_WORLD, &world);
+    PMPI_Group_translate_ranks(here, 1, &rank, world, &there);
+    PMPI_Group_free(&here);
+    PMPI_Group_free(&world);
+    return there;
+}
+
+static void say_record(char *text, size_t room, const dnet_check_record_t *r)
+{
+    int n = snprintf(text, room, "%s", r->call < DNET_CHECK_CALLS ? names[r->call] : "?");
+    if (r->root >= 0)
+        n += snprintf(text + n, room - (size_t) n, ", root %d", r->root);
+    if (r->data.elements != UINT64_MAX)
+        snprintf(text + n, room - (size_t) n, ", %llu elements",
+                 (unsigned long long) r->data.elements);
+}
+
+static const char *difference(const dnet_check_record_t *a, const dnet_check_record_t *b)
+{
+    if (a->call != b->call)
+        return "all ranks must enter the same collective";
+    if (a->root != b->root)
+        return "all ranks must name the same root";
+    if (a->op && b->op && a->op != b->op)
+        return "all ranks must use the same operation";
+    if (a->data.elements == UINT64_MAX || b->data.elements == UINT64_MAX)
+        return NULL;
+    if (a->data.elements != b->data.elements)
+        return "all ranks must give the same number of elements";
+    if (a->data.hash != b->data.hash)
+        return "the elements are of different types";
+    return NULL;
+}
+
+static void compare(const watched_t *w, const word_t *word)
+{
+    const char *why = difference(&word->mine, &word->theirs);
+    char mine[128], theirs[128], name[MPI_MAX_OBJECT_NAME] = "";
+    int length;
+    if (!why)
+        return;
+    say_record(mine, sizeof(mine), &word->mine);
+    say_record(theirs, sizeof(theirs), &word->theirs);
+    PMPI_Comm_get_name(w->comm, name, &length);
+    fprintf(stderr, "dnet-check: rank %d is in %s where rank %d is in %s, on %s: %s\n",
+            world_rank(w->comm, w->rank), mine, world_rank(w->comm, w->left), theirs,
+            name[0] ? name : "a communicator without a name", why);
+    PMPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+/* ---- words ---- */
+
+static void drop_first(watched_t *w)
+{
+    word_t *word = w->first;
+    w->first = word->next;
+    if (!w->first)
+        w->end = &w->first;
+    free(word);
+}
+
+static void hear_all(watched_t *w)
+{
+    while (w->first) {
+        PMPI_Wait(&w->first->heard, MPI_STATUS_IGNORE);
+        compare(w, w->first);
+        PMPI_Wait(&w->first->sent, MPI_STATUS_IGNORE);
+        drop_first(w);
+    }
+}
+
+bool dnet_check_look(void)
+{
+    bool waits = false;
+    for (watched_t *w = all; w; w = w->next) {
+        while (w->first) {
+            int heard, sent;
+            PMPI_Test(&w->first->heard, &heard, MPI_STATUS_IGNORE);
+            if (!heard)
+                break;
+            compare(w, w->first);
+            PMPI_Test(&w->first->sent, &sent, MPI_STATUS_IGNORE);
+            if (!sent)
+                break;
+            drop_first(w);
+        }
+        waits |= w->first != NULL;
+    }
+    return waits;
+}
+
+static watched_t *find(MPI_Comm comm)
+{
+    watched_t *w = NULL;
+    int is_set = 0;
+    if (keyval != MPI_KEYVAL_INVALID && comm != MPI_COMM_NULL)
+        PMPI_Comm_get_attr(comm, keyval, &w, &is_set);
+    return is_set ? w : NULL;
+}
+
+bool dnet_check_watches(MPI_Comm comm)
+{
+    return find(comm) != NULL;
+}
+
+void dnet_check_enter(MPI_Comm comm, const dnet_check_record_t *record, bool waits)
+{
+    watched_t *w = find(comm);
+    word_t *word = w ? calloc(1, sizeof(*word)) : NULL;
+    if (!word)
+        return;
+    word->mine = *record;
+    *w->end = word;
+    w->end = &word->next;
+    PMPI_Irecv(&word->theirs, sizeof(word->theirs), MPI_BYTE, w->left, 0, w->beside, &word->heard);
+    PMPI_Isend(&word->mine, sizeof(word->mine), MPI_BYTE, w->right, 0, w->beside, &word->sent);
+    if (waits)
+        hear_all(w);
+    else
+        dnet_check_look();
+}
+
+/* ---- communicators ---- */
+
+static int unwatch(MPI_Comm comm, int key, void *value, void *extra)
+{
+    watched_t *w = value, **link = &all;
+    (void) comm, (void) key, (void) extra;
+    hear_all(w);
+    while (*link != w)
+        link = &(*link)->next;
+    *link = w->next;
+    PMPI_Comm_free(&w->beside);
+    free(w);
+    return MPI_SUCCESS;
+}
+
+void dnet_check_watch(MPI_Comm comm)
+{
+    int between = 1, size;
+    if (comm != MPI_COMM_NULL)
+        PMPI_Comm_test_inter(comm, &between);
+    if (between)
+        return;
+    if (keyval == MPI_KEYVAL_INVALID)
+        PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, unwatch, &keyval, NULL);
+    watched_t *w = calloc(1, sizeof(*w));
+    if (!w)
+        return;
+    w->comm = comm;
+    w->end = &w->first;
+    PMPI_Comm_dup(comm, &w->beside);
+    PMPI_Comm_rank(comm, &w->rank);
+    PMPI_Comm_size(comm, &size);
+    w->left = (w->rank + size - 1) % size;
+    w->right = (w->rank + 1) % size;
+    w->next = all;
+    all = w;
+    PMPI_Comm_set_attr(comm, keyval, w);
+}
+
+void dnet_check_end(void)
+{
+    if (find(MPI_COMM_WORLD))
+        PMPI_Comm_delete_attr(MPI_COMM_WORLD, keyval);
+}

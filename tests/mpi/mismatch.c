@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * For mismatch.sh: programs whose collectives do not fit together, each in the way its argument
+ * says, and one (right) that uses every kind of call.
+ */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+
+static void all_right(void)
+{
+    MPI_Comm pair, copy, cart;
+    MPI_Request request[2];
+    MPI_Datatype column;
+    int grid[2] = {0, 0}, around[2] = {1, 1}, one = rank, four[4] = {rank, 1, 2, 3}, sum;
+    int *many = check_alloc((size_t) size * 4 * sizeof(int));
+    int *counts = check_alloc((size_t) size * sizeof(int));
+    int *places = check_alloc((size_t) size * sizeof(int));
+
+    /* one signature, written in two ways */
+    MPI_Type_vector(4, 1, 2, MPI_INT, &column);
+    MPI_Type_commit(&column);
+    int wide[8] = {0, 9, 0, 9, 0, 9, 0, 9};
+    if (rank == 0)
+        MPI_Bcast(four, 4, MPI_INT, 0, MPI_COMM_WORLD);
+    else
+        MPI_Bcast(wide, 1, column, 0, MPI_COMM_WORLD);
+    CHECK(rank == 0 || (wide[2] == 1 && wide[3] == 9), "the column has %d", wide[2]);
+    MPI_Type_free(&column);
+
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &pair);
+    if (rank % 2 == 0) /* of these ranks only */
+        MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, pair);
+    MPI_Comm_dup(pair, &copy);
+    MPI_Comm_free(&pair);
+    MPI_Dims_create(size, 2, grid);
+    MPI_Cart_create(MPI_COMM_WORLD, 2, grid, around, 0, &cart);
+    MPI_Ibarrier(cart, &request[0]);
+    MPI_Iallreduce(&one, &sum, 1, MPI_INT, MPI_SUM, copy, &request[1]);
+    MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < size; i++)
+        counts[i] = i % 3, places[i] = i * 4;
+    MPI_Gatherv(four, counts[rank], MPI_INT, many, counts, places, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Gather(four, 4, MPI_INT, many, 4, MPI_INT, size - 1, MPI_COMM_WORLD);
+    MPI_Scatter(many, 4, MPI_INT, rank == 0 ? MPI_IN_PLACE : (void *) four, 4, MPI_INT, 0,
+                MPI_COMM_WORLD);
+    MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, many, 4, MPI_INT, MPI_COMM_WORLD);
+    MPI_Comm_free(&copy);
+    MPI_Comm_free(&cart);
+    free(many);
+    free(counts);
+    free(places);
+}
+
+int main(int argc, char **argv)
+{
+    const char *way = argc > 1 ? argv[1] : "right";
+    int four[4] = {0}, sum[4];
+    double real[4] = {0};
+    MPI_Request request;
+
+    check_begin(&argc, &argv);
+    bool odd = rank == size - 1;
+    if (!strcmp(way, "right")) {
+        all_right();
+    } else if (!strcmp(way, "call")) {
+        if (odd)
+            MPI_Bcast(four, 4, MPI_INT, 0, MPI_COMM_WORLD);
+        else
+            MPI_Allreduce(four, sum, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    } else if (!strcmp(way, "root")) {
+        MPI_Bcast(four, 4, MPI_INT, odd ? 1 : 0, MPI_COMM_WORLD);
+    } else if (!strcmp(way, "count")) {
+        MPI_Allreduce(four, sum, odd ? 3 : 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    } else if (!strcmp(way, "type")) {
+        if (odd)
+            MPI_Bcast(real, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+        else
+            MPI_Bcast(four, 2, MPI_LONG, 0, MPI_COMM_WORLD);
+    } else if (!strcmp(way, "operation")) {
+        MPI_Allreduce(four, sum, 4, MPI_INT, odd ? MPI_MAX : MPI_SUM, MPI_COMM_WORLD);
+    } else if (!strcmp(way, "later")) {
+        if (odd)
+            MPI_Ibcast(four, 4, MPI_INT, 0, MPI_COMM_WORLD, &request);
+        else
+            MPI_Iallreduce(four, sum, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else if (!strcmp(way, "absent")) {
+        if (odd)
+            MPI_Recv(four, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        else
+            MPI_Barrier(MPI_COMM_WORLD);
+    }
+    return check_end();
+}
