@@ -15,6 +15,8 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -39,10 +41,11 @@ enum { /* block types and option codes of pcapng */
 };
 
 struct dnet_emu_capture {
-    int fd; /* -1: the file could not grow */
+    int fd;         /* -1: the file could not grow */
+    int control_fd; /* of the page; -1: nobody can switch */
+    dnet_emu_capture_control_t *control;
     uint32_t data_bytes;
     uint64_t size;
-    uint64_t packets;
     uint32_t used;
     uint8_t buffer[BUFFER_BYTES];
     char path[];
@@ -134,13 +137,14 @@ static bool flush(dnet_emu_capture_t *c)
     }
     c->size += c->used;
     c->used = 0;
+    atomic_store_explicit(&c->control->bytes, c->size, memory_order_relaxed);
     return true;
 }
 
 DNET_COLD static void give_up(dnet_emu_capture_t *c)
 {
     dnet_error("capture file %s ends after %" PRIu64 " packets, the program goes on: %m", c->path,
-               c->packets);
+               atomic_load_explicit(&c->control->packets, memory_order_relaxed));
     close(c->fd);
     c->fd = -1;
 }
@@ -150,6 +154,32 @@ static dnet_status_t refuse(dnet_emu_capture_t *c, const char *why)
     dnet_error("capture file %s: %s", c->path, why);
     dnet_emu_capture_close(c);
     return DNET_ERR_SYSTEM;
+}
+
+/* The page by which others switch: without one all that passes is captured. */
+static bool make_control(dnet_emu_capture_t *c, const char *who)
+{
+    dnet_emu_capture_control_t *at = MAP_FAILED;
+
+    c->control_fd = memfd_create(DNET_EMU_CAPTURE_MEMFD, MFD_CLOEXEC);
+    if (c->control_fd >= 0 && posix_fallocate(c->control_fd, 0, DNET_EMU_CAPTURE_PAGE) == 0)
+        at =
+            mmap(NULL, DNET_EMU_CAPTURE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, c->control_fd, 0);
+    if (at == MAP_FAILED)
+        at = mmap(NULL, DNET_EMU_CAPTURE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                  -1, 0);
+    if (at == MAP_FAILED)
+        return false;
+    at->magic = DNET_EMU_CAPTURE_MAGIC;
+    at->version = DNET_EMU_CAPTURE_VERSION;
+    at->pid = getpid();
+    strncpy(at->who, who, sizeof at->who - 1);
+    strncpy(at->path, c->path, sizeof at->path - 1);
+    atomic_store_explicit(&at->types, UINT32_MAX, memory_order_relaxed);
+    atomic_store_explicit(&at->results, UINT32_MAX, memory_order_relaxed);
+    atomic_store_explicit(&at->on, 1, memory_order_relaxed);
+    c->control = at;
+    return true;
 }
 
 dnet_status_t dnet_emu_capture_open(const char *path, const char *who, uint32_t data_bytes,
@@ -165,6 +195,9 @@ dnet_status_t dnet_emu_capture_open(const char *path, const char *who, uint32_t 
     }
     memcpy(c->path, path, length);
     c->data_bytes = data_bytes;
+    c->fd = -1;
+    if (!make_control(c, who))
+        return refuse(c, "no memory for its page");
     /* Not blocking: a FIFO without a reader answers, instead of holding the job. */
     c->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600);
     if (c->fd < 0)
@@ -182,6 +215,10 @@ void dnet_emu_capture_close(dnet_emu_capture_t *c)
 {
     if (c->fd >= 0)
         close(c->fd);
+    if (c->control)
+        munmap(c->control, DNET_EMU_CAPTURE_PAGE);
+    if (c->control_fd >= 0)
+        close(c->control_fd);
     free(c);
 }
 
@@ -236,9 +273,43 @@ static uint32_t bytes_kept(const dnet_emu_capture_t *c, const dnet_emu_packet_t 
     return bytes < least ? bytes : least;
 }
 
+/* 1 + rank of a process, by the NIC it is on, which this one has mapped; 0: not told, or gone. */
+static uint64_t rank_of(dnet_emu_nic_t *via, uint16_t lid, uint64_t wid)
+{
+    const dnet_emu_nic_t *nic = lid == dnet_emu_lid(via) ? via : dnet_emu_swif_peer(via, lid);
+
+    return nic ? atomic_load_explicit(&nic->area[wid].state->member, memory_order_relaxed) : 0;
+}
+
+/* Who sends and who receives, as fields of the word beside the packet. */
+static uint64_t ranks_of(dnet_emu_nic_t *via, uint16_t dlid, const dnet_emu_packet_t *p,
+                         dnet_emu_result_t result)
+{
+    uint64_t to = 0, from = rank_of(via, p->slid, DNET_GET(p->header[0], PK_SWID));
+
+    if (result != DNET_EMU_UNREACHABLE && result != DNET_EMU_REFUSED && result != DNET_EMU_NO_WAY)
+        to = rank_of(via, dlid, DNET_GET(p->header[0], PK_DWID));
+    return DNET_PUT(from, CAP_SRANK) | DNET_PUT(to, CAP_DRANK);
+}
+
+/* Is the packet one of those that are captured now? */
+static bool wanted(const dnet_emu_capture_control_t *is, const dnet_emu_packet_t *p,
+                   dnet_emu_result_t result, uint64_t ranks)
+{
+    uint32_t rank = atomic_load_explicit(&is->rank, memory_order_relaxed);
+
+    return atomic_load_explicit(&is->on, memory_order_relaxed) &&
+           atomic_load_explicit(&is->types, memory_order_relaxed) >>
+                   DNET_GET(p->header[0], PK_TYPE) &
+               1 &&
+           atomic_load_explicit(&is->results, memory_order_relaxed) >> result & 1 &&
+           (rank == 0 || rank == DNET_GET(ranks, CAP_SRANK) || rank == DNET_GET(ranks, CAP_DRANK));
+}
+
 /* One packet as a block; what is recorded of its data may be less than it has. */
 static void put_packet(dnet_emu_capture_t *c, const dnet_emu_nic_t *nic, const dnet_emu_packet_t *p,
-                       uint32_t from, uint32_t bytes, dnet_emu_result_t result, uint64_t time_ns)
+                       uint32_t from, uint32_t bytes, dnet_emu_result_t result, uint64_t ranks,
+                       uint64_t time_ns)
 {
     uint32_t kept = bytes_kept(c, p, from, bytes);
     uint32_t header = 8 + 8 * p->header_lines;
@@ -246,7 +317,7 @@ static void put_packet(dnet_emu_capture_t *c, const dnet_emu_nic_t *nic, const d
     uint32_t start = begin_block(c, ENHANCED_PACKET);
     uint64_t word = DNET_PUT(1, CAP_VERSION) | DNET_PUT(result, CAP_RESULT) |
                     DNET_PUT(p->header_lines, CAP_LINES) | DNET_PUT(p->reply, CAP_REPLY) |
-                    DNET_PUT(p->slid, CAP_SLID);
+                    DNET_PUT(p->slid, CAP_SLID) | ranks;
     uint32_t length[2];
     uint64_t h[4];
 
@@ -266,12 +337,13 @@ static void put_packet(dnet_emu_capture_t *c, const dnet_emu_nic_t *nic, const d
     pad(c);
     put_option(c, OPT_PACKET_FLAGS, &flags, sizeof flags);
     end_block(c, start);
-    c->packets++;
+    atomic_fetch_add_explicit(&c->control->packets, 1, memory_order_relaxed);
 }
 
 static void record(dnet_emu_capture_t *c, const dnet_emu_nic_t *nic, const dnet_emu_packet_t *p,
-                   dnet_emu_result_t result, uint64_t time_ns)
+                   dnet_emu_result_t result, uint64_t ranks, uint64_t time_ns)
 {
+    uint64_t limit = atomic_load_explicit(&c->control->limit, memory_order_relaxed);
     uint32_t each = p->data_bytes;
 
     if (p->packets > 1)
@@ -283,10 +355,14 @@ static void record(dnet_emu_capture_t *c, const dnet_emu_nic_t *nic, const dnet_
             give_up(c);
             return;
         }
-        put_packet(c, nic, p, from, left < each ? left : each, result, time_ns);
+        put_packet(c, nic, p, from, left < each ? left : each, result, ranks, time_ns);
     }
-    if (!flush(c))
+    if (!flush(c)) {
         give_up(c);
+    } else if (limit && c->size >= limit) {
+        dnet_info("capture file %s has its %" PRIu64 " bytes", c->path, limit);
+        atomic_store_explicit(&c->control->on, 0, memory_order_relaxed);
+    }
 }
 
 static dnet_emu_result_t capture_send(dnet_emu_nic_t *via, uint16_t dlid, dnet_emu_packet_t *packet)
@@ -294,10 +370,14 @@ static dnet_emu_result_t capture_send(dnet_emu_nic_t *via, uint16_t dlid, dnet_e
     /* Before delivery: an answer of the receiver must not look older than what it answers. */
     uint64_t sent_ns = dnet_clock_read_ns(CLOCK_REALTIME);
     dnet_emu_result_t result;
+    uint64_t ranks;
 
     result = dnet_emu_swif_carrier(via)->send(via, dlid, packet);
-    if (result != DNET_EMU_STALLED && via->capture->fd >= 0)
-        record(via->capture, via, packet, result, sent_ns);
+    if (result == DNET_EMU_STALLED || via->capture->fd < 0)
+        return result;
+    ranks = ranks_of(via, dlid, packet, result);
+    if (wanted(via->capture->control, packet, result, ranks))
+        record(via->capture, via, packet, result, ranks, sent_ns);
     return result;
 }
 

@@ -6,6 +6,7 @@
 #ifndef DIMMNET_EMULATOR_H
 #define DIMMNET_EMULATOR_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -193,6 +194,30 @@ typedef struct {
  */
 void dnet_emu_inject(dnet_emu_nic_t *nic, uint16_t slid, const dnet_emu_line_t *lines,
                      unsigned count);
+
+/*
+ * What of a capture is written now: a page of the process that any other of its user finds as
+ * /proc/PID/fd/N and may change (dnet-trace capture).  All that passes is, from the start.
+ */
+#define DNET_EMU_CAPTURE_MEMFD "dnet-capture"
+#define DNET_EMU_CAPTURE_MAGIC 0x5541504143444e44ull
+#define DNET_EMU_CAPTURE_VERSION 1u
+#define DNET_EMU_CAPTURE_PAGE 4096u
+
+typedef struct {
+    uint64_t magic;           /* +0x00 */
+    uint32_t version;         /* +0x08 */
+    int32_t pid;              /* +0x0c */
+    char who[32];             /* +0x10 "rank 3" */
+    _Atomic uint32_t on;      /* +0x30 */
+    _Atomic uint32_t types;   /* +0x34 a bit for each primitive's code */
+    _Atomic uint32_t results; /* +0x38 a bit for each result */
+    _Atomic uint32_t rank;    /* +0x3c 1 + the rank that sends or receives; 0: any */
+    _Atomic uint64_t limit;   /* +0x40 bytes of the file at which it is switched off; 0: none */
+    _Atomic uint64_t bytes;   /* +0x48 of the file now */
+    _Atomic uint64_t packets; /* +0x50 in it */
+    char path[3072];          /* +0x58 of the file, as much as there is room for */
+} dnet_emu_capture_control_t;
 
 /** A capture file; used by one thread at a time, by any number of NICs of this process. */
 typedef struct dnet_emu_capture dnet_emu_capture_t;

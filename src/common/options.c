@@ -141,7 +141,7 @@ typedef struct {
  * are emptied first, a dump is appended to a terminal too. */
 static dnet_status_t check_path(const char *variable, const char *pattern, place_t me, bool appends)
 {
-    char path[4096], *slash;
+    char path[4096], folder[4096];
     struct stat st;
     if (!pattern)
         return DNET_OK;
@@ -152,21 +152,23 @@ static dnet_status_t check_path(const char *variable, const char *pattern, place
     const char *wrong = NULL;
     if (stat(path, &st) == 0) {
         if (S_ISDIR(st.st_mode) || (!appends && !S_ISREG(st.st_mode)))
-            wrong = S_ISDIR(st.st_mode) ? "is a directory" : "not a regular file";
+            wrong = S_ISDIR(st.st_mode) ? strerror(EISDIR) : "not a regular file";
         else if (access(path, W_OK) != 0)
             wrong = strerror(errno);
     } else if (errno != ENOENT) {
         wrong = strerror(errno);
     } else {
-        slash = strrchr(path, '/');
+        char *slash = strrchr(strcpy(folder, path), '/');
         if (slash)
-            slash[slash == path] = '\0';
-        if (access(slash ? path : ".", W_OK | X_OK) != 0)
+            slash[slash == folder] = '\0';
+        if (access(slash ? folder : ".", W_OK | X_OK) != 0)
             wrong = strerror(errno);
     }
     if (!wrong)
         return DNET_OK;
-    dnet_error("%s=%s cannot be written: %s", variable, pattern, wrong);
+    bool same = strcmp(path, pattern) == 0;
+    dnet_error("%s=%s cannot be written: %s%s%s", variable, pattern, same ? "" : path,
+               same ? "" : ": ", wrong);
     return DNET_ERR_SYSTEM;
 }
 

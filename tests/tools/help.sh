@@ -57,7 +57,7 @@ for command in 'dsh -c v' 'dnet-stat' 'dnet-stat --nics' 'dnet-trace show' 'dnet
     for option in -p --job; do
         # shellcheck disable=SC2086
         expect 1 $command $option $idle
-        says "$idle"
+        grep -q "$idle" err || fail "the process is not named"
     done
 done
 kill $idle
@@ -66,7 +66,7 @@ for command in 'dnet-trace show' 'dnet-trace on' 'dnet-trace off' 'dnet-trace st
     expect 0 $command --help
     shows '--job PID'
 done
-for command in list status on off show; do
+for command in list status on off show capture; do
     helps dnet-trace $command
 done
 for tool in dnet-subnet dnet-cluster; do

@@ -26,8 +26,8 @@ refuse DIMMNET_EAGER_LIMIT=12parsecs 'is not a number'
 expect 2 env DIMMNET_FLOW=stall DIMMNET_PROFILE=prototype dnet-info
 says 'can deadlock'
 mkdir folder 0
-refuse DIMMNET_PCAP=folder 'is a directory'
-refuse DIMMNET_DUMP=folder 'is a directory'
+refuse DIMMNET_PCAP=folder 'Is a directory'
+refuse DIMMNET_DUMP=folder 'Is a directory'
 refuse DIMMNET_PCAP=/dev/null 'not a regular file'
 refuse DIMMNET_TRACE_FILE=/dev/null 'not a regular file'
 refuse DIMMNET_TRACE_FILE="$PWD/none-%r/trace" 'No such file'

@@ -259,7 +259,7 @@ static void test_trace_tool_refuses_with_one_line(void **state)
     assert_refused(tool("on everything"), 2, "everything is no trace point");
     assert_refused(tool("show none"), 1, "none: No such file");
     assert_refused(tool("show /etc/passwd"), 1, "/etc/passwd: not a trace");
-    assert_refused(tool("show -p 1"), 1, "process 1 cannot be traced");
+    assert_refused(tool("show -p 2147483647"), 1, "process 2147483647 cannot be traced");
     assert_refused(tool("show -n 0 ten.0"), 2, "--last 0: expected a number from 1");
     assert_refused(tool("list >/dev/null; cp ten.0 old; printf '\\100' | dd of=old bs=1 seek=8 "
                         "conv=notrunc 2>/dev/null; %s/tools/dnet-trace show old",

@@ -6,6 +6,7 @@ tools_dnet_trace_SOURCES = \
 	tools/common/command.h \
 	tools/common/processes.c \
 	tools/common/processes.h \
+	tools/trace/capture.c \
 	tools/trace/dnet-trace.c \
 	tools/trace/list.c \
 	tools/trace/on.c \

@@ -32,8 +32,8 @@ static void more(FILE *out)
 
 int main(int argc, char **argv)
 {
-    static const tool_command_t *const commands[] = {&trace_list, &trace_status, &trace_on,
-                                                     &trace_off,  &trace_show,   NULL};
+    static const tool_command_t *const commands[] = {
+        &trace_list, &trace_status, &trace_on, &trace_off, &trace_show, &trace_capture, NULL};
     static const tool_t tool = {"dnet-trace", commands, more, NULL};
     dnet_log_identity("dnet-trace");
     return tool_main(&tool, argc, argv);

@@ -10,7 +10,8 @@
 #include "common/trace.h"
 #include "tools/common/command.h"
 
-extern const tool_command_t trace_list, trace_status, trace_on, trace_off, trace_show;
+extern const tool_command_t trace_list, trace_status, trace_on, trace_off, trace_show,
+    trace_capture;
 
 typedef struct {
     const char *name, *room, *shape, *who, *first, *second, *title;

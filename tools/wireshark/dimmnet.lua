@@ -5,7 +5,11 @@
 --
 --   wireshark -X lua_script:dimmnet.lua run.pcapng      or put it into ~/.local/lib/wireshark/plugins
 --
--- Filters: dimmnet.type.name == "IPUSH", dimmnet.tag == 7, dimmnet.result != 0, dimmnet.head == "RTS" ...
+-- Filters: dimmnet.type.name == "IPUSH", dimmnet.tag == 7, dimmnet.result != 0, dimmnet.head == "RTS",
+-- dimmnet.src_rank == 0, dimmnet.conversation == 1, dimmnet.answers, dimmnet.resends ...
+-- A table of conversations: Tools > DIMMnet-2 conversations, or
+--
+--   tshark -q -X lua_script:dimmnet.lua -X lua_script1:conversations -r all.pcapng
 
 -- begin list dissector
 local lists = {}
@@ -193,6 +197,8 @@ lists.words = {
     { "CAP_LINES", 12, 3, "lines of the header" },
     { "CAP_REPLY", 15, 1, "1: answers an RVL" },
     { "CAP_SLID", 16, 16, "source LID, which travels beside the packet" },
+    { "CAP_SRANK", 32, 16, "1 + rank of the source in its job; 0: not known" },
+    { "CAP_DRANK", 48, 16, "1 + rank of the destination, likewise" },
   },
 }
 -- end list dissector
@@ -240,6 +246,30 @@ fields.headed = ProtoField.bool("dimmnet.headed", "a head stands before the data
 fields.data = ProtoField.bytes("dimmnet.data", "Data")
 fields.data_bytes = ProtoField.uint32("dimmnet.data_bytes", "Data bytes")
 
+fields.src_rank = ProtoField.uint32("dimmnet.src_rank", "Rank that sends")
+fields.dst_rank = ProtoField.uint32("dimmnet.dst_rank", "Rank that receives")
+fields.conversation = ProtoField.uint32("dimmnet.conversation", "Conversation", base.DEC, nil, nil,
+                                        "number of this pair of processes, in the order of their first packets")
+fields.answers = ProtoField.framenum("dimmnet.answers", "Answers the packet in", base.NONE, frametype.REQUEST)
+fields.answered_in = ProtoField.framenum("dimmnet.answered_in", "Answered in", base.NONE, frametype.RESPONSE)
+fields.answer_time = ProtoField.double("dimmnet.answer_time", "Seconds since what it answers")
+fields.resends = ProtoField.framenum("dimmnet.resends", "Sends again the packet in")
+fields.resent_in = ProtoField.framenum("dimmnet.resent_in", "Sent again in")
+
+-- What a person is to look at.
+local experts = {
+  stopped = ProtoExpert.new("dimmnet.expert.stopped", "The receiver had no room: the sender is stopped",
+                            expert.group.SEQUENCE, expert.severity.WARN),
+  resent = ProtoExpert.new("dimmnet.expert.resent", "Sent again after a stop", expert.group.SEQUENCE,
+                           expert.severity.NOTE),
+  lost = ProtoExpert.new("dimmnet.expert.lost", "The packet has not reached its receiver", expert.group.SEQUENCE,
+                         expert.severity.ERROR),
+}
+local expert_of = { stopped = experts.stopped, held = experts.stopped, stalled = experts.stopped,
+                    dropped = experts.lost, unreachable = experts.lost, refused = experts.lost,
+                    ["no way"] = experts.lost }
+proto.experts = { experts.stopped, experts.resent, experts.lost }
+
 local list = {}
 for _, f in pairs(fields) do
   list[#list + 1] = f
@@ -275,10 +305,142 @@ local function add_word(tree, name, word, title, instead)
   return values, branch
 end
 
+-- ---- what belongs together ----
+--
+-- Noted when a packet is seen for the first time, by the number of its frame; a packet that answers or sends again is
+-- behind what it refers to, but for the replies to an RVL, which the emulator may hand over before it.
+
+local seen -- all of it; made anew for each file
+
+function proto.init()
+  seen = {
+    conversations = {}, -- by pair of processes
+    list = {}, -- the same, in order
+    open = {}, -- frames that wait for an answer, by what the answer will say
+    early = {}, -- replies that came before their RVL
+    stopped = {}, -- frames that will be sent again, by their bytes
+    of = {}, -- by frame: conversation, answers, answered_in, resends, resent_in
+    time = {}, -- of frames
+  }
+end
+
+-- What a head answers, and what will answer it: a word that both have in common.  An operation is named by the process
+-- that started it, a PULL by its number.
+local asks = { SYNC = "op", RTS = "op", AM_RTS = "op", PULL = "pull", OFFER = "offer", RELEASE = "release", GRANT = "grant" }
+local answers = { CTS = "op", ACK = "op", PULL_NONE = "pull", VERDICT = "offer", RELEASE_ACK = "release", DONE = "grant" }
+
+local function name_of(kind, from, to, number)
+  return table.concat({ kind, from, to, number }, " ")
+end
+
+local function number_of(kind, head)
+  return kind == "op" and head.op or (kind == "pull" or kind == "offer") and head.id or 0
+end
+
+local function link_answer(asked, answer)
+  seen.of[answer].answers = asked
+  seen.of[asked].answered_in = seen.of[asked].answered_in or answer
+end
+
+-- p: frame, time, from, to (processes, as text), kind of packet, head, bytes that tell it from others, result.
+local function note_packet(p)
+  local of = {}
+  local pair = p.from < p.to and p.from .. " " .. p.to or p.to .. " " .. p.from
+  local c = seen.conversations[pair]
+  if not c then
+    c = { number = #seen.list, from = p.from, packets = 0, bytes = 0, packets_back = 0, bytes_back = 0, stopped = 0 }
+    seen.conversations[pair] = c
+    seen.list[#seen.list + 1] = c
+  end
+  local back = p.from == c.from and "" or "_back"
+  c.a, c.b = back == "" and p.a or p.b, back == "" and p.b or p.a -- a rank is known once its process has told it
+  c["packets" .. back] = c["packets" .. back] + 1
+  c["bytes" .. back] = c["bytes" .. back] + p.bytes
+  of.conversation = c.number
+  seen.of[p.frame], seen.time[p.frame] = of, p.time
+
+  local before = seen.stopped[p.key]
+  if before then
+    of.resends, seen.of[before].resent_in = before, p.frame
+    seen.stopped[p.key] = nil
+  end
+  if p.result == "stopped" or p.result == "held" then
+    c.stopped = c.stopped + 1
+    seen.stopped[p.key] = p.frame
+    return -- it has not arrived: nothing answers it
+  end
+  if p.head then
+    local kind = answers[p.head.name]
+    local asked = kind and seen.open[name_of(kind, p.to, p.from, number_of(kind, p.head))]
+    if p.head.name == "OFFER" and p.head.id > 0 then
+      asked = seen.open[name_of("pull", p.to, p.from, p.head.id)]
+    end
+    if asked then
+      link_answer(asked, p.frame)
+    end
+    kind = asks[p.head.name]
+    if kind then
+      seen.open[name_of(kind, p.from, p.to, number_of(kind, p.head))] = p.frame
+    end
+  elseif p.reply then
+    local name = name_of("read", p.to, p.from, "")
+    if seen.open[name] then
+      link_answer(seen.open[name], p.frame)
+      if p.last then
+        seen.open[name] = nil
+      end
+    else
+      seen.early[name] = seen.early[name] or {}
+      table.insert(seen.early[name], p.frame)
+    end
+  elseif p.reads then
+    local name = name_of("read", p.from, p.to, "")
+    for _, frame in ipairs(seen.early[name] or {}) do
+      link_answer(p.frame, frame)
+    end
+    if not seen.early[name] then
+      seen.open[name] = p.frame
+    end
+    seen.early[name] = nil
+  end
+end
+
+local function add_links(tree, p)
+  local of = seen.of[p.frame]
+  if not of then
+    return
+  end
+  tree:add(fields.conversation, of.conversation):set_generated()
+  for _, name in ipairs({ "answers", "answered_in", "resends", "resent_in" }) do
+    if of[name] then
+      tree:add(fields[name], of[name]):set_generated()
+    end
+  end
+  if of.answers then
+    tree:add(fields.answer_time, p.time - seen.time[of.answers]):set_generated()
+  end
+  if expert_of[p.result] then
+    tree:add_proto_expert_info(expert_of[p.result])
+  end
+  if of.resends then
+    tree:add_proto_expert_info(experts.resent)
+  end
+end
+
+local function conversations()
+  local lines = { string.format("%5s  %-12s %-12s %10s %12s %10s %12s %8s", "", "one", "other", "packets", "bytes", "back", "bytes back",
+                                "stopped") }
+  for _, c in ipairs(seen and seen.list or {}) do
+    lines[#lines + 1] = string.format("%5d  %-12s %-12s %10d %12d %10d %12d %8d", c.number, c.a, c.b, c.packets, c.bytes, c.packets_back,
+                                      c.bytes_back, c.stopped)
+  end
+  return table.concat(lines, "\n")
+end
+
 -- Heads that stand behind the envelope of a message; that of the others says nothing.
 local with_envelope = { SYNC = true, FIRST = true, RTS = true }
 
--- Adds a head; returns what the Info column says of it.
+-- Adds a head; returns what the Info column says of it, and its parts.
 local function add_head(tree, data)
   local kind = data(0, 1):uint()
   local text = lists.heads[kind] or string.format("head of type %d", kind)
@@ -287,10 +449,11 @@ local function add_head(tree, data)
     branch:add_le(fields["head_" .. f[1]], data(f[2], f[3]))
   end
   return string.format("%s op %d length %s", text, data(8, 4):le_uint(),
-                       tostring(data(16, 8):le_uint64()))
+                       tostring(data(16, 8):le_uint64())),
+    { name = text, id = data(2, 2):le_uint(), op = data(8, 4):le_uint() }
 end
 
--- An IPUSH packet with lflag: the envelope, a head, data.  Returns the Info text and the data behind.
+-- An IPUSH packet with lflag: the envelope, a head, data.  Returns the Info text, the data behind, the head.
 local function add_message(tree, data)
   local envelope = data(0, 8)
   local word = envelope(0, 4):le_uint()
@@ -298,8 +461,8 @@ local function add_message(tree, data)
   local kind = headed and data:len() >= 32 and lists.heads[data(8, 1):uint()]
   if kind and not with_envelope[kind] then
     tree:add(envelope, "Envelope: of no message")
-    local text = add_head(tree, data(8))
-    return string.format("%s of process %d", text, data(12, 4):le_uint()), 32
+    local text, head = add_head(tree, data(8))
+    return string.format("%s of process %d", text, data(12, 4):le_uint()), 32, head
   end
   local values, branch = add_word(tree, "LH", envelope, "Envelope", { LH_TAG = tag })
   local info = string.format("context %d rank %d tag %d", values.LH_CONTEXT, values.LH_RANK, tag)
@@ -310,8 +473,8 @@ local function add_message(tree, data)
   if data:len() < 32 then
     return info .. ", head cut off", 8
   end
-  local text = add_head(tree, data(8))
-  return info .. ", " .. text, 32
+  local text, head = add_head(tree, data(8))
+  return info .. ", " .. text, 32, head
 end
 
 local function add_header(tree, packet, lines)
@@ -345,10 +508,23 @@ function proto.dissector(buffer, pinfo, root)
 
   tree:add(fields.data_bytes, buffer(0, 0), bytes):set_generated()
   pinfo.cols.protocol = "DIMMnet-2"
-  pinfo.cols.src = string.format("%d:%d", cap.CAP_SLID, h.PK_SWID)
-  pinfo.cols.dst = string.format("%d:%d", h.PK_DLID, h.PK_DWID)
+  local p = { frame = pinfo.number, time = tonumber(tostring(pinfo.abs_ts)), bytes = buffer:reported_len() - 8,
+              result = lists.results[cap.CAP_RESULT] or "?", reply = cap.CAP_REPLY == 1, last = h.PK_EFLAG == 1,
+              reads = math.floor(h.PK_TYPE / 4) == 4 }
+  p.from, p.to = string.format("%d:%d", cap.CAP_SLID, h.PK_SWID), string.format("%d:%d", h.PK_DLID, h.PK_DWID)
+  p.a = cap.CAP_SRANK > 0 and string.format("rank %d", cap.CAP_SRANK - 1) or p.from
+  p.b = cap.CAP_DRANK > 0 and string.format("rank %d", cap.CAP_DRANK - 1) or p.to
+  p.key = p.from .. " " .. buffer(8, math.min(buffer:len() - 8, 72)):bytes():tohex()
+  for name, rank in pairs({ src_rank = cap.CAP_SRANK, dst_rank = cap.CAP_DRANK }) do
+    if rank > 0 then
+      tree:add(fields[name], rank - 1):set_generated()
+    end
+  end
+  pinfo.cols.src = p.a
+  pinfo.cols.dst = p.b
   if math.floor(h.PK_TYPE / 4) == 6 and h.PK_LFLAG == 1 and buffer:len() >= from + 8 then
-    local text, used = add_message(tree, buffer(from))
+    local text, used, head = add_message(tree, buffer(from))
+    p.head = head
     info = info .. " " .. text
     from = from + used
     bytes = bytes - used
@@ -362,8 +538,23 @@ function proto.dissector(buffer, pinfo, root)
   if cap.CAP_RESULT ~= 0 then
     info = info .. ", " .. (lists.results[cap.CAP_RESULT] or "?")
   end
+  if not pinfo.visited then
+    note_packet(p)
+  end
+  add_links(tree, p)
   pinfo.cols.info = info
   return buffer:len()
 end
 
 DissectorTable.get("wtap_encap"):add(wtap.USER0, proto)
+
+if gui_enabled() then
+  register_menu("DIMMnet-2 conversations", function()
+    TextWindow.new("DIMMnet-2 conversations"):set(conversations())
+  end, MENU_TOOLS_UNSORTED)
+elseif ... == "conversations" then
+  local tap = Listener.new("frame")
+  function tap.draw()
+    print(conversations())
+  end
+end
