@@ -6,6 +6,7 @@ libdnet_subnet_la_SOURCES = \
 	src/subnet/addresses/lft_file.c \
 	src/subnet/addresses/lid.c \
 	src/subnet/addresses/lid.h \
+	src/subnet/addresses/mft_file.c \
 	src/subnet/addresses/sl_file.c \
 	src/subnet/base/progress.c \
 	src/subnet/base/progress.h \
@@ -25,6 +26,8 @@ libdnet_subnet_la_SOURCES = \
 	src/subnet/judges/depends.h \
 	src/subnet/judges/health.c \
 	src/subnet/judges/health.h \
+	src/subnet/judges/multicast.c \
+	src/subnet/judges/multicast.h \
 	src/subnet/judges/rails.c \
 	src/subnet/judges/rails.h \
 	src/subnet/judges/transition.c \
@@ -36,6 +39,8 @@ libdnet_subnet_la_SOURCES = \
 	src/subnet/routing/fill.c \
 	src/subnet/routing/forwarding.c \
 	src/subnet/routing/forwarding.h \
+	src/subnet/routing/multicast.c \
+	src/subnet/routing/multicast.h \
 	src/subnet/routing/paths.c \
 	src/subnet/routing/paths.h \
 	src/subnet/routing/paths_greedy.c \

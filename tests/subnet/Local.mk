@@ -5,6 +5,7 @@ DNET_SUBNET_TESTS = \
 	tests/subnet/test_change \
 	tests/subnet/test_health_rails \
 	tests/subnet/test_lid \
+	tests/subnet/test_multicast \
 	tests/subnet/test_service \
 	tests/subnet/test_turns
 check_PROGRAMS += $(DNET_SUBNET_TESTS)
@@ -19,17 +20,21 @@ tests_subnet_test_change_SOURCES = tests/subnet/test_change.c
 tests_subnet_test_change_LDADD = libdnet_subnet.la -lcmocka
 tests_subnet_test_lid_SOURCES = tests/subnet/test_lid.c
 tests_subnet_test_lid_LDADD = libdnet_subnet.la -lcmocka
+tests_subnet_test_multicast_SOURCES = tests/subnet/test_multicast.c
+tests_subnet_test_multicast_LDADD = libdnet_subnet.la -lcmocka
 
 DNET_SUBNET_SHELL_TESTS = \
 	health_fabric \
 	opensm_controls \
 	opensm_files \
 	opensm_lid \
+	opensm_multicast \
 	opensm_plugin \
 	show_fabric \
 	strict \
 	tool
-EXTRA_DIST += tests/subnet/packages.txt tests/subnet/fabric.sh tests/subnet/lib.sh \
+EXTRA_DIST += tests/subnet/packages.txt tests/subnet/fabric.sh tests/subnet/join.py \
+	tests/subnet/lib.sh \
 	$(DNET_SUBNET_SHELL_TESTS:%=tests/subnet/%.sh)
 
 check-subnet: all $(DNET_SUBNET_TESTS)

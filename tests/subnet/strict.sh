@@ -32,6 +32,14 @@ expect 1 '2 of 8 servers are cut off' route --topology leaf-spine:4:2:2 --verify
 grep -q '"servers_cut_off": 2' cut.json || { echo "FAIL: servers_cut_off"; exit 1; }
 grep -A4 '"turns"' cut.json | grep -q '"good": false' || { echo "FAIL: cut off, and good"; exit 1; }
 
+# Multicast tables that are none.
+"$subnet" route --topology ring:5:1 --engine updn --write-lfts ring.lfts --quiet >out
+refuse 'before the first switch' verify --topology ring:5:1 --lfts ring.lfts --mfts ring.lfts
+refuse 'needs --mfts' verify --topology ring:5:1 --lfts ring.lfts --groups ring.lfts
+printf 'Multicast mlids of switch Lid 1 guid 0x200000 (a):\n0xc000      x\n' >mfts
+refuse 'saquery -g' verify --topology ring:5:1 --lfts ring.lfts --mfts mfts --groups ring.lfts
+expect 0 'multicast: good; 1 groups, 1 members' verify --topology ring:5:1 --lfts ring.lfts --mfts mfts
+
 # health OUTPUT: a reading of the counters that is no reading.
 "$subnet" gen --topology leaf-spine:2:2:2 --output net || exit 1
 summary='## Summary: 8 nodes checked, 0 bad nodes found

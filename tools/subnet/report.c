@@ -46,7 +46,11 @@ static void report_fault(const dnet_fault_t *f, const dnet_topo_t *t, dnet_json_
     dnet_json_end_object(j);
 }
 
-void subnet_report_cycle(const dnet_cycle_t *cycle, const dnet_topo_t *t, dnet_json_t *j)
+static const char other_engine[] = "load tables of an engine that is free of deadlock (turnadd, "
+                                   "updn), or all lanes of one that needs several";
+
+void subnet_report_cycle(const dnet_cycle_t *cycle, const dnet_topo_t *t, const char *cure,
+                         dnet_json_t *j)
 {
     int shown = cycle->length < DNET_CYCLE_SHOWN ? cycle->length : DNET_CYCLE_SHOWN;
     if (cycle->length == 0)
@@ -69,10 +73,7 @@ void subnet_report_cycle(const dnet_cycle_t *cycle, const dnet_topo_t *t, dnet_j
         dnet_json_end_object(j);
     }
     dnet_json_end_array(j);
-    printf(
-        "%s\n      do: load tables of an engine that is free of deadlock (turnadd, updn), or all "
-        "lanes of one that needs several\n",
-        shown < cycle->length ? " ..." : "");
+    printf("%s\n      do: %s\n", shown < cycle->length ? " ..." : "", cure);
 }
 
 /* A cycle of the ways before is one of these, too, and is told once. */
@@ -97,7 +98,7 @@ static void report_ways(const char *what, const dnet_ways_t *w, const dnet_ways_
     dnet_json_int(j, "cyclic_lanes", w->cyclic_lanes);
     report_fault(&w->fault, t, j);
     if (!before || before->cyclic_lanes == 0)
-        subnet_report_cycle(&w->cycle, t, j);
+        subnet_report_cycle(&w->cycle, t, other_engine, j);
 }
 
 void subnet_report_verdict(const char *key, const dnet_verdict_t *v, const dnet_topo_t *t,
@@ -120,6 +121,53 @@ void subnet_report_verdict(const char *key, const dnet_verdict_t *v, const dnet_
         dnet_json_object(j, "between_switches");
         report_ways("between switches", &v->switches, &v->management, v->lanes, t, j);
         dnet_json_end_object(j);
+    }
+    dnet_json_end_object(j);
+}
+
+/* What is wrong with a group's ports, by the judge's numbers. */
+static const struct {
+    const char *key, *text;
+} group_faults[DNET_MCAST_FAULTS] = {
+    [DNET_MCAST_LOOP] = {"groups_looping", "copies come back, and go round for ever"},
+    [DNET_MCAST_APART] = {"groups_apart", "its members get nothing from others"},
+    [DNET_MCAST_ONE_WAY] = {"groups_one_way", "the switch behind it does not send back"},
+    [DNET_MCAST_NO_LINK] = {"groups_without_link", "copies go to a port without a link"},
+};
+
+void subnet_report_multicast(const dnet_mcast_t *m, const dnet_mcast_verdict_t *v, bool known,
+                             dnet_json_t *j)
+{
+    bool good = dnet_mcast_good(v);
+    dnet_json_object(j, "multicast");
+    dnet_json_bool(j, "good", good);
+    dnet_json_int(j, "groups", v->groups);
+    dnet_json_int(j, "members", v->members);
+    dnet_json_int(j, "cyclic_lanes", v->cyclic_lanes);
+    printf("  multicast: %s; %d groups, %ld members, %d lanes cyclic together with data and "
+           "management%s\n",
+           good ? "good" : "BAD", v->groups, v->members, v->cyclic_lanes,
+           known ? "" : "; assumed: service level 0 (--groups)");
+    for (int i = 0; i < DNET_MCAST_FAULTS; i++) {
+        const dnet_mcast_fault_t *f = &v->example[i];
+        dnet_json_int(j, group_faults[i].key, v->faulty[i]);
+        if (!v->faulty[i])
+            continue;
+        printf("    %d groups, for example 0x%04x at %s", v->faulty[i], m->mlid[f->group],
+               m->topo->sw[f->at].name);
+        if (f->port != DNET_TOPO_NONE)
+            printf(" port %d", f->port);
+        printf(": %s\n      do: let the subnet manager sweep\n", group_faults[i].text);
+    }
+    if (v->closed_by != DNET_TOPO_NONE) {
+        char group[16];
+        snprintf(group, sizeof(group), "0x%04x", m->mlid[v->closed_by]);
+        printf("    group %s closes a cycle\n", group);
+        dnet_json_string(j, "closed_by", group);
+        subnet_report_cycle(&v->cycle, m->topo,
+                            "give the group a service level whose lane no data has, or load an "
+                            "engine that builds its groups' trees from the turns it allows",
+                            j);
     }
     dnet_json_end_object(j);
 }
@@ -205,7 +253,7 @@ dnet_status_t subnet_report_change(const dnet_topo_t *t, const dnet_tables_t *ol
         dnet_json_int(j, "entries", all.entries);
         dnet_json_int(j, "blocks", all.blocks);
         dnet_json_bool(j, "good_in_any_order", !cyclic);
-        subnet_report_cycle(&cycle, t, j);
+        subnet_report_cycle(&cycle, t, other_engine, j);
         dnet_json_int(j, "lids_drained", plan.drained);
         if (plan.stages == 2)
             printf("  plan: %ld LIDs are dropped in %ld blocks with all else, packets drain, then "

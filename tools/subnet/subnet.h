@@ -108,8 +108,15 @@ dnet_route_options_t subnet_route_options(const subnet_engine_t *e, uint64_t see
 void subnet_report_verdict(const char *key, const dnet_verdict_t *v, const dnet_topo_t *t,
                            dnet_json_t *j);
 
-/** Print a cycle of channels and write it as a JSON array; nothing if there is none. */
-void subnet_report_cycle(const dnet_cycle_t *cycle, const dnet_topo_t *t, dnet_json_t *j);
+/** Print the verdict on multicast tables and write it as the JSON object `multicast`; `known`: the
+ * groups' service levels are. */
+void subnet_report_multicast(const dnet_mcast_t *m, const dnet_mcast_verdict_t *v, bool known,
+                             dnet_json_t *j);
+
+/** Print a cycle of channels and what to do about it, and write it as a JSON array; nothing if
+ * there is none. */
+void subnet_report_cycle(const dnet_cycle_t *cycle, const dnet_topo_t *t, const char *cure,
+                         dnet_json_t *j);
 
 /**
  * Judge and plan the change between two sets of tables; print it and write it as the JSON object

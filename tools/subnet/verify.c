@@ -10,7 +10,7 @@
 
 typedef struct {
     subnet_net_t net;
-    const char *lfts, *from, *sl, *sl2vl, *json;
+    const char *lfts, *from, *sl, *sl2vl, *mfts, *groups, *json;
 } options_t;
 
 static const tool_option_t options[] = {
@@ -21,6 +21,10 @@ static const tool_option_t options[] = {
     TOOL_OPTION(options_t, sl, "sl", TOOL_TEXT, "FILE", "service levels, from saquery -p"),
     TOOL_OPTION(options_t, sl2vl, "sl2vl", TOOL_TEXT, "FILE",
                 "lanes, from smpquery sl2vl of each switch"),
+    TOOL_OPTION(options_t, mfts, "mfts", TOOL_TEXT, "FILE",
+                "multicast tables, from dump_fts -M: judge them with the others"),
+    TOOL_OPTION(options_t, groups, "groups", TOOL_TEXT, "FILE",
+                "their service levels, from saquery -g"),
     SUBNET_JSON_OPTION(options_t),
     {NULL},
 };
@@ -33,10 +37,27 @@ typedef struct look {
     bool any_order; /* the change from `old` is safe however it is made */
     dnet_lid_faults_t faults;
     dnet_lanes_t *lanes;
+    dnet_mcast_t *multicast;
     dnet_traffic_t tr, across;
     bool joined;
     dnet_verdict_t v;
 } look_t;
+
+static dnet_status_t read_multicast(look_t *k)
+{
+    dnet_status_t st = dnet_mft_read(k->t, k->o->mfts, &k->multicast);
+    return st || !k->o->groups ? st : dnet_mcast_read_levels(k->multicast, k->o->groups);
+}
+
+/* Levels that multicast packets have, besides those of the path records. */
+static void add_multicast_levels(look_t *k)
+{
+    for (int g = 0; g < k->multicast->groups; g++)
+        k->lanes->multicast |= k->multicast->levels[g];
+    for (int sl = k->lanes->lanes; sl < DNET_SERVICE_LEVELS; sl++)
+        if (k->lanes->multicast >> sl & 1)
+            k->lanes->lanes = sl + 1;
+}
 
 static dnet_status_t read_lanes(look_t *k)
 {
@@ -45,6 +66,8 @@ static dnet_status_t read_lanes(look_t *k)
         st = dnet_sl_read(k->tables, k->o->sl, &k->lanes);
     if (!st && k->o->sl2vl && !k->lanes)
         st = dnet_lanes_new(k->tables, true, &k->lanes);
+    if (!st && k->lanes && k->multicast)
+        add_multicast_levels(k);
     if (!st && k->o->sl2vl)
         st = dnet_sl2vl_read(k->t, k->o->sl2vl, k->lanes);
     return st;
@@ -57,6 +80,8 @@ static dnet_status_t judge(look_t *k)
         st = dnet_lft_read(k->t, k->o->from, &k->old, NULL);
     if (!st)
         st = dnet_lft_read(k->t, k->o->lfts, &k->tables, &k->faults);
+    if (!st && k->o->mfts)
+        st = read_multicast(k);
     if (!st)
         st = read_lanes(k);
     if (!st)
@@ -66,9 +91,12 @@ static dnet_status_t judge(look_t *k)
         st = dnet_traffic_init(&k->tr, k->t, k->joined ? DNET_TRAFFIC_INSIDE : DNET_TRAFFIC_UNIFORM,
                                0);
     }
-    if (!st)
-        st = dnet_verify_tables(k->tables, k->lanes, &k->tr, k->joined ? &k->across : NULL, &k->v);
-    return st;
+    dnet_judged_t what = {.tables = k->tables,
+                          .lanes = k->lanes,
+                          .multicast = k->multicast,
+                          .traffic = &k->tr,
+                          .traffic2 = k->joined ? &k->across : NULL};
+    return st ? st : dnet_verify(&what, &k->v);
 }
 
 static const char *name_of(const dnet_topo_t *t, int d)
@@ -115,6 +143,8 @@ static dnet_status_t report(look_t *k)
                        : !k->o->sl2vl            ? "assumed: VL = SL (--sl2vl)"
                        : !k->o->sl               ? "assumed: service level 0 (--sl)"
                                                  : "lanes: as the SL2VL tables say");
+    if (k->multicast)
+        subnet_report_multicast(k->multicast, &k->v.multicast, k->o->groups, &j);
     subnet_report_tables(NULL, &k->v, k->joined, &j);
     if (k->old)
         st = subnet_report_change(k->t, k->old, k->tables, &j, &k->any_order);
@@ -132,13 +162,17 @@ static int run(int argc, char **argv)
         dnet_error("verify: --lfts FILE is missing: the dump of forwarding tables to judge");
         return TOOL_USAGE;
     }
+    if (o.groups && !o.mfts) {
+        dnet_error("verify: --groups FILE needs --mfts FILE: the multicast tables");
+        return TOOL_USAGE;
+    }
     dnet_status_t st = judge(&k);
     if (!st)
         st = report(&k);
-    int rc = st                                               ? subnet_exit(st)
-             : k.faults.duplicates || (k.old && !k.any_order) ? TOOL_BAD
-                                                              : subnet_verdict_exit(&k.v, k.t);
+    bool bad = k.faults.duplicates || (k.old && !k.any_order) || !dnet_mcast_good(&k.v.multicast);
+    int rc = st ? subnet_exit(st) : bad ? TOOL_BAD : subnet_verdict_exit(&k.v, k.t);
     dnet_lanes_free(k.lanes);
+    dnet_mcast_free(k.multicast);
     dnet_traffic_free(&k.tr);
     dnet_traffic_free(&k.across);
     dnet_tables_free(k.tables);

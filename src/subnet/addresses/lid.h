@@ -7,6 +7,7 @@
 #ifndef DNET_SUBNET_LID_H
 #define DNET_SUBNET_LID_H
 
+#include "subnet/routing/multicast.h"
 #include "subnet/routing/routing.h"
 
 #define DNET_LID_BLOCK 64
@@ -113,6 +114,21 @@ dnet_status_t dnet_sl_read(const dnet_tables_t *tables, const char *path, dnet_l
  * @param lanes  its lanes become those that paths of its service levels can get
  */
 dnet_status_t dnet_sl2vl_read(const dnet_topo_t *t, const char *path, dnet_lanes_t *lanes);
+
+/** Number behind a field of what saquery prints ("Mlid....................0xC000") if the line
+ * names it. */
+bool dnet_sa_field(const char *line, const char *name, long *value);
+
+/**
+ * Read multicast tables dumped by `dump_fts -M`.
+ *
+ * @param out  groups with a port at some switch; their service levels are not known
+ * @return as dnet_lft_read
+ */
+dnet_status_t dnet_mft_read(const dnet_topo_t *t, const char *path, dnet_mcast_t **out);
+
+/** Read the groups' service levels from `saquery -g` output.  @return as dnet_lft_read */
+dnet_status_t dnet_mcast_read_levels(dnet_mcast_t *m, const char *path);
 
 /** Write service levels as `saquery -p` prints path records. */
 dnet_status_t dnet_sl_write(const dnet_tables_t *tables, const dnet_lanes_t *lanes, FILE *out);

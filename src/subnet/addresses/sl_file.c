@@ -14,8 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Value behind the dots of "slid....................1" if the line names the field. */
-static bool field(const char *line, const char *name, long *value)
+bool dnet_sa_field(const char *line, const char *name, long *value)
 {
     const char *p = line + strspn(line, " \t");
     size_t len = strlen(name);
@@ -73,7 +72,8 @@ dnet_status_t dnet_sl_read(const dnet_tables_t *tables, const char *path, dnet_l
     int *index = index_lids(tables);
     dnet_status_t st = index ? dnet_lanes_new(tables, true, &lanes) : DNET_ERR_NO_MEMORY;
     while (!st && fgets(line, sizeof(line), in)) {
-        if (field(line, "slid", &slid) || field(line, "dlid", &dlid) || !field(line, "sl", &sl))
+        if (dnet_sa_field(line, "slid", &slid) || dnet_sa_field(line, "dlid", &dlid) ||
+            !dnet_sa_field(line, "sl", &sl))
             continue;
         records++;
         keep_record(tables, index, slid, dlid, sl, lanes);
@@ -173,6 +173,8 @@ static void count_lanes(const dnet_topo_t *t, dnet_lanes_t *lanes)
     for (size_t i = 0; lanes->sl && i < paths; i++)
         if (lanes->sl[i] != DNET_SL_NONE)
             used[lanes->sl[i]] = true;
+    for (int sl = 0; sl < DNET_SERVICE_LEVELS; sl++)
+        used[sl] |= lanes->multicast >> sl & 1;
     lanes->lanes = 1;
     for (size_t i = 0; i < lanes->vl_start[t->n_switches]; i++)
         if (lanes->vl[i] != DNET_VL_DROP && used[i % DNET_SERVICE_LEVELS] &&

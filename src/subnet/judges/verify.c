@@ -71,16 +71,6 @@ static void measure(walker_t *w)
     }
 }
 
-static int lane_of(const walker_t *w, int s, int in, int out, int sl)
-{
-    const dnet_lanes_t *l = w->lanes;
-    if (!l || !l->vl)
-        return sl;
-    size_t ports = (size_t) w->t->sw[s].ports + 1;
-    return l->vl[l->vl_start[s] + ((size_t) in * ports + (size_t) out) * DNET_SERVICE_LEVELS +
-                 (size_t) sl];
-}
-
 /* Where and why a way ends that does not arrive. */
 static void note_fault(walker_t *w, dnet_ways_t *ways, int source, int host, bool lane_lost, int at)
 {
@@ -116,7 +106,7 @@ static int follow(walker_t *w, int kind, int source, int in, int sl)
     bool mapped = w->lanes && w->lanes->vl;
     int came = DNET_TOPO_NONE, came_lane = 0, s = source;
     for (int hops = 0; w->out[s] >= 0 && hops <= t->n_switches; hops++) {
-        int c = w->out[s], lane = lane_of(w, s, in, dnet_topo_out_port(t, c), sl);
+        int c = w->out[s], lane = dnet_lanes_vl(w->lanes, t, s, in, dnet_topo_out_port(t, c), sl);
         if (lane == DNET_VL_DROP && mapped)
             return s;
         if (came != DNET_TOPO_NONE)
@@ -265,7 +255,7 @@ static double largest(const dnet_topo_t *t, const double *load, double *mean)
 }
 
 /* Every lane that a path can get is one of those that are judged. */
-static dnet_status_t check_lanes(const walker_t *w, const dnet_lanes_t *l)
+static dnet_status_t check_lanes(const walker_t *w, const dnet_lanes_t *l, const dnet_mcast_t *m)
 {
     const dnet_topo_t *t = w->t;
     size_t sources = (size_t) (l->of_hosts ? t->n_hosts : t->n_switches);
@@ -282,6 +272,12 @@ static dnet_status_t check_lanes(const walker_t *w, const dnet_lanes_t *l)
     for (size_t i = 0; l->vl && i < l->vl_start[t->n_switches]; i++)
         if (l->vl[i] >= l->lanes && l->vl[i] != DNET_VL_DROP) {
             dnet_error("subnet: verify: an SL2VL table has lane %d of %d", l->vl[i], l->lanes);
+            return DNET_ERR_ARGUMENT;
+        }
+    for (int g = 0; m && !l->vl && g < m->groups; g++)
+        if (m->levels[g] >> l->lanes) {
+            dnet_error("subnet: verify: group 0x%x has a service level above %d", m->mlid[g],
+                       l->lanes - 1);
             return DNET_ERR_ARGUMENT;
         }
     return DNET_OK;
@@ -361,15 +357,20 @@ static void no_faults(dnet_verdict_t *v)
     v->data.fault.source = v->management.fault.source = v->switches.fault.source = DNET_TOPO_NONE;
 }
 
-dnet_status_t dnet_verify_tables(const dnet_tables_t *tables, const dnet_lanes_t *lanes,
-                                 const dnet_traffic_t *tr, const dnet_traffic_t *tr2,
-                                 dnet_verdict_t *v)
+dnet_status_t dnet_verify(const dnet_judged_t *what, dnet_verdict_t *v)
 {
+    const dnet_tables_t *tables = what->tables;
+    const dnet_lanes_t *lanes = what->lanes;
     const dnet_topo_t *t = tables->topo;
-    walker_t w = {.tables = tables, .t = t, .lanes = lanes, .tr = tr, .tr2 = tr2, .v = v};
+    walker_t w = {.tables = tables,
+                  .t = t,
+                  .lanes = lanes,
+                  .tr = what->traffic,
+                  .tr2 = what->traffic2,
+                  .v = v};
     *v = (dnet_verdict_t){.lanes = lanes ? lanes->lanes : 1};
     no_faults(v);
-    dnet_status_t st = lanes ? check_lanes(&w, lanes) : DNET_OK;
+    dnet_status_t st = lanes ? check_lanes(&w, lanes, what->multicast) : DNET_OK;
     if (!st)
         st = walker_init(&w);
     dnet_progress_begin("verifying tables", dnet_tables_columns(tables));
@@ -381,11 +382,21 @@ dnet_status_t dnet_verify_tables(const dnet_tables_t *tables, const dnet_lanes_t
     }
     if (!st)
         st = judge_dependencies(&w);
+    if (!st && what->multicast)
+        st = dnet_mcast_judge(what->multicast, lanes, &w.depends[MANAGEMENT], &v->multicast);
     dnet_progress_end();
     if (!st)
         finish(&w);
     walker_free(&w);
     return st;
+}
+
+dnet_status_t dnet_verify_tables(const dnet_tables_t *tables, const dnet_lanes_t *lanes,
+                                 const dnet_traffic_t *tr, const dnet_traffic_t *tr2,
+                                 dnet_verdict_t *v)
+{
+    dnet_judged_t what = {.tables = tables, .lanes = lanes, .traffic = tr, .traffic2 = tr2};
+    return dnet_verify(&what, v);
 }
 
 /* ---- turns ---- */

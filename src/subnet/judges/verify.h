@@ -8,7 +8,7 @@
 #ifndef DNET_SUBNET_VERIFY_H
 #define DNET_SUBNET_VERIFY_H
 
-#include "subnet/judges/depends.h"
+#include "subnet/judges/multicast.h"
 #include "subnet/routing/routing.h"
 
 #define DNET_VERIFY_HOPS 64
@@ -49,6 +49,8 @@ typedef struct dnet_verdict {
     /* Between switches, with all the others' dependencies.  No packet goes there by itself, and
      * several engines of OpenSM leave ways between roots out. */
     dnet_ways_t switches;
+    dnet_mcast_verdict_t multicast; /* with the dependencies of data and management; no groups
+                                     * where there were no tables of them */
     long hops_at[DNET_VERIFY_HOPS]; /* data paths by links between switches */
     int max_hops;
     double mean_hops;
@@ -59,6 +61,17 @@ typedef struct dnet_verdict {
     double throughput;          /* 1 / max_load, at most 1 [TA §5.1] */
     double throughput2;         /* the same for the second traffic */
 } dnet_verdict_t;
+
+/* What is judged; all but the tables may be NULL. */
+typedef struct dnet_judged {
+    const dnet_tables_t *tables;
+    const dnet_lanes_t *lanes;
+    const dnet_mcast_t *multicast;
+    const dnet_traffic_t *traffic, *traffic2; /* for the loads */
+} dnet_judged_t;
+
+/** Judge forwarding tables with all that is given.  @return as dnet_verify_tables() */
+dnet_status_t dnet_verify(const dnet_judged_t *what, dnet_verdict_t *v);
 
 /**
  * Judge forwarding tables.

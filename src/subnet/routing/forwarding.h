@@ -74,7 +74,19 @@ typedef struct dnet_lanes {
     /* [vl_start[switch] + (in port * (ports + 1) + out port) * 16 + sl]; NULL: lane = sl */
     uint8_t *vl;
     size_t *vl_start;
+    uint16_t multicast; /* a bit for each service level that multicast packets have */
 } dnet_lanes_t;
+
+/** Lane of a packet from one port of a switch to another; DROP: none */
+static inline int dnet_lanes_vl(const dnet_lanes_t *lanes, const dnet_topo_t *t, int s, int in,
+                                int out, int sl)
+{
+    if (!lanes || !lanes->vl)
+        return sl;
+    size_t ports = (size_t) t->sw[s].ports + 1;
+    return lanes->vl[lanes->vl_start[s] +
+                     ((size_t) in * ports + (size_t) out) * DNET_SERVICE_LEVELS + (size_t) sl];
+}
 
 /** Service levels of a table's paths, all SL_NONE.  @return DNET_OK, ERR_NO_MEMORY */
 dnet_status_t dnet_lanes_new(const dnet_tables_t *tables, bool of_hosts, dnet_lanes_t **out);

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Multicast tables: what is wrong with a group's tree, cycles that it closes together with packets
+ * to single ports on the same lane and not on another, and what dump_fts -M and saquery -g print.
+ */
+#include "subnet/addresses/lid.h"
+#include "subnet/engines/engines.h"
+#include "subnet/judges/verify.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define GROUP 0xc000
+
+/* A ring of four switches with a server each, routed by updn. */
+typedef struct world {
+    dnet_topo_t *t;
+    dnet_routing_t r;
+    dnet_mcast_t *m;
+    int corner; /* switch at which no packet to a single port turns */
+} world_t;
+
+static int port_to(const dnet_topo_t *t, int s, int u)
+{
+    for (int i = 0; i < dnet_topo_degree(t, s); i++)
+        if (dnet_topo_head(t, dnet_topo_channel(t, s, i)) == u)
+            return dnet_topo_out_port(t, dnet_topo_channel(t, s, i));
+    fail_msg("no link from switch %d to %d", s, u);
+    return 0;
+}
+
+static int corner_of(const dnet_turns_t *turns)
+{
+    for (int s = 0; s < turns->topo->n_switches; s++)
+        if (!dnet_turns_allowed(turns, s, 0, 1))
+            return s;
+    fail_msg("%s", "all turns are allowed on a ring");
+    return 0;
+}
+
+static world_t make_world(void)
+{
+    world_t w = {0};
+    dnet_traffic_t tr;
+    assert_int_equal(dnet_topo_make("ring:4:1", 1, &w.t), DNET_OK);
+    assert_int_equal(dnet_traffic_init(&tr, w.t, DNET_TRAFFIC_UNIFORM, 0), DNET_OK);
+    dnet_route_options_t opt = {.seed = 1, .traffic = &tr, .lanes = 1};
+    assert_int_equal(dnet_route(w.t, dnet_engine_find("updn"), &opt, NULL, &w.r), DNET_OK);
+    dnet_traffic_free(&tr);
+    assert_int_equal(dnet_mcast_new(w.t, &w.m), DNET_OK);
+    w.corner = corner_of(w.r.turns);
+    return w;
+}
+
+static void free_world(world_t *w)
+{
+    dnet_mcast_free(w->m);
+    dnet_routing_free(&w->r);
+    dnet_topo_free(w->t);
+}
+
+static dnet_mcast_verdict_t judge(const world_t *w, const dnet_lanes_t *lanes)
+{
+    dnet_verdict_t v;
+    dnet_judged_t what = {.tables = w->r.tables, .lanes = lanes, .multicast = w->m};
+    assert_int_equal(dnet_verify(&what, &v), DNET_OK);
+    assert_true(dnet_verdict_managed(&v)); /* single ports have a verdict of their own */
+    return v.multicast;
+}
+
+/* The link between switches s and u, both ways, and the servers at both ends. */
+static void join(world_t *w, int group, int s, int u)
+{
+    dnet_mcast_add(w->m, group, s, port_to(w->t, s, u));
+    dnet_mcast_add(w->m, group, u, port_to(w->t, u, s));
+    dnet_mcast_add(w->m, group, s, w->t->host[s].port);
+    dnet_mcast_add(w->m, group, u, w->t->host[u].port);
+}
+
+static void forget(world_t *w, int group, int s, int port)
+{
+    dnet_mcast_ports(w->m, group, s)[port >> 6] &= ~((uint64_t) 1 << (port & 63));
+}
+
+/* A line of three switches that does not turn at the corner. */
+static int good_group(world_t *w, uint16_t mlid)
+{
+    int g = dnet_mcast_group(w->m, mlid), middle = (w->corner + 2) % 4;
+    join(w, g, (middle + 3) % 4, middle);
+    join(w, g, middle, (middle + 1) % 4);
+    return g;
+}
+
+/* One that does. */
+static int closing_group(world_t *w, uint16_t mlid)
+{
+    int g = dnet_mcast_group(w->m, mlid);
+    join(w, g, (w->corner + 3) % 4, w->corner);
+    join(w, g, w->corner, (w->corner + 1) % 4);
+    return g;
+}
+
+static void test_tree_is_good(void **state)
+{
+    (void) state;
+    world_t w = make_world();
+    good_group(&w, GROUP);
+    dnet_mcast_verdict_t v = judge(&w, NULL);
+    assert_true(dnet_mcast_good(&v));
+    assert_int_equal(v.groups, 1);
+    assert_int_equal(v.members, 3);
+    free_world(&w);
+}
+
+/* Exactly one fault, of one group, where it is. */
+static void expect_fault(const world_t *w, int fault, int group, int at, int port)
+{
+    dnet_mcast_verdict_t v = judge(w, NULL);
+    for (int i = 0; i < DNET_MCAST_FAULTS; i++)
+        assert_int_equal(v.faulty[i], i == fault);
+    assert_false(dnet_mcast_good(&v));
+    assert_int_equal(v.example[fault].group, group);
+    if (at != DNET_TOPO_NONE) {
+        assert_int_equal(v.example[fault].at, at);
+        assert_int_equal(v.example[fault].port, port);
+    }
+}
+
+static void test_faults_of_a_tree_are_told_apart(void **state)
+{
+    (void) state;
+    world_t w = make_world();
+    int g, s, port;
+
+    good_group(&w, GROUP + 1);
+    g = good_group(&w, GROUP); /* a member far from the others */
+    dnet_mcast_add(w.m, g, w.corner, w.t->host[w.corner].port);
+    expect_fault(&w, DNET_MCAST_APART, g, DNET_TOPO_NONE, 0);
+    forget(&w, g, w.corner, w.t->host[w.corner].port);
+
+    s = (w.corner + 2) % 4; /* copies there, and none back: both sides have members */
+    port = port_to(w.t, s, (s + 1) % 4);
+    forget(&w, g, s, port);
+    dnet_mcast_verdict_t v = judge(&w, NULL);
+    assert_int_equal(v.faulty[DNET_MCAST_ONE_WAY], 1);
+    assert_int_equal(v.faulty[DNET_MCAST_APART], 1);
+    assert_int_equal(v.faulty[DNET_MCAST_LOOP] + v.faulty[DNET_MCAST_NO_LINK], 0);
+    assert_int_equal(v.example[DNET_MCAST_ONE_WAY].at, (s + 1) % 4);
+    dnet_mcast_add(w.m, g, s, port);
+
+    dnet_mcast_add(w.m, g, s, 200);
+    expect_fault(&w, DNET_MCAST_NO_LINK, g, s, 200);
+    forget(&w, g, s, 200);
+
+    v = judge(&w, NULL);
+    assert_true(dnet_mcast_good(&v));
+    free_world(&w);
+}
+
+/* All round: no server but four switches, so that copies circulate. */
+static void test_copies_that_come_back_are_a_loop(void **state)
+{
+    (void) state;
+    world_t w = make_world();
+    int g = good_group(&w, GROUP);
+    closing_group(&w, GROUP);
+    dnet_mcast_verdict_t v = judge(&w, NULL);
+    assert_int_equal(v.faulty[DNET_MCAST_LOOP], 1);
+    assert_int_equal(v.example[DNET_MCAST_LOOP].group, g);
+    assert_int_equal(v.members, 4);
+    assert_int_equal(v.cyclic_lanes, 1);
+    free_world(&w);
+}
+
+/* Trees that are free of cycles, tables that are: not both together. */
+static void test_group_closes_a_cycle_with_single_ports(void **state)
+{
+    (void) state;
+    world_t w = make_world();
+    good_group(&w, GROUP);
+    good_group(&w, GROUP + 1);
+    int closing = closing_group(&w, GROUP + 7);
+    good_group(&w, GROUP + 2);
+    dnet_mcast_verdict_t v = judge(&w, NULL);
+    assert_int_equal(v.faulty[DNET_MCAST_LOOP] + v.faulty[DNET_MCAST_APART], 0);
+    assert_int_equal(v.cyclic_lanes, 1);
+    assert_int_equal(v.closed_by, closing);
+    assert_int_equal(v.cycle.length, 4);
+    assert_false(dnet_mcast_good(&v));
+    free_world(&w);
+}
+
+/* On a lane of its own the group waits for nothing but itself; if both lanes are one again, not. */
+static void test_groups_are_judged_on_their_lanes(void **state)
+{
+    (void) state;
+    world_t w = make_world();
+    int closing = closing_group(&w, GROUP);
+    dnet_lanes_t *lanes;
+    w.m->levels[closing] = 1u << 1;
+    assert_int_equal(dnet_lanes_new(w.r.tables, true, &lanes), DNET_OK);
+    lanes->lanes = 2;
+    dnet_mcast_verdict_t v = judge(&w, lanes);
+    assert_true(dnet_mcast_good(&v));
+
+    static const struct {
+        const char *vl;
+        int cyclic;
+    } cases[] = {
+        {"| 0| 1| 0| 0| 0| 0| 0| 0| 0| 0| 0| 0| 0| 0| 0| 0|", 0},
+        {"| 0| 0| 0| 0| 0| 0| 0| 0| 0| 0| 0| 0| 0| 0| 0| 0|", 1},
+        {"| 0|15| 0| 0| 0| 0| 0| 0| 0| 0| 0| 0| 0| 0| 0| 0|", 0}, /* dropped */
+    };
+    assert_int_equal(dnet_lid_assign(w.t, DNET_LID_CONVENTIONAL), DNET_OK);
+    lanes->multicast = 1u << 1;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char path[] = "vl-XXXXXX";
+        FILE *out = fdopen(mkstemp(path), "w");
+        for (int s = 0; s < 4; s++) {
+            fprintf(out, "# SL2VL table: Lid %d\n", w.t->sw[s].lid);
+            for (int p = 0; p <= w.t->sw[s].ports; p++)
+                for (int q = 0; q <= w.t->sw[s].ports; q++)
+                    fprintf(out, "ports: in %2d, out %2d: %s\n", p, q, cases[i].vl);
+        }
+        fclose(out);
+        free(lanes->vl);
+        free(lanes->vl_start);
+        assert_int_equal(dnet_sl2vl_read(w.t, path, lanes), DNET_OK);
+        v = judge(&w, lanes);
+        assert_int_equal(v.cyclic_lanes, cases[i].cyclic);
+        unlink(path);
+    }
+    dnet_lanes_free(lanes);
+    free_world(&w);
+}
+
+/* ---- files ---- */
+
+static char *file_of(char *path, const char *text)
+{
+    FILE *out = fdopen(mkstemp(path), "w");
+    fputs(text, out);
+    fclose(out);
+    return path;
+}
+
+static void test_tables_and_levels_as_the_tools_print_them(void **state)
+{
+    (void) state;
+    dnet_topo_t *t;
+    dnet_mcast_t *m;
+    char path[] = "mft-XXXXXX", levels[] = "mcm-XXXXXX";
+    assert_int_equal(dnet_topo_make("leaf-spine:2:11:1", 1, &t), DNET_OK);
+    file_of(path, "Multicast mlids [0xc000-0xc3ff] of switch Lid 7 guid 0x0000000000200001 (x):\n"
+                  "            0                   1     \n"
+                  "     Ports: 0 1 2 3 4 5 6 7 8 9 0 1 2 \n"
+                  " MLid\n"
+                  "0xc001      x   x                 x   \n"
+                  "0xc003        x                     x \n"
+                  "2 valid mlids dumped \n");
+    assert_int_equal(dnet_mft_read(t, path, &m), DNET_OK);
+    assert_int_equal(m->groups, 2);
+    assert_int_equal(m->mlid[0], 0xc001);
+    assert_int_equal(dnet_mcast_ports(m, 0, 1)[0], 1u << 0 | 1u << 2 | 1u << 11);
+    assert_int_equal(dnet_mcast_ports(m, 1, 1)[0], 1u << 1 | 1u << 12);
+    assert_int_equal(dnet_mcast_ports(m, 1, 0)[0], 0);
+    file_of(levels, "\t\tMlid....................0xC003\n\t\tpkey....................0xFFFF\n"
+                    "\t\tSL......................0x4\n"
+                    "\t\tMlid....................0xC003\n\t\tSL......................0x0\n");
+    assert_int_equal(dnet_mcast_read_levels(m, levels), DNET_OK);
+    assert_int_equal(m->levels[0], 0);
+    assert_int_equal(m->levels[1], 1u << 4 | 1u << 0);
+    unlink(path);
+    unlink(levels);
+    dnet_mcast_free(m);
+    dnet_topo_free(t);
+}
+
+static void test_junk_is_no_table(void **state)
+{
+    (void) state;
+    static const char *const junk[] = {
+        "",
+        "Unicast lids [0x0-0x9] of switch Lid 1 guid 0x200000 (a):\n",
+        "Multicast mlids [0xc000-0xc3ff] of switch Lid 7 guid 0x77 (x):\n",
+        "0xc001        x\n",
+        "Multicast mlids of switch Lid 7 guid 0x200000 (x):\n0x1        x\n",
+        "Multicast mlids of switch Lid 7 guid 0x200000 (x):\n0xc000       x\n",
+        "Multicast mlids of switch Lid 7 guid 0x200000 (x):\n0xc000        o\n",
+        "Multicast mlids of switch Lid 7 guid 0x200000 (x):\n0xc000                      x\n",
+    };
+    dnet_topo_t *t;
+    assert_int_equal(dnet_topo_make("ring:4:1", 1, &t), DNET_OK);
+    for (size_t i = 0; i < sizeof(junk) / sizeof(junk[0]); i++) {
+        char path[] = "mft-XXXXXX";
+        dnet_mcast_t *m = NULL;
+        file_of(path, junk[i]);
+        assert_int_equal(dnet_mft_read(t, path, &m), DNET_ERR_FORMAT);
+        unlink(path);
+    }
+    dnet_topo_free(t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tree_is_good),
+        cmocka_unit_test(test_faults_of_a_tree_are_told_apart),
+        cmocka_unit_test(test_copies_that_come_back_are_a_loop),
+        cmocka_unit_test(test_group_closes_a_cycle_with_single_ports),
+        cmocka_unit_test(test_groups_are_judged_on_their_lanes),
+        cmocka_unit_test(test_tables_and_levels_as_the_tools_print_them),
+        cmocka_unit_test(test_junk_is_no_table),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
