@@ -60,6 +60,8 @@ libdnet_subnet_la_SOURCES = \
 	src/subnet/topology/topo_fattree.c \
 	src/subnet/topology/topo_gen.c \
 	src/subnet/topology/topo_gen.h \
+	src/subnet/topology/topo_layout.c \
+	src/subnet/topology/topo_layout.h \
 	src/subnet/topology/topo_read.c \
 	src/subnet/topology/topo_stages.c \
 	src/subnet/topology/topo_svg.c \

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Completion in bash: commands, options, words of an option, clusters by name, ranks of a job; for every tool.
+# Completion in bash, and in zsh where it is: commands, options, words of an option, clusters by name, ranks of a job; for every tool.
 . "$DNET_SRC/tests/tools/lib.sh"
 command -v bash >/dev/null || {
     echo 'bash is missing'
@@ -15,12 +15,30 @@ _dimmnet
 echo "${COMPREPLY[*]}"
 B
 
+# What zsh does with a function of bash, and of its results leaves those that fit.
+cat >complete.zsh <<'Z'
+autoload -U compinit bashcompinit
+compinit -D -u
+bashcompinit
+. "$DNET_SRC/tools/completion/dimmnet.bash"
+local -a COMP_WORDS COMPREPLY found
+COMP_WORDS=("$@")
+COMP_CWORD=$(($# - 1))
+found=(${(f)"$(compgen -F _dimmnet -- "${@[-1]}")"})
+print -r -- ${(M)found:#${@[-1]}*}
+Z
+
 # completes EXPECTED WORD...: what the last word, which may be empty, can become.
 completes() {
     expected=$1
     shift
-    expect 0 bash complete.bash "$@"
-    [ "$(cat out)" = "$expected" ] || fail "$*: '$(cat out)' instead of '$expected'"
+    for shell in bash 'zsh -f'; do
+        command -v ${shell%% *} >/dev/null || continue
+        # shellcheck disable=SC2086
+        expect 0 $shell complete.${shell%% *} "$@"
+        [ ! -s err ] || fail "$shell: $*: a message"
+        [ "$(cat out)" = "$expected" ] || fail "$shell: $*: '$(cat out)' instead of '$expected'"
+    done
 }
 completes 'up down status path cut restore degrade --help --version' dnet-cluster ''
 completes 'restore' dnet-cluster re
@@ -30,6 +48,11 @@ completes 'prototype prototype-flow' dnet-cluster up --profile p
 completes 'uniform' dnet-subnet route --traffic u
 completes 'two-fat-trees: tsubame: torus:' dnet-subnet gen -t t
 completes '--json --ranks --help --version' dnet-info --
+printf '#!/bin/sh\n' >odd-program
+chmod +x odd-program
+PATH=$PATH:$scratch
+[ ! -x "$DNET_BUILD/tools/dnet-check" ] || completes '--help --version' dnet-check --
+[ ! -x "$DNET_BUILD/tools/dnet-check" ] || completes odd-program dnet-check odd-p
 touch run.0 run.1
 completes 'run.0 run.1' dnet-trace show run
 expect 0 dnet-cluster up "$cluster"

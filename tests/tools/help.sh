@@ -29,6 +29,19 @@ for tool in dnet-cluster dnet-info dnet-replay dnet-stat dnet-subnet dnet-trace 
         grep -q "^.SH $section" "$page" || fail "$tool.1 has no $section"
     done
 done
+if [ -x "$DNET_BUILD/tools/dnet-check" ]; then
+    helps dnet-check
+    shows '^Exit status: that of the program; 2: '
+    expect 0 dnet-check --version
+    shows '^dnet-check (dimmnet) '
+    expect 2 dnet-check --nonsense
+    says nonsense
+    expect 2 dnet-check nosuchprogram
+    says 'no program nosuchprogram'
+    for section in 'EXIT STATUS' EXAMPLES; do
+        grep -q "^.SH $section" "$DNET_SRC/tools/check/dnet-check.1" || fail "dnet-check.1 has no $section"
+    done
+fi
 for command in 'dnet-cluster up' 'dnet-cluster down' 'dnet-cluster status' 'dnet-cluster path' 'dnet-cluster cut' 'dnet-cluster restore' 'dnet-cluster degrade' dsh 'dnet-subnet health'; do
     # shellcheck disable=SC2086
     expect 0 $command --help
@@ -82,10 +95,18 @@ for tool in dnet-subnet dnet-cluster; do
     done <commands
 done
 
-# A page for each tool, and no page of what there is none of.
-for page in "$DNET_SRC"/tools/*/*.1; do
-    tool=$(basename "$page" .1)
-    [ -x "$DNET_BUILD/tools/$tool" ] || fail "$page is of no tool"
+# A page for each tool that is installed, and no page of what is not (dnet-check comes with MPICH only).
+variable() { printf 'include Makefile\nprint:\n\t@echo $(%s)\n' "$1" | make -C "$DNET_BUILD" -s --no-print-directory -f - print | tail -n 1; }
+variable dist_man_MANS | tr ' ' '\n' | sed 's|.*/||; s|\.1$||' | sort >pages
+variable 'bin_PROGRAMS) $(bin_SCRIPTS' | tr ' ' '\n' | sed -n 's|.*tools/||p' | sort >installed
+[ "$(wc -l <installed)" -ge 7 ] || fail "what is installed: $(cat installed)"
+cmp -s pages installed || fail "pages: $(cat pages); tools: $(cat installed)"
+
+# As dnet-subnet.1 says of all its commands.
+for command in gen route verify diff lid path rails health show draw reproduce; do
+    expect 0 dnet-subnet $command --help
+    [ $command = reproduce ] || shows '--topology SPEC'
+    case $command in gen | path | draw) ! grep -q -e --json out || fail "$command takes --json" ;; *) shows '--json FILE' ;; esac
 done
 
 # A command takes its own options only.

@@ -2,7 +2,7 @@
 # bash-completion looks for a file of the name of the command: one file, and a link for each other tool.
 completiondir = $(datadir)/bash-completion/completions
 EXTRA_DIST += tools/completion/dimmnet.bash
-dnet_completed = dnet-cluster dnet-info dnet-replay dnet-stat dnet-subnet dnet-trace dsh
+dnet_completed = dnet-check dnet-cluster dnet-info dnet-replay dnet-stat dnet-subnet dnet-trace dsh
 
 install-data-hook: install-completion
 .PHONY: install-completion

@@ -11,6 +11,7 @@ tools_dnet_subnet_SOURCES = \
 	tools/common/network.c \
 	tools/subnet/diff.c \
 	tools/subnet/dnet-subnet.c \
+	tools/subnet/draw.c \
 	tools/subnet/gen.c \
 	tools/subnet/health.c \
 	tools/subnet/lid.c \

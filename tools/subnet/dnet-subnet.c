@@ -9,8 +9,8 @@
 #include "common/log.h"
 
 static const tool_command_t *const commands[] = {
-    &subnet_gen,    &subnet_route, &subnet_verify,    &subnet_diff, &subnet_lid, &subnet_rails,
-    &subnet_health, &subnet_show,  &subnet_reproduce, &subnet_path, NULL,
+    &subnet_gen,    &subnet_route, &subnet_verify, &subnet_diff,      &subnet_lid,  &subnet_rails,
+    &subnet_health, &subnet_show,  &subnet_draw,   &subnet_reproduce, &subnet_path, NULL,
 };
 
 static void more(FILE *out)

@@ -18,7 +18,7 @@
 enum { SUBNET_UNMANAGED = 4 };
 
 extern const tool_command_t subnet_gen, subnet_route, subnet_verify, subnet_diff, subnet_lid,
-    subnet_rails, subnet_health, subnet_show, subnet_reproduce, subnet_path;
+    subnet_rails, subnet_health, subnet_show, subnet_draw, subnet_reproduce, subnet_path;
 
 /* ---- options of several commands; each names the group's member `net` or `engine` ---- */
 
@@ -36,8 +36,8 @@ typedef struct {
                 "generator (dnet-subnet --help lists them) or file:PATH", .letter = 't'), \
         TOOL_OPTION(type, net.hints, "hints", TOOL_TEXT, "FILE", \
                     "lines \"switch port cost\": above 1 the link is avoided"), \
-        TOOL_OPTION(type, net.cut, "cut", TOOL_TEXTS, "SWITCH[:PORT]", \
-                    "without this switch or link; repeatable"), \
+        TOOL_OPTION(type, net.cut, "cut", TOOL_TEXTS, "SWITCH[:PORT]|SERVER", \
+                    "without this switch, link or server; repeatable"), \
         TOOL_OPTION(type, net.seed, "seed", TOOL_U64, "N", "of everything random (1)", \
                     .most = UINT64_MAX), \
         TOOL_OPTION(type, net.quiet, "quiet", TOOL_FLAG, NULL, "no progress on standard error", \

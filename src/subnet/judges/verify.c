@@ -387,6 +387,8 @@ dnet_status_t dnet_verify(const dnet_judged_t *what, dnet_verdict_t *v)
     dnet_progress_end();
     if (!st)
         finish(&w);
+    if (!st && what->load)
+        memcpy(what->load, w.load, (size_t) dnet_topo_channels(t) * sizeof(*w.load));
     walker_free(&w);
     return st;
 }

@@ -68,6 +68,7 @@ typedef struct dnet_judged {
     const dnet_lanes_t *lanes;
     const dnet_mcast_t *multicast;
     const dnet_traffic_t *traffic, *traffic2; /* for the loads */
+    double *load; /* [channel], set: what links carry of the first, 1 is all that a server sends */
 } dnet_judged_t;
 
 /** Judge forwarding tables with all that is given.  @return as dnet_verify_tables() */

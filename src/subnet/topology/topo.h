@@ -278,7 +278,21 @@ dnet_status_t dnet_topo_write_ibsim(const dnet_topo_t *t, FILE *out);
 /** Write as a Graphviz graph. */
 dnet_status_t dnet_topo_write_dot(const dnet_topo_t *t, FILE *out);
 
-/** Write as an SVG picture. */
+/** What links carry, for a picture. */
+typedef struct dnet_topo_load {
+    const double *of; /* [channel] */
+    const char *unit; /* "MB carried" */
+} dnet_topo_load_t;
+
+/**
+ * Draw as SVG: meshes and tori on their grid, trees in layers or as a matrix, others on a circle.
+ *
+ * @param load  colours the links; NULL: it is not known
+ * @return DNET_OK; ERR_NO_MEMORY; ERR_SYSTEM (writing failed, logged)
+ */
+dnet_status_t dnet_topo_draw(const dnet_topo_t *t, const dnet_topo_load_t *load, FILE *out);
+
+/** The same without loads. */
 dnet_status_t dnet_topo_write_svg(const dnet_topo_t *t, FILE *out);
 
 #endif
