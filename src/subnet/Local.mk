@@ -41,6 +41,7 @@ libdnet_subnet_la_SOURCES = \
 	src/subnet/routing/forwarding.h \
 	src/subnet/routing/multicast.c \
 	src/subnet/routing/multicast.h \
+	src/subnet/routing/multicast_tree.c \
 	src/subnet/routing/paths.c \
 	src/subnet/routing/paths.h \
 	src/subnet/routing/paths_greedy.c \

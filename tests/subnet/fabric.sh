@@ -101,6 +101,17 @@ wait_sweeps() {
     fail "no SUBNET UP number $1 within ${SWEEP_SECONDS:-60} s"
 }
 
+# settle N: the N-th SUBNET UP, and those that a change in stages asks for.
+settle() {
+    wait_sweeps "$1"
+    for _ in $(seq 100); do
+        awk '/LIDs drain first/ { up = 0; last = / 0 LIDs drain/ } /SUBNET UP/ { up = last }
+            END { exit !up }' opensm.log && return
+        sleep 0.1
+    done
+    fail "a change in stages does not end"
+}
+
 sweeps() {
     grep -c 'SUBNET UP' opensm.log
 }

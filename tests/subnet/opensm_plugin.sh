@@ -15,17 +15,6 @@ judge() {
         fail "$1: the verifier rejects the tables in the switches"
 }
 
-# settle N: the N-th SUBNET UP, and those that a change in stages asks for.
-settle() {
-    wait_sweeps "$1"
-    for _ in $(seq 100); do
-        awk '/LIDs drain first/ { up = 0; last = / 0 LIDs drain/ } /SUBNET UP/ { up = last }
-            END { exit !up }' opensm.log && return
-        sleep 0.1
-    done
-    fail "a change in stages does not end"
-}
-
 for case in turnadd:torus:4x4:2 turnprohib:torus:4x4:2 turnadd:random:12:4:2; do
     engine=${case%%:*} topology=${case#*:}
     echo "== $engine on $topology"

@@ -241,6 +241,126 @@ static void test_groups_are_judged_on_their_lanes(void **state)
     free_world(&w);
 }
 
+/* ---- one tree for all groups ---- */
+
+static dnet_routing_t route(const dnet_topo_t *t, const char *engine, const dnet_tables_t *from,
+                            const int *from_tree)
+{
+    dnet_traffic_t tr;
+    dnet_routing_t r;
+    assert_int_equal(dnet_traffic_init(&tr, t, DNET_TRAFFIC_WEIGHTED, DNET_TRAFFIC_ACROSS),
+                     DNET_OK);
+    dnet_route_options_t opt = {
+        .seed = 1, .traffic = &tr, .lanes = 1, .from = from, .from_tree = from_tree};
+    assert_int_equal(dnet_route(t, dnet_engine_find(engine), &opt, NULL, &r), DNET_OK);
+    dnet_traffic_free(&tr);
+    return r;
+}
+
+/* Groups of every server, of every third and of two are trees along the one tree, and close no
+ * cycle with the tables. */
+static void check_groups(const dnet_topo_t *t, const dnet_routing_t *r, const int *tree)
+{
+    dnet_mcast_t *m;
+    dnet_verdict_t v;
+    long members = 0;
+    assert_int_equal(dnet_mcast_new(t, &m), DNET_OK);
+    for (int step = 1; step <= t->n_hosts - 1; step = step == 1 ? 3 : t->n_hosts - 1) {
+        int g = dnet_mcast_group(m, (uint16_t) (GROUP + step));
+        for (int h = 0; h < t->n_hosts; h += step, members++)
+            dnet_mcast_add(m, g, t->host[h].sw, t->host[h].port);
+        assert_int_equal(dnet_mcast_span(m, g, tree), DNET_OK);
+        if (step == t->n_hosts - 1)
+            break;
+    }
+    dnet_judged_t what = {.tables = r->tables, .multicast = m};
+    assert_int_equal(dnet_verify(&what, &v), DNET_OK);
+    assert_true(dnet_verdict_managed(&v));
+    for (int i = 0; i < DNET_MCAST_FAULTS; i++)
+        assert_int_equal(v.multicast.faulty[i], 0);
+    assert_int_equal(v.multicast.cyclic_lanes, 0);
+    assert_int_equal(v.multicast.members, members);
+    dnet_mcast_free(m);
+}
+
+static void check_tree(const char *spec, uint64_t seed, const char *engine)
+{
+    dnet_topo_t *t;
+    int left;
+    assert_int_equal(dnet_topo_make(spec, seed, &t), DNET_OK);
+    dnet_routing_t r = route(t, engine, NULL, NULL);
+    int *tree = calloc((size_t) t->n_switches, sizeof(int));
+    assert_int_equal(dnet_mcast_tree(r.tables, NULL, tree, &left), DNET_OK);
+    if (left)
+        fail_msg("%s, seed %d, %s: %d switches are not in the tree", spec, (int) seed, engine,
+                 left);
+    check_groups(t, &r, tree);
+    free(tree);
+    dnet_routing_free(&r);
+    dnet_topo_free(t);
+}
+
+static void test_one_tree_serves_all_groups(void **state)
+{
+    (void) state;
+    static const char *const specs[] = {"ring:7:1",
+                                        "torus:4x4:2",
+                                        "mesh:3x3x3:1",
+                                        "dragonfly:4:2",
+                                        "leaf-spine:8:4:4",
+                                        "fat-tree:3:8",
+                                        "two-fat-trees:54:middle",
+                                        "two-fat-trees:54:bottom"};
+    static const char *const engines[] = {"turnadd", "turnprohib", "updn"};
+    for (size_t e = 0; e < sizeof(engines) / sizeof(engines[0]); e++) {
+        for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++)
+            check_tree(specs[i], 1, engines[e]);
+        for (uint64_t seed = 1; seed <= 40; seed++)
+            check_tree("random:18:4:2", seed, engines[e]);
+    }
+}
+
+static int common_links(const dnet_topo_t *t, const int *a, const int *b)
+{
+    int n = 0;
+    for (int s = 0; s < t->n_switches; s++)
+        for (int u = 0; a[s] != DNET_TOPO_NONE && u < t->n_switches; u++)
+            n += a[s] == b[u];
+    return n;
+}
+
+/* A link of the tree fails: most others stay, and tables and tree still go together. */
+static void test_tree_stays_but_for_the_link_that_failed(void **state)
+{
+    (void) state;
+    dnet_topo_t *t;
+    int left, stayed = 0, failed = 0;
+    assert_int_equal(dnet_topo_make("torus:4x4:2", 1, &t), DNET_OK);
+    int *tree = calloc((size_t) t->n_switches, sizeof(int));
+    int *next = calloc((size_t) t->n_switches, sizeof(int));
+    dnet_routing_t r = route(t, "turnadd", NULL, NULL);
+    assert_int_equal(dnet_mcast_tree(r.tables, NULL, tree, &left), DNET_OK);
+    for (int s = 0; s < t->n_switches; s++) {
+        if (tree[s] == DNET_TOPO_NONE)
+            continue;
+        dnet_topo_set_link(t, tree[s], true);
+        dnet_routing_t then = route(t, "turnadd", r.tables, tree);
+        assert_true(then.kept);
+        assert_int_equal(dnet_mcast_tree(then.tables, tree, next, &left), DNET_OK);
+        assert_int_equal(left, 0);
+        stayed += common_links(t, tree, next);
+        failed++;
+        check_groups(t, &then, next);
+        dnet_routing_free(&then);
+        dnet_topo_set_link(t, tree[s], false);
+    }
+    assert_true(stayed >= failed * (t->n_switches - 2) * 8 / 10);
+    free(tree);
+    free(next);
+    dnet_routing_free(&r);
+    dnet_topo_free(t);
+}
+
 /* ---- files ---- */
 
 static char *file_of(char *path, const char *text)
@@ -316,6 +436,8 @@ int main(void)
         cmocka_unit_test(test_copies_that_come_back_are_a_loop),
         cmocka_unit_test(test_group_closes_a_cycle_with_single_ports),
         cmocka_unit_test(test_groups_are_judged_on_their_lanes),
+        cmocka_unit_test(test_one_tree_serves_all_groups),
+        cmocka_unit_test(test_tree_stays_but_for_the_link_that_failed),
         cmocka_unit_test(test_tables_and_levels_as_the_tools_print_them),
         cmocka_unit_test(test_junk_is_no_table),
     };

@@ -228,9 +228,10 @@ static bool allow_tables(dnet_order_t *o, const dnet_tables_t *from)
     return good;
 }
 
-/* One complete set of decisions into r->turns; r->kept: the turns of `from` are among them. */
+/* One complete set of decisions into r->turns; `change`: those of its tables are among them, or
+ * r->kept is not set. */
 static dnet_status_t decide(const dnet_topo_t *t, const dnet_turn_pair_t *pairs, size_t n,
-                            const int *tree, const dnet_tables_t *from, dnet_routing_t *r)
+                            const int *tree, const dnet_route_options_t *change, dnet_routing_t *r)
 {
     dnet_order_t *o = NULL;
     dnet_turns_free(r->turns);
@@ -242,11 +243,13 @@ static dnet_status_t decide(const dnet_topo_t *t, const dnet_turn_pair_t *pairs,
         return st;
     if (tree)
         allow_tree(o, tree);
-    r->kept = from && allow_tables(o, from);
-    if (from && !r->kept) {
+    r->kept = change && allow_tables(o, change->from);
+    if (change && !r->kept) {
         dnet_order_free(o);
         return DNET_OK;
     }
+    if (change && change->from_tree)
+        allow_tree(o, change->from_tree);
     dnet_turnadd_decide(o, pairs, n);
     r->seeded = tree != NULL;
     r->searches = o->searches;
@@ -310,7 +313,7 @@ static dnet_status_t turns(const dnet_topo_t *t, const dnet_route_options_t *opt
     bool enough = opt->seed_tree == DNET_SEED_OFF;
     dnet_status_t st = dnet_turnadd_order(t, opt, w, &pairs, &n);
     if (!st && opt->from && !opt->no_tables && dnet_tables_fit(opt->from, t)) {
-        st = decide(t, pairs, n, NULL, opt->from, r);
+        st = decide(t, pairs, n, NULL, opt, r);
         if (!st && r->kept)
             st = suffices(t, opt, r, &enough);
         if (st || (r->kept && enough)) {

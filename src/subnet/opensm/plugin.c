@@ -6,9 +6,10 @@
  *   event_plugin_name dimmnet_osm          in opensm.conf
  *   opensm -F opensm.conf -R turnadd,no_fallback
  *
- * OpenSM keeps its own hop matrices (it needs them for multicast); the plug-in fills each switch's
- * new_lft.  A fabric that cannot be routed completely is refused, so that OpenSM says so and, with
- * no_fallback, keeps the tables it has.
+ * OpenSM keeps its own hop matrices; the plug-in fills each switch's new_lft.  A fabric that cannot
+ * be routed completely is refused, so that OpenSM says so and, with no_fallback, keeps the tables
+ * it has.  Multicast groups get their ports from the plug-in, too: trees by hops, which OpenSM
+ * would make, close cycles with the tables.
  */
 #include "subnet/engines/engines.h"
 #include "subnet/addresses/lid.h"
@@ -23,6 +24,8 @@
 #include <string.h>
 
 #include <opensm/osm_event_plugin.h>
+#include <opensm/osm_mcast_tbl.h>
+#include <opensm/osm_multicast.h>
 #include <opensm/osm_opensm.h>
 #include <opensm/osm_version.h>
 
@@ -31,6 +34,9 @@ typedef struct engine_context {
     osm_opensm_t *osm;
     const dnet_engine_t *engine;
     int drains; /* sweeps in a row that wrote a first stage only */
+    /* The fabric of the last tables loaded, and the tree of all groups (multicast.h); NULL: none */
+    dnet_topo_t *topo;
+    int *tree;
 } engine_context_t;
 
 #define DRAINS_MAX 4 /* each leaves less to change; more are a fabric that changes all the time */
@@ -184,34 +190,124 @@ static dnet_status_t write_change(const fabric_t *f, engine_context_t *c, const 
     return DNET_OK;
 }
 
-/* Route and judge; only a good result reaches the switches. */
-static dnet_status_t route_fabric(const fabric_t *f, engine_context_t *c, double began)
+static int find_guid(const dnet_topo_t *t, uint64_t guid)
+{
+    for (int s = 0; s < t->n_switches; s++)
+        if (t->sw[s].guid == guid)
+            return s;
+    return DNET_TOPO_NONE;
+}
+
+/* The groups' tree of the last sweep in the numbers of this one; NULL: none, or without memory. */
+static int *last_tree(const engine_context_t *c, const dnet_topo_t *now)
+{
+    int *tree = c->tree ? dnet_subnet_alloc((size_t) now->n_switches, sizeof(*tree)) : NULL,
+        channel;
+    for (int s = 0; tree && s < now->n_switches; s++) {
+        int was = find_guid(c->topo, now->sw[s].guid), link;
+        tree[s] = DNET_TOPO_NONE;
+        if (was == DNET_TOPO_NONE || (link = c->tree[was]) == DNET_TOPO_NONE)
+            continue;
+        const dnet_topo_link_t *l = &c->topo->link[link];
+        if (dnet_topo_port(now, s, l->port[l->sw[1] == was], &channel) == DNET_PORT_CHANNEL)
+            tree[s] = channel >> 1;
+    }
+    return tree;
+}
+
+/* A tree for the groups that goes together with the tables.  @param m  set: all servers as one
+ * group
+ */
+static dnet_status_t plan_groups(const engine_context_t *c, const dnet_tables_t *tables,
+                                 const int *old, int *tree, dnet_mcast_t **m)
+{
+    const dnet_topo_t *t = tables->topo;
+    int left = 0, all = DNET_TOPO_NONE;
+    dnet_status_t st = dnet_mcast_tree(tables, old, tree, &left);
+    if (!st && left)
+        osm_log(&c->osm->log, OSM_LOG_ERROR,
+                "dimmnet: %s: %d switches are in no tree that goes together with the tables; their "
+                "servers get no multicast\n",
+                c->engine->name, left);
+    if (!st)
+        st = dnet_mcast_new(t, m);
+    if (!st)
+        all = dnet_mcast_group(*m, DNET_MLID_FIRST);
+    if (!st && all == DNET_TOPO_NONE)
+        st = DNET_ERR_NO_MEMORY;
+    for (int h = 0; h < t->n_hosts && !st; h++)
+        dnet_mcast_add(*m, all, t->host[h].sw, t->host[h].port);
+    return st ? st : dnet_mcast_span(*m, all, tree);
+}
+
+/* Only a good result reaches the switches. */
+static dnet_status_t judge(const dnet_engine_t *engine, const dnet_tables_t *tables,
+                           const dnet_mcast_t *m)
+{
+    dnet_verdict_t v;
+    dnet_judged_t what = {.tables = tables, .multicast = m};
+    dnet_status_t st = dnet_verify(&what, &v);
+    if (st || (dnet_verdict_managed(&v) && v.multicast.cyclic_lanes == 0))
+        return st;
+    dnet_error("subnet: %s: of data %ld ways missing, %ld loops, %d cyclic lanes; of management "
+               "%ld, %ld, %d; of multicast %d cyclic lanes; the tables were not loaded",
+               engine->name, v.data.missing, v.data.loops, v.data.cyclic_lanes,
+               v.management.missing, v.management.loops, v.management.cyclic_lanes,
+               v.multicast.cyclic_lanes);
+    return DNET_ERR_STATE;
+}
+
+static void forget_tree(engine_context_t *c)
+{
+    dnet_topo_free(c->topo);
+    free(c->tree);
+    c->topo = NULL;
+    c->tree = NULL;
+}
+
+/* For groups that OpenSM asks for later; takes the fabric and the tree over. */
+static void keep_tree(engine_context_t *c, fabric_t *f, int *tree)
+{
+    forget_tree(c);
+    c->topo = f->topo;
+    c->tree = tree;
+    f->topo = NULL;
+}
+
+/* Route and judge. */
+static dnet_status_t route_fabric(fabric_t *f, engine_context_t *c, double began)
 {
     const dnet_engine_t *engine = c->engine;
     dnet_tables_t *old = NULL;
     dnet_traffic_t tr = {0};
     dnet_routing_t r = {0};
-    dnet_verdict_t v;
-    dnet_status_t st = dnet_traffic_init(&tr, f->topo, DNET_TRAFFIC_WEIGHTED, DNET_TRAFFIC_ACROSS);
+    dnet_mcast_t *m = NULL;
+    int *old_tree = last_tree(c, f->topo);
+    int *tree = dnet_subnet_alloc((size_t) f->topo->n_switches, sizeof(*tree));
+    dnet_status_t st = tree ? DNET_OK : DNET_ERR_NO_MEMORY;
+    if (!st)
+        st = dnet_traffic_init(&tr, f->topo, DNET_TRAFFIC_WEIGHTED, DNET_TRAFFIC_ACROSS);
     if (!st) {
         dnet_route_options_t opt = {.seed = 1, .traffic = &tr, .lanes = 1};
         st = read_lfts(f, &old);
         opt.from = old;
+        opt.from_tree = old_tree;
         if (!st)
             st = dnet_route(f->topo, engine, &opt, NULL, &r);
     }
     if (!st)
-        st = dnet_verify_tables(r.tables, NULL, NULL, NULL, &v);
-    if (!st && !dnet_verdict_managed(&v)) {
-        dnet_error(
-            "subnet: %s: of data %ld ways missing, %ld loops, %d cyclic lanes; of management "
-            "%ld, %ld, %d; the tables were not loaded",
-            engine->name, v.data.missing, v.data.loops, v.data.cyclic_lanes, v.management.missing,
-            v.management.loops, v.management.cyclic_lanes);
-        st = DNET_ERR_STATE;
-    }
+        st = plan_groups(c, r.tables, old_tree, tree, &m);
+    if (!st)
+        st = judge(engine, r.tables, m);
     if (!st)
         st = write_change(f, c, old, r.tables, began);
+    if (!st) {
+        keep_tree(c, f, tree);
+        tree = NULL;
+    }
+    free(tree);
+    free(old_tree);
+    dnet_mcast_free(m);
     dnet_tables_free(old);
     dnet_routing_free(&r);
     dnet_traffic_free(&tr);
@@ -234,10 +330,55 @@ static int build_fwd_tables(void *context)
     return st ? -1 : 0;
 }
 
+/* The port of a switch behind which a member of a group is. */
+static void add_member(const dnet_topo_t *t, const osm_port_t *member, dnet_mcast_t *m, int group)
+{
+    osm_node_t *at = member->p_node;
+    uint8_t port = 0;
+    if (!at->sw)
+        at = osm_node_get_remote_node(at, osm_physp_get_port_num(member->p_physp), &port);
+    int s = at && at->sw ? find_guid(t, switch_guid(at->sw)) : DNET_TOPO_NONE;
+    if (s != DNET_TOPO_NONE) /* else the next sweep will know it */
+        dnet_mcast_add(m, group, s, port);
+}
+
+static void add_members(const dnet_topo_t *t, osm_mgrp_box_t *box, dnet_mcast_t *m, int group)
+{
+    for (cl_list_item_t *i = cl_qlist_head(&box->mgrp_list); i != cl_qlist_end(&box->mgrp_list);
+         i = cl_qlist_next(i)) {
+        osm_mgrp_t *mgrp = PARENT_STRUCT(i, osm_mgrp_t, list_item);
+        for (cl_map_item_t *k = cl_qmap_head(&mgrp->mcm_port_tbl);
+             k != cl_qmap_end(&mgrp->mcm_port_tbl); k = cl_qmap_next(k))
+            add_member(t, PARENT_STRUCT(k, osm_mcm_port_t, map_item)->port, m, group);
+    }
+}
+
+/* OpenSM wants a group's ports, in tables that it has cleared. */
+static ib_api_status_t build_group(void *context, osm_mgrp_box_t *box)
+{
+    engine_context_t *c = context;
+    dnet_mcast_t *m = NULL;
+    dnet_status_t st = c->topo ? dnet_mcast_new(c->topo, &m) : DNET_ERR_STATE;
+    int group = st ? DNET_TOPO_NONE : dnet_mcast_group(m, box->mlid);
+    if (group != DNET_TOPO_NONE) {
+        add_members(c->topo, box, m, group);
+        st = dnet_mcast_span(m, group, c->tree);
+    }
+    for (int s = 0; group != DNET_TOPO_NONE && !st && s < c->topo->n_switches; s++) {
+        osm_switch_t *sw = osm_get_switch_by_guid(&c->osm->subn, cl_hton64(c->topo->sw[s].guid));
+        for (int port = 0; sw && port <= c->topo->sw[s].ports; port++)
+            if (dnet_mcast_has(m, group, s, port))
+                osm_mcast_tbl_set(osm_switch_get_mcast_tbl_ptr(sw), box->mlid, (uint8_t) port);
+    }
+    dnet_mcast_free(m);
+    return st || group == DNET_TOPO_NONE ? IB_ERROR : IB_SUCCESS;
+}
+
 static int setup_engine(osm_routing_engine_t *engine, osm_opensm_t *osm)
 {
     (void) osm;
     engine->ucast_build_fwd_tables = build_fwd_tables;
+    engine->mcast_build_stree = build_group;
     return 0;
 }
 
@@ -263,7 +404,10 @@ static void *construct(osm_opensm_t *osm)
 
 static void destroy(void *context)
 {
-    free(context);
+    plugin_t *p = context;
+    for (int i = 0; i < 2; i++)
+        forget_tree(&p->engine[i]);
+    free(p);
 }
 
 #if OSM_EVENT_PLUGIN_INTERFACE_VER != 2

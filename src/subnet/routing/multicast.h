@@ -49,4 +49,20 @@ static inline void dnet_mcast_add(dnet_mcast_t *m, int group, int s, int port)
     dnet_mcast_ports(m, group, s)[port >> 6] |= (uint64_t) 1 << (port & 63);
 }
 
+/**
+ * A tree for all groups, whose turns close no cycle with those that packets to single ports take.
+ *
+ * @param tables  on one lane, free of cycles
+ * @param old     a tree to keep to, as `tree`; NULL: none
+ * @param tree    [switch], set: link to its parent; NONE: the root, or not in the tree
+ * @param left    set: switches with servers that are not in it; 0 unless there is no such tree, or
+ *                none was found
+ * @return DNET_OK, ERR_NO_MEMORY
+ */
+dnet_status_t dnet_mcast_tree(const dnet_tables_t *tables, const int *old, int *tree, int *left);
+
+/** Join a group's switches, those with a port of it, by the tree's links.  @return DNET_OK,
+ * ERR_NO_MEMORY */
+dnet_status_t dnet_mcast_span(dnet_mcast_t *m, int group, const int *tree);
+
 #endif

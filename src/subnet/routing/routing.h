@@ -37,6 +37,9 @@ typedef struct dnet_route_options {
      * what is not broken and adds no dependency that closes a cycle with theirs, so that the change
      * may be made in any order; NULL: from nothing */
     const dnet_tables_t *from;
+    /* turnadd, with `from`: [switch]: link to its parent in the groups' tree (multicast.h), whose
+     * turns stay, too; NULL: none */
+    const int *from_tree;
 } dnet_route_options_t;
 
 typedef struct dnet_routing {
