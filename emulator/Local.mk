@@ -44,9 +44,16 @@ libdnet_emulator_la_SOURCES = \
 	emulator/states.def \
 	emulator/status_write_unit.c \
 	emulator/status_write_unit.h \
+	emulator/swif/alive.c \
+	emulator/swif/alive.h \
+	emulator/swif/burst.c \
 	emulator/swif/capture.c \
 	emulator/swif/fault_point.c \
 	emulator/swif/faults.c \
+	emulator/swif/hosts.c \
+	emulator/swif/libfabric.c \
+	emulator/swif/plug.h \
+	emulator/swif/plugs.def \
 	emulator/swif/shm.c \
 	emulator/swif/swif.h \
 	emulator/swif/switches.c \

@@ -285,6 +285,8 @@ struct dnet_emu_nic {
     const dnet_emu_swif_ops_t *swif; /* carries the packets this process sends */
     /* switches that packets sent by this process pass; NULL: none */
     dnet_emu_network_t *network;
+    /* the way to processes of other hosts; NULL: there are none */
+    dnet_emu_port_t *hosts;
     struct dnet_emu_capture *capture;         /* of what this process sends by `swif`; NULL: none */
     struct dnet_emu_faults *faults;           /* of that; NULL: none */
     struct dnet_emu_fault_point *fault_point; /* of that; NULL: none */

@@ -72,6 +72,7 @@ void dnet_emu_detach(dnet_emu_nic_t *nic)
 {
     dnet_emu_routes_drop(nic);
     dnet_emu_network_leave(nic);
+    dnet_emu_hosts_leave(nic);
     free(nic->faults);
     free(nic->fault_point);
     dnet_emu_segment_leave(nic);
@@ -107,7 +108,26 @@ static bool device_can_copy(dnet_device_t *dev, uint16_t lid, unsigned wid)
 
 static bool device_peer_lost(dnet_device_t *dev, uint16_t lid, unsigned wid)
 {
-    return dnet_emu_swif_peer_lost(((dnet_emu_device_t *) (void *) dev)->nic, lid, wid);
+    dnet_emu_nic_t *nic = ((dnet_emu_device_t *) (void *) dev)->nic;
+
+    return dnet_emu_swif_carrier(nic)->lost(nic, lid, wid);
+}
+
+static bool device_poll(dnet_device_t *dev, unsigned budget)
+{
+    dnet_emu_nic_t *nic = ((dnet_emu_device_t *) (void *) dev)->nic;
+    const dnet_emu_swif_ops_t *swif = dnet_emu_swif_carrier(nic);
+
+    return swif->poll && swif->poll(nic, budget) > 0;
+}
+
+static void device_sleep(dnet_device_t *dev, uint32_t timeout_us, bool (*still_idle)(void *),
+                         void *arg)
+{
+    dnet_emu_nic_t *nic = ((dnet_emu_device_t *) (void *) dev)->nic;
+    const dnet_emu_swif_ops_t *swif = dnet_emu_swif_carrier(nic);
+
+    dnet_emu_sleep(dev, swif->arm ? swif->arm(nic, timeout_us) : timeout_us, still_idle, arg);
 }
 
 /* A sender that lives finishes its entry some hundred nanoseconds after it has got it. */
@@ -144,7 +164,8 @@ static const dnet_device_ops_t device_ops = {
     .kick = dnet_emu_kick,
     .run = dnet_emu_wc_run,
     .settle = device_settle,
-    .sleep = dnet_emu_sleep,
+    .poll = device_poll,
+    .sleep = device_sleep,
     .event_wait = dnet_emu_limit_wait,
     .event_raise = dnet_emu_limit_raise,
     .reserve = dnet_emu_reserve,

@@ -354,6 +354,7 @@ static void complete(const dnet_emu_context_t *c, const work_t *w, unsigned coun
         case DNET_EMU_DROPPED:
         case DNET_EMU_SERVE:
         case DNET_EMU_STALLED:
+        case DNET_EMU_LATER:
             if (w->counts)
                 dnet_emu_count(c->area, counter);
             break;
@@ -389,7 +390,8 @@ static dnet_emu_executor_state_t stream_sent(const dnet_emu_context_t *c, work_t
         w->stalled = true;
         return first;
     }
-    if (w->result > DNET_EMU_DROPPED || c->x->done == w->stream.total)
+    if ((w->result > DNET_EMU_DROPPED && w->result != DNET_EMU_LATER) ||
+        c->x->done == w->stream.total)
         return DNET_STATE_RVS_END;
     return first;
 }

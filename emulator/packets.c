@@ -93,7 +93,7 @@ dnet_emu_result_t dnet_emu_stream_packet(const dnet_emu_context_t *c, dnet_emu_s
     if (!dnet_emu_pu_spans(&s->source, done, n, p, s->bounce))
         return DNET_EMU_UNREACHABLE;
     result = c->via->swif->send(c->via, s->dlid, p);
-    if (result <= DNET_EMU_DROPPED)
+    if (result <= DNET_EMU_DROPPED || result == DNET_EMU_LATER)
         c->x->done += n;
     return result;
 }

@@ -145,19 +145,27 @@ static uint64_t envelope_of(const dnet_emu_packet_t *packet)
     return envelope;
 }
 
-/* [X.6] Is this a message of a sender in the hold table?  What the envelope marks passes. */
-static bool is_held(const dnet_emu_nic_t *nic, unsigned wid, uint64_t mode,
-                    const dnet_emu_packet_t *packet)
+bool dnet_emu_rc_holds(const dnet_emu_nic_t *nic, unsigned wid, uint16_t slid, unsigned swid)
 {
-    uint32_t index = dnet_hold_index(packet->slid, (unsigned) DNET_GET(packet->header[0], PK_SWID));
+    uint64_t mode = dnet_emu_ureg(nic, wid, DNET_UREG_FLOW_MODE);
+    uint32_t index = dnet_hold_index(slid, swid);
     uint64_t at = DNET_GET(mode, FM_TABLE) + index / 8;
 
-    if (DNET_GET(mode, FM_MODE) != DNET_FLOW_MODE_HOLD || at >= nic->llcm_bytes ||
-        !DNET_GET(packet->header[0], PK_LFLAG))
-        return false;
-    if (!(nic->area[wid].llcm[at] >> index % 8 & 1))
-        return false;
-    return !(envelope_of(packet) & DNET_ENVELOPE_PASS);
+    return DNET_GET(mode, FM_MODE) == DNET_FLOW_MODE_HOLD && at < nic->llcm_bytes &&
+           (nic->area[wid].llcm[at] >> index % 8 & 1);
+}
+
+bool dnet_emu_rc_may_hold(const dnet_emu_packet_t *packet)
+{
+    return DNET_GET(packet->header[0], PK_LFLAG) && !(envelope_of(packet) & DNET_ENVELOPE_PASS);
+}
+
+/* [X.6] Is this a message of a sender in the hold table?  What the envelope marks passes. */
+static bool is_held(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_packet_t *packet)
+{
+    return dnet_emu_rc_holds(nic, wid, packet->slid,
+                             (unsigned) DNET_GET(packet->header[0], PK_SWID)) &&
+           dnet_emu_rc_may_hold(packet);
 }
 
 /* Something may be against this packet.  False: nothing is. */
@@ -168,7 +176,7 @@ DNET_COLD static bool refused_or_held(const dnet_emu_nic_t *nic, unsigned wid,
         *result_p = refuse(nic, wid, packet);
         return true;
     }
-    if (!is_held(nic, wid, dnet_emu_ureg(nic, wid, DNET_UREG_FLOW_MODE), packet))
+    if (!is_held(nic, wid, packet))
         return false;
     dnet_emu_event(nic, DNET_EMU_HOLDS);
     /* As in dnet_emu_flow_no_room(). */

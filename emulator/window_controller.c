@@ -230,10 +230,16 @@ DNET_COLD static void not_delivered(dnet_emu_device_t *d, uint64_t lower,
                                     const dnet_emu_packet_t *p, dnet_emu_result_t result)
 {
     dnet_emu_executor_t *x = &d->area->wc->x;
+    bool botf;
 
     switch (result) {
         case DNET_EMU_DELIVERED:
         case DNET_EMU_DROPPED:
+            return;
+        case DNET_EMU_LATER:
+            botf = DNET_GET(lower, RQ_OTYPE) == DNET_PRIM_BOTF;
+            dnet_emu_count(d->area, botf ? DNET_COUNTER_BOTF : DNET_COUNTER_IPUSH);
+            dnet_emu_report(d->nic, d->area, DNET_REPORT_DELIVERED, botf ? 0 : p->data_bytes);
             return;
         case DNET_EMU_ANSWERED:
             dnet_emu_answered(d->area, p);

@@ -230,30 +230,6 @@ void dnet_emu_capture_set(dnet_emu_nic_t *nic, dnet_emu_capture_t *capture)
 
 /* ---- packets ---- */
 
-/* [nic 7.4] Header of the packet that begins `from` bytes into a burst, and has `bytes` of its
- * data. */
-static void header_of(const dnet_emu_nic_t *nic, const dnet_emu_packet_t *p, uint32_t from,
-                      uint32_t bytes, uint64_t *h)
-{
-    uint32_t dst = (uint32_t) DNET_GET(p->header[1], PK_DST);
-    uint64_t size = bytes + 8 * p->header_lines;
-
-    memcpy(h, p->header, sizeof p->header);
-    if (p->packets < 2)
-        return;
-    h[0] = (h[0] & ~DNET_MASK(PK_SIZE)) | DNET_PUT(size, PK_SIZE);
-    if (from + bytes < p->data_bytes)
-        h[0] &= ~DNET_MASK(PK_EFLAG);
-    if (!DNET_GET(h[0], PK_RFLAG) && dnet_emu_is_aperture(nic, dst)) { /* [X.5] */
-        uint64_t at = DNET_GET(h[2], PK_LIST) + from;
-
-        h[2] = (h[2] & ~DNET_MASK(PK_LIST)) | DNET_PUT(at, PK_LIST);
-    } else {
-        dst += from;
-    }
-    h[1] = (h[1] & ~DNET_MASK(PK_DST)) | DNET_PUT(dst, PK_DST);
-}
-
 /*
  * Bytes of a packet's data that are kept: as many as were asked for, and of a message always what
  * says which one it is: the envelope [sheet 10.1], and the head behind it where bit 31 of the Tag
@@ -324,7 +300,7 @@ static void put_packet(dnet_emu_capture_t *c, const dnet_emu_nic_t *nic, const d
     put32(c, 0); /* interface */
     put32(c, (uint32_t) (time_ns >> 32));
     put32(c, (uint32_t) time_ns);
-    header_of(nic, p, from, bytes, h);
+    dnet_emu_burst_header(nic, p, from, bytes, bytes, h);
     /* Data may lie in a process that has ended meanwhile. */
     if (!dnet_emu_payload_copy(p, from, c->buffer + c->used + 8 + header, kept))
         kept = 0;

@@ -214,11 +214,9 @@ static dnet_emu_result_t shm_send(dnet_emu_nic_t *via, uint16_t dlid, dnet_emu_p
     return first_packet(via, dlid, packet);
 }
 
-const dnet_emu_swif_ops_t dnet_emu_swif_shm = {.name = "shm", .send = shm_send};
-
 /* ---- peers ---- */
 
-bool dnet_emu_swif_peer_lost(const dnet_emu_nic_t *nic, uint16_t lid, unsigned wid)
+static bool shm_lost(dnet_emu_nic_t *nic, uint16_t lid, unsigned wid)
 {
     uint16_t clid = dnet_lid_to_clid(lid);
     const dnet_emu_nic_t *peer;
@@ -235,6 +233,8 @@ bool dnet_emu_swif_peer_lost(const dnet_emu_nic_t *nic, uint16_t lid, unsigned w
         pid = peer->process[wid];
     return pid != 0 && pid != nic->pid && dnet_emu_process_ended(pid);
 }
+
+const dnet_emu_swif_ops_t dnet_emu_swif_shm = {.name = "shm", .send = shm_send, .lost = shm_lost};
 
 bool dnet_emu_swif_can_copy(dnet_emu_nic_t *via, uint16_t lid, unsigned wid)
 {

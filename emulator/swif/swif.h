@@ -11,8 +11,18 @@
 
 struct dnet_emu_swif_ops {
     const char *name;
-    /** Carry one packet to the NIC with LID dlid and say what became of it. */
+    /** Carry one packet to the NIC with LID dlid and say what became of it, or that it will show
+     * LATER. */
     dnet_emu_result_t (*send)(dnet_emu_nic_t *via, uint16_t dlid, dnet_emu_packet_t *packet);
+    /** Has the process of that WID ended without closing its device, or gone out of reach? */
+    bool (*lost)(dnet_emu_nic_t *via, uint16_t lid, unsigned wid);
+    /** Deliver what has come for this process from elsewhere, and let go on what waits to leave, at
+     * most so many packets.  NULL: nothing comes but by the processes that send it.  @return how
+     * many have come */
+    unsigned (*poll)(dnet_emu_nic_t *via, unsigned budget);
+    /** This process is about to sleep.  NULL: who delivers wakes it.  @return the most microseconds
+     * until the next poll, of those it wants to sleep */
+    uint32_t (*arm)(dnet_emu_nic_t *via, uint32_t sleep_us);
 };
 
 /**
@@ -23,10 +33,6 @@ dnet_status_t dnet_emu_routes_make(dnet_emu_nic_t *nic);
 
 /** Leave all NICs that have been mapped, and free the table. */
 void dnet_emu_routes_drop(dnet_emu_nic_t *nic);
-
-/** The peer_lost operation of a device (dimmnet/device.h): has the process of that WID ended
- * without closing its device? */
-bool dnet_emu_swif_peer_lost(const dnet_emu_nic_t *nic, uint16_t lid, unsigned wid);
 
 /** The can_copy operation: may this process copy straight into and out of that one's memory? */
 bool dnet_emu_swif_can_copy(dnet_emu_nic_t *via, uint16_t lid, unsigned wid);
@@ -43,10 +49,24 @@ extern const dnet_emu_swif_ops_t dnet_emu_swif_switches;
 /** The one of the two that the NIC has, and each packet goes to the NIC's capture file. */
 extern const dnet_emu_swif_ops_t dnet_emu_swif_capture;
 
+/** dnet_emu_swif_shm for NICs of this host, and a plug to the network for those of others. */
+extern const dnet_emu_swif_ops_t dnet_emu_swif_hosts;
+
+/**
+ * [nic 7.4] Header of a part of a burst: what begins `from` bytes into its data and has `bytes` of
+ * them, the first packet of it `first`.
+ *
+ * @param h  4 lines
+ */
+void dnet_emu_burst_header(const dnet_emu_nic_t *nic, const dnet_emu_packet_t *p, uint32_t from,
+                           uint32_t bytes, uint32_t first, uint64_t *h);
+
 /** What carries a NIC's packets, captured or not. */
 static inline const dnet_emu_swif_ops_t *dnet_emu_swif_carrier(const dnet_emu_nic_t *nic)
 {
-    return nic->network ? &dnet_emu_swif_switches : &dnet_emu_swif_shm;
+    return nic->hosts     ? &dnet_emu_swif_hosts
+           : nic->network ? &dnet_emu_swif_switches
+                          : &dnet_emu_swif_shm;
 }
 
 /** Plug in what the NIC's network and capture call for. */

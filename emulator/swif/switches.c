@@ -182,7 +182,13 @@ static dnet_emu_result_t switches_send(dnet_emu_nic_t *via, uint16_t dlid,
     return dnet_emu_swif_shm.send(via, dlid, packet);
 }
 
-const dnet_emu_swif_ops_t dnet_emu_swif_switches = {.name = "switches", .send = switches_send};
+static bool switches_lost(dnet_emu_nic_t *via, uint16_t lid, unsigned wid)
+{
+    return dnet_emu_swif_shm.lost(via, lid, wid);
+}
+
+const dnet_emu_swif_ops_t dnet_emu_swif_switches = {
+    .name = "switches", .send = switches_send, .lost = switches_lost};
 
 /* ---- joining ---- */
 

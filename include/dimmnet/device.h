@@ -51,6 +51,14 @@ typedef struct {
     /** Let the NIC go on with requests that wait for room elsewhere. */
     void (*run)(dnet_device_t *dev);
     /**
+     * Take what the network has brought for this WID, at most `budget` packets, where it is not the
+     * sender that delivers.  To be called in every round of a process that has peers on other
+     * hosts.
+     *
+     * @return whether anything has come
+     */
+    bool (*poll)(dnet_device_t *dev, unsigned budget);
+    /**
      * LH Next Write has moved past an entry that does not come: entries whose sender has died while
      * it copied become void (Valid turns, Complete does not; line 1 says what they take up).  A
      * sender that lives and has not finished for a second is named in a line.  To be called from
@@ -90,8 +98,9 @@ typedef struct {
     /** May this process copy straight into and out of that one's memory?  Tried by a real copy. */
     bool (*can_copy)(dnet_device_t *dev, uint16_t lid, unsigned wid);
     /**
-     * Has the process of that WID ended without closing its device?  Only NICs with which this
-     * process has exchanged packets are known; for others the answer is false.
+     * Has the process of that WID ended without closing its device, or, on another host, not been
+     * heard of for too long?  Only NICs with which this process has exchanged packets are known;
+     * for others the answer is false.
      */
     bool (*peer_lost)(dnet_device_t *dev, uint16_t lid, unsigned wid);
     void (*close)(dnet_device_t *dev);

@@ -152,6 +152,92 @@ void dnet_emu_network_lost(const dnet_emu_nic_t *nic, dnet_emu_lost_way_t *lost_
 /** The opposite; dnet_emu_detach() does it too. */
 void dnet_emu_network_leave(dnet_emu_nic_t *nic);
 
+/* ---- processes of other hosts ---- */
+
+/** Where a process's port to other hosts is: a plain value, to be sent to them. */
+typedef struct {
+    uint8_t bytes;       /* of `at`; 0: there is no port */
+    uint8_t plug;        /* its number in the list of plugs */
+    uint16_t epoch;      /* tells this process from earlier ones with the same address */
+    uint32_t key;        /* random; what does not carry it is not for this port */
+    uint16_t alive_port; /* UDP port where a thread answers for the process; 0: none */
+    uint16_t reserved;
+    uint8_t at[36]; /* address in the plug's network */
+} dnet_emu_port_address_t;
+_Static_assert(sizeof(dnet_emu_port_address_t) == 48, "port address layout");
+
+typedef struct {
+    const char *provider;  /* of libfabric; NULL: tcp */
+    const char *interface; /* network interface, or address of one; NULL: the first that is not the
+                              loopback */
+    uint32_t wait_s;       /* a process not heard of for so long is lost */
+} dnet_emu_port_config_t;
+
+/** A process's port to other hosts. */
+typedef struct dnet_emu_port dnet_emu_port_t;
+
+/**
+ * Open a port.  A thread is started that answers when another host asks whether this process lives.
+ *
+ * @return DNET_OK; DNET_NOT_FOUND (no plug, no such network); DNET_ERR_SYSTEM; DNET_ERR_NO_MEMORY;
+ *         each logged
+ */
+dnet_status_t dnet_emu_port_open(const dnet_emu_port_config_t *config, dnet_emu_port_t **port_p);
+
+/** Its address, for the others. */
+void dnet_emu_port_address(const dnet_emu_port_t *port, dnet_emu_port_address_t *address_p);
+
+/** Close a port that dnet_emu_hosts_join() has not taken. */
+void dnet_emu_port_close(dnet_emu_port_t *port);
+
+/**
+ * From now on packets that this process, which has `wid` open, sends through `nic` to LIDs of
+ * dnet_emu_hosts_route() leave by the port, and its device's poll operation delivers what comes by
+ * it.  The port belongs to the NIC then.
+ */
+void dnet_emu_hosts_join(dnet_emu_nic_t *nic, unsigned wid, dnet_emu_port_t *port);
+
+/**
+ * Tell where a process of another host is.  Nothing is sent or kept for it before its first packet
+ * but this address.
+ *
+ * @param host  its host's name, for lines; the caller keeps it
+ * @return DNET_OK; DNET_ERR_ARGUMENT (no LID of a NIC, or no port there; logged);
+ * DNET_ERR_NO_MEMORY
+ */
+dnet_status_t dnet_emu_hosts_route(dnet_emu_nic_t *nic, uint16_t lid, unsigned wid,
+                                   const dnet_emu_port_address_t *address, const char *host);
+
+/** Is anything under way to other hosts that is not known to have arrived, or to be said to them?
+ */
+bool dnet_emu_hosts_busy(const dnet_emu_nic_t *nic);
+
+/** Why that process counts as lost, as the end of a sentence that begins with the process; NULL: it
+ * does not.  Valid until the NIC is left. */
+const char *dnet_emu_hosts_why(const dnet_emu_nic_t *nic, uint16_t lid, unsigned wid);
+
+/** What this process's port has done so far. */
+typedef struct {
+    const char *plug, *network; /* "libfabric", "tcp eth0" */
+    uint32_t routes;            /* processes of other hosts */
+    uint32_t connected;         /* of which so many have sent or been sent a packet */
+    uint32_t connection_bytes;  /* memory for one that is connected and has nothing under way */
+    uint64_t sent, received;    /* packets, those sent again included */
+    uint64_t again;             /* packets that were sent again */
+    uint64_t stops;             /* packets from other hosts that found no room here */
+} dnet_emu_hosts_stats_t;
+
+void dnet_emu_hosts_stats(const dnet_emu_nic_t *nic, dnet_emu_hosts_stats_t *stats_p);
+
+/** Close the port; dnet_emu_detach() does it too. */
+void dnet_emu_hosts_leave(dnet_emu_nic_t *nic);
+
+/** Visit the plugs this library knows: what each reaches, and what of it there is on this machine.
+ */
+void dnet_emu_plugs(void (*visit)(void *arg, const char *name, const char *title, bool found,
+                                  const char *text),
+                    void *arg);
+
 /** Leave a NIC; the segment goes when its last process has left. */
 void dnet_emu_detach(dnet_emu_nic_t *nic);
 

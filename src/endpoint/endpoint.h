@@ -23,6 +23,7 @@
 #include <stdio.h>
 
 #include "common/options.h"
+#include "dimmnet/emulator.h"
 #include "dimmnet/format.h"
 #include "dimmnet/status.h"
 #include "lhs_match/lhs_match.h"
@@ -55,7 +56,9 @@ static inline uint32_t dnet_ep_envelope_tag(uint64_t envelope)
     return (uint32_t) DNET_GET(envelope, LH_TAG) & 0x7fffffffu;
 }
 
-/** Where a process can be reached; a plain value that may be sent to others of the same host. */
+#define DNET_EP_HOST_BYTES 32u
+
+/** Where a process can be reached; a plain value that may be sent to others. */
 typedef struct {
     uint32_t version;
     int32_t pid;
@@ -69,13 +72,18 @@ typedef struct {
     uint64_t host_id; /* equal on processes that share memory */
     int32_t keeper;   /* of the cluster it lives on; 0: none */
     uint32_t reserved;
+    dnet_emu_port_address_t port;  /* for ranks of other hosts */
+    char host[DNET_EP_HOST_BYTES]; /* name of its host, as far as there is room */
 } dnet_ep_address_t;
-_Static_assert(sizeof(dnet_ep_address_t) == 48, "address layout");
+_Static_assert(sizeof(dnet_ep_address_t) == 128, "address layout");
 
 typedef struct {
     uint32_t rank; /* in the job */
     uint32_t size; /* processes of the job */
     uint64_t job;  /* same value in every process of the job; gives the PGID */
+    /* By rank: number of its host, from 0, the same in every process; NULL: all are on one.  Used
+     * by dnet_ep_open() only. */
+    const int *node;
     /* a socket whose other end whoever started the job holds: when that is closed, nobody will end
      * this process; 0: none */
     int lifeline;
@@ -147,8 +155,9 @@ typedef void (*dnet_ep_am_fn)(void *arg, uint32_t peer, uint16_t id, const void 
                               size_t header_len, const void *data, size_t len);
 
 /**
- * Make this process's end: on even ranks a NIC, or with DIMMNET_CLUSTER a cluster's node; on odd
- * ranks nothing yet.
+ * Make this process's end: of two ranks that share one the first makes a NIC, or with
+ * DIMMNET_CLUSTER takes a cluster's node; the second nothing yet.  Where there are several hosts, a
+ * port to the others.
  *
  * Reads DIMMNET_* options (src/common/options.def); a malformed value is logged with what is
  * allowed.
@@ -175,7 +184,8 @@ void dnet_ep_address(const dnet_ep_t *ep, dnet_ep_address_t *address_p);
  * Learn where the others are.  Nothing is mapped for a peer before its first message.
  *
  * @param addresses  config.size addresses in rank order; copied as far as needed
- * @return DNET_OK; DNET_ERR_LIMIT (a rank on another host); DNET_ERR_PEER_DEAD; DNET_ERR_SYSTEM
+ * @return DNET_OK; DNET_ERR_LIMIT (a rank on a host that config.node does not know of);
+ *         DNET_ERR_PEER_DEAD; DNET_ERR_SYSTEM
  */
 dnet_status_t dnet_ep_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses);
 

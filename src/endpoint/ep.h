@@ -157,12 +157,19 @@ typedef struct {
     dnet_cluster_t *cluster; /* DIMMNET_CLUSTER; else NULL */
     /* DIMMNET_CLUSTER_NODES: index of each of the job's nodes; NULL: in order */
     uint32_t *cluster_node;
+    uint32_t nics;
+    uint32_t *place;   /* by rank: its NIC's number, times DNET_PROCESSES_PER_NIC, plus its WID */
+    uint32_t *rank_at; /* by such a place; DNET_EP_NO_RANK: nobody's */
     /* [clids] 1 + number of the NIC in the job; 0: none of the job's */
-    uint16_t *node_of;
+    uint16_t *nic_of_clid;
     uint32_t clids;
     dnet_emu_nic_t *emu;
     int32_t *pids;
-    char why[160]; /* dnet_ep_why() */
+    bool spans_hosts;
+    uint32_t near;                     /* ranks on this host */
+    dnet_emu_port_t *port;             /* until the NIC takes it */
+    char (*hosts)[DNET_EP_HOST_BYTES]; /* by rank: names of other hosts */
+    char why[160];                     /* dnet_ep_why() */
 } dnet_job_t;
 
 struct dnet_ep {

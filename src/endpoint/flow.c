@@ -26,6 +26,9 @@
  * credits. */
 #define FIRST_ENTRIES 8u
 
+/* Packets that are taken from other hosts in a round: what the LH Buffer has room for, in part. */
+#define POLL_PACKETS 32u
+
 static dnet_status_t send_grant(void *arg, dnet_fc_peer_t peer, unsigned credits, bool repeat)
 {
     dnet_ep_t *ep = arg;
@@ -130,7 +133,9 @@ bool dnet_flow_round(dnet_ep_t *ep)
         did |= grant(ep);
     if (ep->holding)
         did |= dnet_defer_round(ep);
-    if (ep->flow_turns)
+    if (ep->job.spans_hosts)
+        did |= ep->dev->ops->poll(ep->dev, POLL_PACKETS);
+    else if (ep->flow_turns)
         did |= dnet_compare_turn(ep);
     return did;
 }

@@ -2,10 +2,11 @@
 #include "endpoint/job.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ADDRESS_VERSION 2u
+#define ADDRESS_VERSION 3u
 #define FNV_START 0xcbf29ce484222325ull
 
 /* FNV-1a, to make one number of the things that tell hosts apart. */
@@ -16,9 +17,13 @@ static uint64_t hash(uint64_t h, const void *data, size_t len)
     return h;
 }
 
-/* Processes with equal ids can open each other's descriptors: same boot, same process numbers. */
-static uint64_t host_id(void)
+/* Processes with equal ids can open each other's descriptors: same boot, same process numbers.  Of
+ * one machine those count as on different hosts that see different networks, have different host
+ * names, or are told so. */
+static uint64_t host_id(const dnet_ep_t *ep)
 {
+    static const char *const spaces[] = {"/proc/self/ns/pid", "/proc/self/ns/net",
+                                         "/proc/self/ns/uts"};
     uint64_t h = FNV_START;
     char boot[64] = "";
     FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
@@ -28,8 +33,11 @@ static uint64_t host_id(void)
         fclose(f);
     }
     struct stat st;
-    if (stat("/proc/self/ns/pid", &st) == 0)
-        h = hash(h, &st.st_ino, sizeof(st.st_ino));
+    for (unsigned i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++)
+        if (stat(spaces[i], &st) == 0)
+            h = hash(h, &st.st_ino, sizeof(st.st_ino));
+    if (ep->options.host)
+        h = hash(h, ep->options.host, strlen(ep->options.host));
     return h;
 }
 
@@ -40,12 +48,78 @@ dnet_profile_t dnet_job_profile(const dnet_ep_t *ep)
     return ep->options.profile == 0 ? DNET_PROFILE_PROTOTYPE_FLOW : DNET_PROFILE_EXTENDED;
 }
 
-/* ---- cluster ---- */
+/* ---- which NIC a rank is on ---- */
 
-static uint32_t nodes_needed(const dnet_ep_t *ep)
+/* Place of a rank: number of its NIC, times DNET_PROCESSES_PER_NIC, plus its WID. */
+static uint32_t nic_of(const dnet_ep_t *ep, uint32_t rank)
 {
-    return (ep->size + DNET_PROCESSES_PER_NIC - 1) / DNET_PROCESSES_PER_NIC;
+    return ep->job.place[rank] / DNET_PROCESSES_PER_NIC;
 }
+
+static unsigned wid_of(const dnet_ep_t *ep, uint32_t rank)
+{
+    return ep->job.place[rank] % DNET_PROCESSES_PER_NIC;
+}
+
+/* The rank that brings a rank's NIC up. */
+static uint32_t owner_of(const dnet_ep_t *ep, uint32_t rank)
+{
+    return ep->job.rank_at[nic_of(ep, rank) * DNET_PROCESSES_PER_NIC];
+}
+
+/* Each host's ranks fill NICs of their own, in order; the last one of a host may be half full. */
+static dnet_status_t place_ranks(dnet_ep_t *ep, const int *node)
+{
+    uint32_t most_nodes = 1;
+    for (uint32_t r = 0; node && r < ep->size; r++)
+        if (node[r] >= 0 && (uint32_t) node[r] >= most_nodes)
+            most_nodes = (uint32_t) node[r] + 1;
+    uint32_t places = DNET_PROCESSES_PER_NIC * ep->size;
+    /* By node: the place of its next rank. */
+    uint32_t *next = calloc(most_nodes, sizeof(*next));
+    ep->job.place = calloc(ep->size, sizeof(*ep->job.place));
+    ep->job.rank_at = malloc(places * sizeof(*ep->job.rank_at));
+    bool memory = next && ep->job.place && ep->job.rank_at;
+    for (uint32_t i = 0; memory && i < places; i++)
+        ep->job.rank_at[i] = DNET_EP_NO_RANK;
+    for (uint32_t r = 0; memory && r < ep->size; r++) {
+        uint32_t n = node && node[r] > 0 ? (uint32_t) node[r] : 0;
+        if (next[n] % DNET_PROCESSES_PER_NIC == 0)
+            next[n] = ep->job.nics++ * DNET_PROCESSES_PER_NIC;
+        ep->job.place[r] = next[n];
+        ep->job.rank_at[next[n]++] = r;
+        ep->job.spans_hosts |= node && node[r] != node[0];
+        ep->job.near += !node || node[r] == node[ep->rank];
+    }
+    free(next);
+    return memory ? DNET_OK : DNET_ERR_NO_MEMORY;
+}
+
+static dnet_status_t check_places(const dnet_ep_t *ep)
+{
+    if (ep->job.nics > DNET_NODES_MAX) {
+        dnet_error(
+            "%u ranks on their hosts need %u NICs, two ranks each; the NIC's addresses reach %u",
+            ep->size, ep->job.nics, DNET_NODES_MAX);
+        return DNET_ERR_LIMIT;
+    }
+    if (!ep->job.spans_hosts)
+        return DNET_OK;
+    if (ep->options.cluster) {
+        dnet_error(
+            "DIMMNET_CLUSTER=%s: a cluster is on one host, and this job's ranks are on several",
+            ep->options.cluster);
+        return DNET_ERR_STATE;
+    }
+    if (ep->options.flow != 0) {
+        dnet_error(
+            "DIMMNET_FLOW: ranks on several hosts have stop only; the others compare NICs of one host");
+        return DNET_ERR_STATE;
+    }
+    return DNET_OK;
+}
+
+/* ---- cluster ---- */
 
 /* One item of DIMMNET_CLUSTER_NODES, N or N-M: nodes of the cluster, numbered from 1. */
 static bool read_range(const char **text_p, uint32_t most, uint32_t *first_p, uint32_t *last_p)
@@ -68,7 +142,7 @@ static bool read_range(const char **text_p, uint32_t most, uint32_t *first_p, ui
 static dnet_status_t read_nodes(dnet_ep_t *ep)
 {
     const char *list = ep->options.cluster_nodes, *at = list;
-    uint32_t n = 0, need = nodes_needed(ep), first, last;
+    uint32_t n = 0, need = ep->job.nics, first, last;
     if (!list)
         return DNET_OK;
     bool *taken = calloc(ep->job.cluster->nodes, sizeof(*taken));
@@ -98,7 +172,7 @@ static dnet_status_t read_nodes(dnet_ep_t *ep)
 /* The cluster's node that a rank is on. */
 static const dnet_emu_locator_t *node_of(const dnet_ep_t *ep, uint32_t rank)
 {
-    uint32_t i = rank / DNET_PROCESSES_PER_NIC;
+    uint32_t i = nic_of(ep, rank);
     return &ep->job.cluster->node[ep->job.cluster_node ? ep->job.cluster_node[i] : i];
 }
 
@@ -106,7 +180,7 @@ static const dnet_emu_locator_t *node_of(const dnet_ep_t *ep, uint32_t rank)
 static dnet_status_t check_cluster(const dnet_ep_t *ep)
 {
     const dnet_cluster_t *c = ep->job.cluster;
-    uint32_t nodes = nodes_needed(ep);
+    uint32_t nodes = ep->job.nics;
     if (c->profile == DNET_PROFILE_PROTOTYPE) {
         dnet_error(
             "DIMMNET_CLUSTER: cluster %s has profile prototype, which has no flow ring; make one "
@@ -122,12 +196,15 @@ static dnet_status_t check_cluster(const dnet_ep_t *ep)
     return DNET_OK;
 }
 
-dnet_status_t dnet_job_open(dnet_ep_t *ep)
+dnet_status_t dnet_job_open(dnet_ep_t *ep, const int *node)
 {
     const char *name = ep->options.cluster;
-    if (!name)
-        return DNET_OK;
-    dnet_status_t status = dnet_cluster_open(name, &ep->job.cluster);
+    dnet_status_t status = place_ranks(ep, node);
+    if (status == DNET_OK)
+        status = check_places(ep);
+    if (!name || status != DNET_OK)
+        return status;
+    status = dnet_cluster_open(name, &ep->job.cluster);
     if (status == DNET_NOT_FOUND)
         dnet_error("DIMMNET_CLUSTER: no cluster %s of this user; make it with: dnet-cluster up "
                    "--profile extended %s",
@@ -141,8 +218,13 @@ void dnet_job_close(dnet_ep_t *ep)
 {
     if (ep->job.cluster)
         dnet_cluster_close(ep->job.cluster);
+    if (ep->job.port)
+        dnet_emu_port_close(ep->job.port);
     free(ep->job.cluster_node);
-    free(ep->job.node_of);
+    free(ep->job.nic_of_clid);
+    free(ep->job.place);
+    free(ep->job.rank_at);
+    free(ep->job.hosts);
 }
 
 /* ---- NICs ---- */
@@ -150,11 +232,10 @@ void dnet_job_close(dnet_ep_t *ep)
 /* A new NIC, or the node's as after power-on: both WIDs stop their senders until they are ready. */
 static dnet_status_t take_nic(dnet_ep_t *ep, bool in_line)
 {
-    uint32_t node = ep->rank / DNET_PROCESSES_PER_NIC;
     dnet_emu_config_t config = {
         .profile = dnet_job_profile(ep),
         .in_line = in_line,
-        .lid = dnet_node_to_lid((uint16_t) (node + 1)),
+        .lid = dnet_node_to_lid((uint16_t) (nic_of(ep, ep->rank) + 1)),
         .start_paused = true,
     };
     dnet_status_t status = ep->job.cluster ? dnet_emu_attach(node_of(ep, ep->rank), &ep->job.emu)
@@ -164,12 +245,21 @@ static dnet_status_t take_nic(dnet_ep_t *ep, bool in_line)
     return status == DNET_OK && ep->job.cluster ? dnet_emu_restart(ep->job.emu, true) : status;
 }
 
-/* Even ranks bring the NIC up that they share with the next rank. */
+/* The port, and of the ranks that share a NIC the first one brings it up. */
 dnet_status_t dnet_job_take(dnet_ep_t *ep, bool in_line)
 {
-    if (ep->rank % DNET_PROCESSES_PER_NIC)
-        return DNET_OK;
-    dnet_status_t status = take_nic(ep, in_line);
+    dnet_status_t status = DNET_OK;
+    if (ep->job.spans_hosts) {
+        dnet_emu_port_config_t config = {
+            .provider = ep->options.provider,
+            .interface = ep->options.interface,
+            .wait_s = (uint32_t) ep->options.host_wait_s,
+        };
+        status = dnet_emu_port_open(&config, &ep->job.port);
+    }
+    if (status != DNET_OK || wid_of(ep, ep->rank) != 0)
+        return status;
+    status = take_nic(ep, in_line);
     if (status != DNET_OK)
         return status;
     return dnet_drv_bring_up(
@@ -184,7 +274,7 @@ static dnet_status_t join_nic(dnet_ep_t *ep, const dnet_ep_address_t *owner)
     dnet_status_t status = dnet_emu_attach(&locator, &ep->job.emu);
     if (status != DNET_OK)
         return status;
-    return dnet_emu_open(ep->job.emu, ep->rank % DNET_PROCESSES_PER_NIC, false, &ep->dev);
+    return dnet_emu_open(ep->job.emu, wid_of(ep, ep->rank), false, &ep->dev);
 }
 
 /* ---- addresses ---- */
@@ -192,8 +282,8 @@ static dnet_status_t join_nic(dnet_ep_t *ep, const dnet_ep_address_t *owner)
 /* LID of the NIC that a rank of this job is on. */
 static uint16_t lid_of(const dnet_ep_t *ep, uint32_t rank)
 {
-    uint32_t node = rank / DNET_PROCESSES_PER_NIC;
-    return ep->job.cluster ? node_of(ep, rank)->lid : dnet_node_to_lid((uint16_t) (node + 1));
+    return ep->job.cluster ? node_of(ep, rank)->lid
+                           : dnet_node_to_lid((uint16_t) (nic_of(ep, rank) + 1));
 }
 
 void dnet_ep_address(const dnet_ep_t *ep, dnet_ep_address_t *address_p)
@@ -203,12 +293,18 @@ void dnet_ep_address(const dnet_ep_t *ep, dnet_ep_address_t *address_p)
         .pid = getpid(),
         .nic_fd = -1,
         .rank = ep->rank,
-        .nic_owner = ep->rank - ep->rank % DNET_PROCESSES_PER_NIC,
+        .nic_owner = owner_of(ep, ep->rank),
         .lid = lid_of(ep, ep->rank),
-        .wid = (uint16_t) (ep->rank % DNET_PROCESSES_PER_NIC),
-        .host_id = host_id(),
+        .wid = (uint16_t) wid_of(ep, ep->rank),
+        .host_id = host_id(ep),
         .keeper = ep->job.cluster ? ep->job.cluster->keeper : 0,
     };
+    if (ep->job.port)
+        dnet_emu_port_address(ep->job.port, &address_p->port);
+    if (ep->options.host)
+        snprintf(address_p->host, sizeof(address_p->host), "%s", ep->options.host);
+    else
+        (void) gethostname(address_p->host, sizeof(address_p->host) - 1);
     if (ep->job.emu) {
         dnet_emu_locator_t locator;
         dnet_emu_locate(ep->job.emu, &locator);
@@ -226,9 +322,17 @@ static dnet_status_t check_address(const dnet_ep_t *ep, const dnet_ep_address_t 
             a->version);
         return DNET_ERR_FORMAT;
     }
-    if (a->host_id != own->host_id) {
-        dnet_error("rank %u is on another host; the emulated NIC reaches processes of one host", r);
+    if (a->host_id != own->host_id && !ep->job.spans_hosts) {
+        dnet_error("rank %u is on another host (%s), and the process manager did not say so; "
+                   "start the job with a list of hosts",
+                   r, a->host);
         return DNET_ERR_LIMIT;
+    }
+    if (a->host_id != own->host_id && owner_of(ep, r) == owner_of(ep, ep->rank)) {
+        dnet_error("rank %u is on another host (%s), where the process manager counts it with this "
+                   "one; processes of one node must share its network and its process numbers",
+                   r, a->host);
+        return DNET_ERR_STATE;
     }
     if (a->keeper != own->keeper || a->lid != lid_of(ep, r)) {
         dnet_error("rank %u is not on the cluster's node meant for it; all ranks need the same "
@@ -247,41 +351,72 @@ static dnet_status_t learn_peers(dnet_ep_t *ep, const dnet_ep_address_t *address
         if (status != DNET_OK)
             return status;
         uint16_t lid = lid_of(ep, r);
-        ep->peers[r].target = dnet_drv_target(lid, r % DNET_PROCESSES_PER_NIC);
+        ep->peers[r].target = dnet_drv_target(lid, wid_of(ep, r));
         ep->job.pids[r] = addresses[r].pid;
         if (dnet_lid_to_clid(lid) >= ep->job.clids)
             ep->job.clids = dnet_lid_to_clid(lid) + 1u;
     }
-    ep->job.node_of = calloc(ep->job.clids, sizeof(*ep->job.node_of));
-    if (!ep->job.node_of)
+    ep->job.nic_of_clid = calloc(ep->job.clids, sizeof(*ep->job.nic_of_clid));
+    if (!ep->job.nic_of_clid)
         return DNET_ERR_NO_MEMORY;
-    for (uint32_t r = 0; r < ep->size; r += DNET_PROCESSES_PER_NIC)
-        ep->job.node_of[dnet_lid_to_clid(lid_of(ep, r))] =
-            (uint16_t) (1 + r / DNET_PROCESSES_PER_NIC);
+    for (uint32_t r = 0; r < ep->size; r++)
+        ep->job.nic_of_clid[dnet_lid_to_clid(lid_of(ep, r))] = (uint16_t) (1 + nic_of(ep, r));
     return DNET_OK;
 }
 
 uint32_t dnet_job_rank(const dnet_ep_t *ep, uint16_t lid, unsigned wid)
 {
     uint16_t clid = dnet_lid_to_clid(lid);
-    if (clid >= ep->job.clids || ep->job.node_of[clid] == 0)
+    if (clid >= ep->job.clids || ep->job.nic_of_clid[clid] == 0)
         return DNET_EP_NO_RANK;
-    return (ep->job.node_of[clid] - 1u) * DNET_PROCESSES_PER_NIC + wid;
+    return ep->job.rank_at[(ep->job.nic_of_clid[clid] - 1u) * DNET_PROCESSES_PER_NIC + wid];
+}
+
+/* ---- the way to the others ---- */
+
+static dnet_status_t route_near(dnet_ep_t *ep, const dnet_ep_address_t *a,
+                                const dnet_ep_address_t *owner)
+{
+    dnet_emu_locator_t locator = {owner->pid, owner->nic_fd, owner->nic_id, owner->lid};
+    dnet_status_t status = dnet_emu_route(ep->job.emu, &locator);
+    return status == DNET_OK ? dnet_emu_route_process(ep->job.emu, a->lid, a->wid, a->pid) : status;
+}
+
+static dnet_status_t route_far(dnet_ep_t *ep, const dnet_ep_address_t *a)
+{
+    char *host = ep->job.hosts[a->rank];
+    snprintf(host, DNET_EP_HOST_BYTES, "%.*s", (int) DNET_EP_HOST_BYTES - 1, a->host);
+    if (host[0] == '\0')
+        snprintf(host, DNET_EP_HOST_BYTES, "without a name");
+    return dnet_emu_hosts_route(ep->job.emu, a->lid, a->wid, &a->port, host);
+}
+
+static dnet_status_t route_all(dnet_ep_t *ep, const dnet_ep_address_t *addresses)
+{
+    const dnet_ep_address_t *own = &addresses[ep->rank];
+    dnet_status_t status = DNET_OK;
+    if (ep->job.spans_hosts) {
+        ep->job.hosts = calloc(ep->size, sizeof(*ep->job.hosts));
+        if (!ep->job.hosts)
+            return DNET_ERR_NO_MEMORY;
+        dnet_emu_hosts_join(ep->job.emu, own->wid, ep->job.port);
+        ep->job.port = NULL;
+        ep->flow_turns = true; /* the network is looked at in each round */
+    }
+    for (uint32_t r = 0; status == DNET_OK && r < ep->size; r++)
+        status = addresses[r].host_id == own->host_id
+                     ? route_near(ep, &addresses[r], &addresses[owner_of(ep, r)])
+                     : route_far(ep, &addresses[r]);
+    return status;
 }
 
 dnet_status_t dnet_job_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses)
 {
     dnet_status_t status = learn_peers(ep, addresses);
     if (status == DNET_OK)
-        status = join_nic(ep, &addresses[ep->rank - ep->rank % DNET_PROCESSES_PER_NIC]);
-    for (uint32_t r = 0; status == DNET_OK && r < ep->size; r += DNET_PROCESSES_PER_NIC) {
-        dnet_emu_locator_t locator = {addresses[r].pid, addresses[r].nic_fd, addresses[r].nic_id,
-                                      addresses[r].lid};
-        status = dnet_emu_route(ep->job.emu, &locator);
-    }
-    for (uint32_t r = 0; status == DNET_OK && r < ep->size; r++)
-        status = dnet_emu_route_process(ep->job.emu, addresses[r].lid, addresses[r].wid,
-                                        addresses[r].pid);
+        status = join_nic(ep, &addresses[owner_of(ep, ep->rank)]);
+    if (status == DNET_OK)
+        status = route_all(ep, addresses);
     if (status == DNET_OK && ep->job.cluster && ep->job.cluster->switches >= 0)
         status =
             dnet_emu_network_join(ep->job.emu, ep->job.cluster->keeper, ep->job.cluster->switches,
@@ -331,4 +466,13 @@ bool dnet_job_way_lost(const dnet_ep_t *ep)
     dnet_emu_lost_way_t lost;
     dnet_emu_network_lost(ep->job.emu, &lost);
     return lost.lid != 0;
+}
+
+void dnet_job_tell_lost(const dnet_ep_t *ep, uint32_t rank)
+{
+    const char *why = dnet_emu_hosts_why(ep->job.emu, lid_of(ep, rank), wid_of(ep, rank));
+    if (why)
+        dnet_error("rank %u on host %s %s", rank, ep->job.hosts[rank], why);
+    else
+        dnet_error("rank %u (pid %d) has ended without leaving the job", rank, ep->job.pids[rank]);
 }

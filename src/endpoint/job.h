@@ -10,12 +10,14 @@
 #include "endpoint/ep.h"
 
 /**
- * Find the cluster the job is to live on, if any; its profile then replaces DIMMNET_PROFILE.
+ * Decide which NIC each rank is on, and find the cluster the job is to live on, if any; its profile
+ * then replaces DIMMNET_PROFILE.
  *
+ * @param node  as in dnet_ep_config_t
  * @return DNET_OK; DNET_NOT_FOUND, DNET_ERR_STATE, DNET_ERR_LIMIT, DNET_ERR_FORMAT (logged);
  *         DNET_ERR_NO_MEMORY
  */
-dnet_status_t dnet_job_open(dnet_ep_t *ep);
+dnet_status_t dnet_job_open(dnet_ep_t *ep, const int *node);
 
 /** Free what is known of the job; the last call, also after a failure. */
 void dnet_job_close(dnet_ep_t *ep);
@@ -23,7 +25,8 @@ void dnet_job_close(dnet_ep_t *ep);
 /** Profile of the NICs. */
 dnet_profile_t dnet_job_profile(const dnet_ep_t *ep);
 
-/** Even ranks: have a NIC up before the others learn of it.  @param in_line  reception of both WIDs
+/** Open the port to other hosts if there are any; of the ranks that share a NIC the first has it up
+ * before the others learn of it.  @param in_line  reception of both WIDs
  * is in line  @return DNET_OK, or why there is none (logged) */
 dnet_status_t dnet_job_take(dnet_ep_t *ep, bool in_line);
 
@@ -32,6 +35,15 @@ dnet_status_t dnet_job_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses
 
 /** Rank of the process with that address; DNET_EP_NO_RANK: none of the job's. */
 uint32_t dnet_job_rank(const dnet_ep_t *ep, uint16_t lid, unsigned wid);
+
+/** Is that rank on this host, so that its memory can be reached? */
+static inline bool dnet_job_is_near(const dnet_ep_t *ep, uint32_t rank)
+{
+    return !ep->job.hosts || ep->job.hosts[rank][0] == '\0';
+}
+
+/** Log that a rank is lost, and why. */
+void dnet_job_tell_lost(const dnet_ep_t *ep, uint32_t rank);
 
 /** Has a packet been lost because the cluster's network had no way for it? */
 bool dnet_job_way_lost(const dnet_ep_t *ep);

@@ -50,7 +50,7 @@ static void apply_limits(dnet_ep_t *ep)
                            (uint64_t) ep->rndv.chunk_bytes * ep->rndv.chunks * DNET_STAGING_AREAS;
     ep->inbox.budget = ep->options.unexpected_bytes;
     dnet_compare_apply(ep);
-    ep->oversubscribed = ep->size > processors();
+    ep->oversubscribed = ep->job.near > processors();
 }
 
 /* DIMMNET_PCAP: a job that cannot write what it was asked for does not start. */
@@ -105,11 +105,11 @@ static dnet_ep_t *make(const dnet_ep_config_t *config)
 }
 
 /* What the environment asks for, as far as it can be judged before there is a NIC. */
-static dnet_status_t read_settings(dnet_ep_t *ep)
+static dnet_status_t read_settings(dnet_ep_t *ep, const int *node)
 {
     dnet_status_t status = dnet_options_load(ep->rank, ep->size, &ep->options);
     if (status == DNET_OK)
-        status = dnet_job_open(ep);
+        status = dnet_job_open(ep, node);
     return status == DNET_OK ? dnet_compare_check(ep) : status;
 }
 
@@ -118,7 +118,7 @@ dnet_status_t dnet_ep_check(uint32_t size, dnet_options_t *options_p)
     dnet_ep_t *ep = make(&(dnet_ep_config_t){.size = size});
     if (!ep)
         return DNET_ERR_NO_MEMORY;
-    dnet_status_t status = read_settings(ep);
+    dnet_status_t status = read_settings(ep, NULL);
     *options_p = ep->options;
     dnet_ep_close(ep);
     return status;
@@ -142,7 +142,7 @@ dnet_status_t dnet_ep_open(const dnet_ep_config_t *config, dnet_ep_t **ep_p)
         return DNET_ERR_NO_MEMORY;
     if (config->rank == 0)
         dnet_options_warn_unknown();
-    dnet_status_t status = read_settings(ep);
+    dnet_status_t status = read_settings(ep, config->node);
     if (status == DNET_OK)
         status = open_capture(ep);
     if (status == DNET_OK)
@@ -192,7 +192,8 @@ dnet_status_t dnet_ep_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses)
 
 bool dnet_ep_busy(const dnet_ep_t *ep)
 {
-    return ep->ops.active > 0 || ep->tx.open_channels > 0 || ep->receiver.stopped.count > 0;
+    return ep->ops.active > 0 || ep->tx.open_channels > 0 || ep->receiver.stopped.count > 0 ||
+           (ep->job.spans_hosts && dnet_emu_hosts_busy(ep->job.emu));
 }
 
 void dnet_ep_am_register(dnet_ep_t *ep, dnet_ep_am_fn fn, void *arg)
@@ -253,14 +254,44 @@ static void print_stats(const dnet_ep_t *ep)
     fprintf(stderr, "%s\n", line);
 }
 
+/* By which plug each rank is reached. */
+static void print_plugs(const dnet_ep_t *ep)
+{
+    dnet_emu_hosts_stats_t h;
+    char line[1024];
+    size_t n = 0;
+    dnet_emu_hosts_stats(ep->job.emu, &h);
+    for (uint32_t first = 0, next; first < ep->size && n < sizeof(line); first = next) {
+        bool near = dnet_job_is_near(ep, first);
+        for (next = first + 1; next < ep->size && dnet_job_is_near(ep, next) == near;)
+            next++;
+        n += (size_t) snprintf(line + n, sizeof(line) - n, "%s %u", first ? "," : "", first);
+        if (n < sizeof(line) && next > first + 1)
+            n += (size_t) snprintf(line + n, sizeof(line) - n, "-%u", next - 1);
+        if (n < sizeof(line))
+            n += near
+                     ? (size_t) snprintf(line + n, sizeof(line) - n, " shm")
+                     : (size_t) snprintf(line + n, sizeof(line) - n, " %s (%s)", h.plug, h.network);
+    }
+    fprintf(stderr,
+            "dimmnet[rank %u] plugs:%s; %u of %u connected, %u bytes each; messages: %" PRIu64
+            " sent, %" PRIu64 " of them again, %" PRIu64 " received, %" PRIu64 " stopped here\n",
+            ep->rank, line, h.connected, h.routes, h.connection_bytes, h.sent, h.again, h.received,
+            h.stops);
+}
+
 void dnet_ep_close(dnet_ep_t *ep)
 {
     dnet_srq_limit_end(ep);
     dnet_dump_disarm(ep);
     if (ep->dev && ep->drv.dev && ep->options.stats)
         print_stats(ep);
+    if (ep->dev && ep->job.hosts && ep->options.stats)
+        print_plugs(ep);
     if (ep->dev)
         ep->dev->ops->close(ep->dev);
+    if (ep->job.emu)
+        dnet_emu_hosts_leave(ep->job.emu);
     if (ep->job.emu && !dnet_memory_in_use(ep))
         dnet_emu_detach(ep->job.emu);
     dnet_job_close(ep);

@@ -74,8 +74,7 @@ static dnet_status_t check_peers(dnet_ep_t *ep)
                                                          dnet_drv_target_wid(target)))
             continue;
         if (!ep->progress.dead_reported)
-            dnet_error("rank %u (pid %d) has ended without leaving the job", rank,
-                       ep->job.pids[rank]);
+            dnet_job_tell_lost(ep, rank);
         ep->progress.dead_reported = true;
         return DNET_ERR_PEER_DEAD;
     }

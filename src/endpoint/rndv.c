@@ -2,6 +2,7 @@
 #include "endpoint/rndv.h"
 
 #include "endpoint/channel.h"
+#include "endpoint/job.h"
 
 /* One RVS moves at most what its 32-bit Size can say. */
 #define DIRECT_MAX 0xffff0000u
@@ -11,6 +12,8 @@ enum { RENDEZVOUS_AUTO, RENDEZVOUS_DIRECT, RENDEZVOUS_STAGED }; /* DIMMNET_RENDE
 bool dnet_rndv_direct(dnet_ep_t *ep, uint32_t peer, size_t len)
 {
     if (len > DIRECT_MAX || ep->options.rendezvous == RENDEZVOUS_STAGED)
+        return false;
+    if (!dnet_job_is_near(ep, peer))
         return false;
     if (peer == ep->rank)
         return ep->dev->geometry.aperture_slots > 1;

@@ -72,6 +72,7 @@ int MPIDI_DIMMNET_init_world(void)
         .rank = MPIR_Process.rank,
         .size = MPIR_Process.size,
         .job = job_number(),
+        .node = MPIR_Process.node_map,
         .lifeline = lifeline(),
     };
     dnet_status_t status = dnet_ep_open(&config, &MPIDI_DIMMNET_global.ep);

@@ -117,6 +117,17 @@ void dnet_fc_rx_open(dnet_fc_rx_t *rx, uint16_t epoch, uint32_t first_seq);
 /** A DATA packet.  @return true: deliver it, a buffer has been taken; false: discard it */
 bool dnet_fc_rx_data(dnet_fc_rx_t *rx, dnet_fc_pool_t *pool, const dnet_fc_data_t *data);
 
+/**
+ * Where a packet's room shows only when it is delivered: is this the packet to deliver next?  Try
+ * it then, and say what came of it: dnet_fc_rx_data(), with a buffer in the pool, or
+ * dnet_fc_rx_refused().
+ */
+bool dnet_fc_rx_expects(const dnet_fc_rx_t *rx, const dnet_fc_data_t *data);
+
+/** The packet expected next has found no room, whatever the pool or a grant said: as a DATA packet
+ * of an OPEN connection that finds the pool empty. */
+void dnet_fc_rx_refused(dnet_fc_rx_t *rx, dnet_fc_pool_t *pool);
+
 /** A control word of the sender: PROBE or CLOSE; others are ignored. */
 void dnet_fc_rx_control(dnet_fc_rx_t *rx, dnet_fc_pool_t *pool, const dnet_fc_control_t *word);
 

@@ -66,6 +66,20 @@ void dnet_fc_rx_open(dnet_fc_rx_t *rx, uint16_t epoch, uint32_t first_seq)
     *rx = (dnet_fc_rx_t){.state = DNET_FC_RX_OPEN, .epoch = epoch, .exp_seq = first_seq};
 }
 
+bool dnet_fc_rx_expects(const dnet_fc_rx_t *rx, const dnet_fc_data_t *data)
+{
+    return (rx->state == DNET_FC_RX_OPEN || rx->state == DNET_FC_RX_GRANTED) &&
+           data->epoch == rx->epoch && data->seq == rx->exp_seq;
+}
+
+void dnet_fc_rx_refused(dnet_fc_rx_t *rx, dnet_fc_pool_t *pool)
+{
+    release(rx, pool);
+    rx->state = DNET_FC_RX_HELD;
+    pool->ops->note_stop(pool->arg, rx);
+    stop(rx, pool);
+}
+
 bool dnet_fc_rx_data(dnet_fc_rx_t *rx, dnet_fc_pool_t *pool, const dnet_fc_data_t *data)
 {
     if (rx->state == DNET_FC_RX_DEAD) {
@@ -88,9 +102,7 @@ bool dnet_fc_rx_data(dnet_fc_rx_t *rx, dnet_fc_pool_t *pool, const dnet_fc_data_
                 return false;
             }
             if (pool->free == 0) {
-                rx->state = DNET_FC_RX_HELD;
-                pool->ops->note_stop(pool->arg, rx);
-                stop(rx, pool);
+                dnet_fc_rx_refused(rx, pool);
                 return false;
             }
             pool->free--;

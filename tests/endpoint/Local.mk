@@ -53,3 +53,9 @@ check_PROGRAMS += tests/endpoint/test_endpoint_limits
 DNET_UNIT_TESTS += tests/endpoint/test_endpoint_limits
 tests_endpoint_test_endpoint_limits_SOURCES = tests/endpoint/test_endpoint_limits.c
 tests_endpoint_test_endpoint_limits_LDADD = libdnet_test_job.la libdnet_all.la -lcmocka
+
+check_PROGRAMS += tests/endpoint/test_endpoint_hosts
+DNET_UNIT_TESTS += tests/endpoint/test_endpoint_hosts
+DNET_FLOWCTL_TESTS += tests/endpoint/test_endpoint_hosts
+tests_endpoint_test_endpoint_hosts_SOURCES = tests/endpoint/test_endpoint_hosts.c
+tests_endpoint_test_endpoint_hosts_LDADD = libdnet_test_job.la libdnet_all.la -lcmocka

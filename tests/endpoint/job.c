@@ -100,11 +100,19 @@ static uint32_t source(void *arg, uint64_t envelope)
     return dnet_ep_envelope_rank(envelope);
 }
 
+static const int *hosts; /* by rank; NULL: all on one */
+
 static int rank_main(uint32_t rank, uint32_t size, int (*body)(dnet_job_rank_t *, void *),
                      void *arg)
 {
-    dnet_ep_config_t config = {.rank = rank, .size = size, .job = (uint64_t) getppid()};
+    dnet_ep_config_t config = {
+        .rank = rank, .size = size, .job = (uint64_t) getppid(), .node = hosts};
     dnet_job_rank_t job = {.rank = rank, .size = size};
+    if (hosts) {
+        char name[16];
+        snprintf(name, sizeof(name), "host-%d", hosts[rank]);
+        setenv("DIMMNET_HOST", name, 1);
+    }
     if (dnet_ep_open(&config, &job.ep) != DNET_OK)
         return 2;
     dnet_ep_address(job.ep, &shared->address[rank]);
@@ -132,6 +140,15 @@ int dnet_job_run(uint32_t size, unsigned timeout_s, int (*body)(dnet_job_rank_t 
                  void *arg)
 {
     return dnet_job_run_mourning(size, timeout_s, size, body, arg);
+}
+
+int dnet_job_run_hosts(uint32_t size, unsigned timeout_s, const int *host, uint32_t victim,
+                       int (*body)(dnet_job_rank_t *job, void *arg), void *arg)
+{
+    hosts = host;
+    int failed = dnet_job_run_mourning(size, timeout_s, victim, body, arg);
+    hosts = NULL;
+    return failed;
 }
 
 int dnet_job_run_mourning(uint32_t size, unsigned timeout_s, uint32_t victim,

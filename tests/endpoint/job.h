@@ -26,6 +26,16 @@ int dnet_job_run(uint32_t size, unsigned timeout_s, int (*body)(dnet_job_rank_t 
 int dnet_job_run_mourning(uint32_t size, unsigned timeout_s, uint32_t victim,
                           int (*body)(dnet_job_rank_t *job, void *arg), void *arg);
 
+/**
+ * The same for a job whose ranks are on several hosts: those of one machine that have different
+ * names for it and meet on its loopback.
+ *
+ * @param host  by rank: number of its host
+ * @param victim  `size`: nobody ends itself
+ */
+int dnet_job_run_hosts(uint32_t size, unsigned timeout_s, const int *host, uint32_t victim,
+                       int (*body)(dnet_job_rank_t *job, void *arg), void *arg);
+
 /** Wait until all processes have called it; makes progress meanwhile. */
 void dnet_job_barrier(dnet_job_rank_t *job);
 

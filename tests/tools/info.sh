@@ -47,6 +47,12 @@ says '5 ranks need 3 nodes'
 expect 2 env DIMMNET_CLUSTER="$cluster" DIMMNET_CLUSTER_NODES=3 dnet-info
 says 'from 1 to 2'
 
+# Each plug to other hosts says what it has found, or what is missing.
+expect 0 dnet-info
+for plug in $(sed -n 's/^DNET_PLUG(\([a-z]*\),.*/\1/p' "$DNET_SRC/emulator/swif/plugs.def"); do
+    grep -E "^ +$plug +(libfabric [0-9.]+, provider|lib.* is not installed|not built)" out >/dev/null || fail "nothing about plug $plug"
+done
+
 # An unknown variable: one warning, and no more.
 expect 0 env DIMMNET_EAGRE_LIMIT=1 dnet-info
 says 'DIMMNET_EAGRE_LIMIT is not an option'

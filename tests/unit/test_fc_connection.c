@@ -590,6 +590,33 @@ static void test_fc_tx_silence_probed_slower_and_slower_then_dead(void **state)
     }
 }
 
+/* Where room shows only when a packet is delivered. */
+static void test_fc_rx_refused_on_delivery_stops_and_is_granted_again(void **state)
+{
+    (void) state;
+    dnet_fc_data_t next = {.epoch = EPOCH, .seq = FIRST},
+                   later = {.epoch = EPOCH, .seq = FIRST + 1},
+                   foreign = {.epoch = EPOCH + 1, .seq = FIRST};
+    assert_true(dnet_fc_rx_expects(&rx, &next));
+    assert_false(dnet_fc_rx_expects(&rx, &later));
+    assert_false(dnet_fc_rx_expects(&rx, &foreign));
+    dnet_fc_rx_refused(&rx, &pool);
+    expect_rx("HELD");
+    expect_word(DNET_FC_CONTROL_STOP, 0);
+    assert_int_equal(notes, 1);
+    assert_false(dnet_fc_rx_expects(&rx, &next));
+    /* A grant that its process could not keep: it is told again, and the rest is given back. */
+    assert_int_equal(dnet_fc_rx_grant(&rx, &pool, 2), DNET_OK);
+    expect_word(DNET_FC_CONTROL_RESEND, 0);
+    assert_true(dnet_fc_rx_expects(&rx, &next));
+    dnet_fc_rx_refused(&rx, &pool);
+    expect_rx("HELD");
+    expect_word(DNET_FC_CONTROL_STOP, 0);
+    assert_int_equal(notes, 2);
+    assert_int_equal(pool.free, 2);
+    expect_silence();
+}
+
 static void test_fc_tx_any_answer_ends_the_silence(void **state)
 {
     (void) state;
@@ -627,6 +654,7 @@ int main(void)
         TEST(test_fc_rx_revoke_of_an_ended_grant_ignored),
         TEST(test_fc_rx_close_releases_and_resets),
         TEST(test_fc_rx_receiver_closes_stopped_sender_told),
+        TEST(test_fc_rx_refused_on_delivery_stops_and_is_granted_again),
         TEST(test_fc_tx_transmits_up_to_the_window),
         TEST(test_fc_tx_last_marks_the_end_of_the_queue),
         TEST(test_fc_tx_ack_of_nothing_sent_ignored),

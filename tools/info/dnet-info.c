@@ -138,6 +138,20 @@ static void show_running(printer_t *p)
     number(p, "nic_processes_now", "by processes", u.processes, "");
 }
 
+static void show_plug(void *arg, const char *name, const char *title, bool found, const char *text)
+{
+    (void) title;
+    (void) found;
+    fact(arg, name, name, text, "");
+}
+
+/* Ways to other hosts: what is built, and what is found. */
+static void show_plugs(printer_t *p)
+{
+    heading(p, "Plugs to other hosts");
+    dnet_emu_plugs(show_plug, p);
+}
+
 /* ---- options ---- */
 
 static void show_option(void *arg, const dnet_option_t *o)
@@ -231,6 +245,7 @@ static int run(int argc, char **argv)
     show_paths(&p, &options);
     show_flow_control(&p, &options);
     show_running(&p);
+    show_plugs(&p);
     if (!p.json) {
         printf("Options\n");
         dnet_options_each(&options, show_option, NULL);

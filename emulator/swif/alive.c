@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "emulator/swif/alive.h"
+
+#include <errno.h>
+#include <linux/errqueue.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/log.h"
+
+#define QUESTION 0x51444e44u /* "DNDQ" */
+#define ANSWER 0x41444e44u   /* "DNDA" */
+#define STACK_BYTES 65536u
+
+/* Question and answer on the wire. */
+typedef struct {
+    uint32_t kind;
+    uint32_t key; /* of the process that is asked */
+    uint32_t tag; /* as in the question */
+    uint32_t zero;
+} datagram_t;
+_Static_assert(sizeof(datagram_t) == 16, "datagram size");
+
+typedef union {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+} address_t;
+
+struct dnet_emu_alive {
+    pthread_t thread;
+    uint32_t key;
+    int answers_fd, asks_fd;
+    int end_fd; /* an eventfd: the thread ends */
+};
+
+/* The IP address in a port's address, with another port number.  0: it is none. */
+static socklen_t address_of(const dnet_emu_port_address_t *at, uint16_t port, address_t *a)
+{
+    memset(a, 0, sizeof *a);
+    if (at->bytes > sizeof *a)
+        return 0;
+    memcpy(a, at->at, at->bytes);
+    if (at->bytes >= sizeof a->v4 && a->any.sa_family == AF_INET) {
+        a->v4.sin_port = htons(port);
+        return sizeof a->v4;
+    }
+    if (at->bytes >= sizeof a->v6 && a->any.sa_family == AF_INET6) {
+        a->v6.sin6_port = htons(port);
+        return sizeof a->v6;
+    }
+    return 0;
+}
+
+static void *answer_all(void *arg)
+{
+    const dnet_emu_alive_t *a = arg;
+    struct pollfd fds[] = {{.fd = a->answers_fd, .events = POLLIN},
+                           {.fd = a->end_fd, .events = POLLIN}};
+
+    while (poll(fds, 2, -1) >= 0 || errno == EINTR) {
+        datagram_t d;
+        address_t from;
+        socklen_t length = sizeof from;
+
+        if (fds[1].revents)
+            return NULL;
+        if (recvfrom(a->answers_fd, &d, sizeof d, MSG_DONTWAIT, &from.any, &length) == sizeof d &&
+            d.kind == QUESTION && d.key == a->key) {
+            d.kind = ANSWER;
+            (void) sendto(a->answers_fd, &d, sizeof d, MSG_DONTWAIT, &from.any, length);
+        }
+    }
+    return NULL;
+}
+
+/* No signal of the program is handled here. */
+static bool start_thread(dnet_emu_alive_t *a)
+{
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    bool good;
+
+    sigfillset(&all);
+    if (pthread_attr_init(&attributes) != 0)
+        return false;
+    (void) pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    good = pthread_create(&a->thread, &attributes, answer_all, a) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return good;
+}
+
+static void close_all(dnet_emu_alive_t *a)
+{
+    int fds[] = {a->answers_fd, a->asks_fd, a->end_fd};
+
+    for (unsigned i = 0; i < sizeof fds / sizeof *fds; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    free(a);
+}
+
+dnet_emu_alive_t *dnet_emu_alive_start(dnet_emu_port_address_t *at)
+{
+    const int on = 1;
+    address_t own;
+    socklen_t length = address_of(at, 0, &own);
+    dnet_emu_alive_t *a;
+    bool good;
+
+    if (length == 0)
+        return NULL;
+    a = calloc(1, sizeof *a);
+    if (!a)
+        return NULL;
+    a->key = at->key;
+    a->answers_fd = socket(own.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    a->asks_fd = socket(own.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    a->end_fd = eventfd(0, EFD_CLOEXEC);
+    good = a->answers_fd >= 0 && a->asks_fd >= 0 && a->end_fd >= 0 &&
+           bind(a->answers_fd, &own.any, length) == 0 &&
+           getsockname(a->answers_fd, &own.any, &length) == 0;
+    if (good && own.any.sa_family == AF_INET)
+        (void) setsockopt(a->asks_fd, IPPROTO_IP, IP_RECVERR, &on, sizeof on);
+    else if (good)
+        (void) setsockopt(a->asks_fd, IPPROTO_IPV6, IPV6_RECVERR, &on, sizeof on);
+    if (!good || !start_thread(a)) {
+        dnet_error("no socket or thread to answer other hosts: %m");
+        close_all(a);
+        return NULL;
+    }
+    at->alive_port = ntohs(own.any.sa_family == AF_INET ? own.v4.sin_port : own.v6.sin6_port);
+    return a;
+}
+
+void dnet_emu_alive_end(dnet_emu_alive_t *a)
+{
+    const uint64_t one = 1;
+
+    if (write(a->end_fd, &one, sizeof one) == sizeof one)
+        pthread_join(a->thread, NULL);
+    close_all(a);
+}
+
+void dnet_emu_alive_ask(dnet_emu_alive_t *a, const dnet_emu_port_address_t *at, uint32_t tag)
+{
+    const datagram_t d = {.kind = QUESTION, .key = at->key, .tag = tag};
+    address_t to;
+    socklen_t length = address_of(at, at->alive_port, &to);
+
+    /* A host that cannot be reached now answers nothing, and that is what counts. */
+    if (length && at->alive_port)
+        (void) sendto(a->asks_fd, &d, sizeof d, MSG_DONTWAIT, &to.any, length);
+}
+
+/* What a host's kernel says of a question: it comes back with an error behind it. */
+static bool refused(dnet_emu_alive_t *a, datagram_t *d, bool *gone_p)
+{
+    union {
+        struct cmsghdr first;
+        uint8_t room[256];
+    } control;
+    struct iovec data = {.iov_base = d, .iov_len = sizeof *d};
+    struct msghdr m = {.msg_iov = &data,
+                       .msg_iovlen = 1,
+                       .msg_control = &control,
+                       .msg_controllen = sizeof control};
+
+    if (recvmsg(a->asks_fd, &m, MSG_ERRQUEUE | MSG_DONTWAIT) != sizeof *d)
+        return false;
+    *gone_p = false;
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c)) {
+        struct sock_extended_err e;
+
+        if (c->cmsg_type != IP_RECVERR && c->cmsg_type != IPV6_RECVERR)
+            continue;
+        memcpy(&e, CMSG_DATA(c), sizeof e);
+        *gone_p = e.ee_errno == ECONNREFUSED;
+    }
+    return d->kind == QUESTION;
+}
+
+bool dnet_emu_alive_answer(dnet_emu_alive_t *a, uint32_t *tag_p, bool *gone_p)
+{
+    datagram_t d;
+
+    while (refused(a, &d, gone_p))
+        if (*gone_p) {
+            *tag_p = d.tag;
+            return true;
+        }
+    *gone_p = false;
+    while (recv(a->asks_fd, &d, sizeof d, MSG_DONTWAIT) == sizeof d)
+        if (d.kind == ANSWER) {
+            *tag_p = d.tag;
+            return true;
+        }
+    return false;
+}

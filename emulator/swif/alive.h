@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Is a process of another host still there?  A process that computes answers nothing, for its NIC
+ * has no processor of its own; so a thread that does nothing else answers for it, by UDP.
+ */
+#ifndef DNET_EMU_ALIVE_H
+#define DNET_EMU_ALIVE_H
+
+#include "emulator/core_logic.h"
+
+typedef struct dnet_emu_alive dnet_emu_alive_t;
+
+/**
+ * Answer from now on.
+ *
+ * @param at   in: `at` is an IP socket address of this host, and `key` is set; out: `alive_port`
+ * @return NULL: cannot be had (logged), or `at` is no IP address
+ */
+dnet_emu_alive_t *dnet_emu_alive_start(dnet_emu_port_address_t *at);
+
+/** The opposite. */
+void dnet_emu_alive_end(dnet_emu_alive_t *a);
+
+/** Ask the process that has this address.  @param tag  comes back with the answer */
+void dnet_emu_alive_ask(dnet_emu_alive_t *a, const dnet_emu_port_address_t *at, uint32_t tag);
+
+/** The next answer.  @param gone_p  its host says that no such process is there  @return false:
+ * there is none now */
+bool dnet_emu_alive_answer(dnet_emu_alive_t *a, uint32_t *tag_p, bool *gone_p);
+
+#endif

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A plug to any network that libfabric knows, by messages of reliable datagram endpoints
+ * (FI_EP_RDM).  The library is loaded when a job spans hosts, so that others do not pay for it.
+ */
+#include "config.h"
+
+#include "emulator/swif/plug.h"
+
+#include <stdio.h>
+
+#ifdef HAVE_RDMA_FABRIC_H
+
+#include <dlfcn.h>
+#include <netdb.h>
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include "common/log.h"
+
+#define LIBRARY "libfabric.so.1"
+#define API FI_VERSION(1, 11)
+#define PROVIDER "tcp"
+#define EVENTS 16u /* read from the completion queue at once */
+/*
+ * Receive buffers of a process, whatever the number of its peers (flow control specification,
+ * equation 2): 10 Gbit/s bring 4 of them in the 50 us that may pass between two polls; the others
+ * take a burst.
+ */
+#define BUFFERS 64u
+
+/* The functions of the library that are called by name. */
+typedef struct {
+    void *library;
+    __typeof__(fi_getinfo) *getinfo;
+    __typeof__(fi_dupinfo) *dupinfo;
+    __typeof__(fi_freeinfo) *freeinfo;
+    __typeof__(fi_fabric) *fabric;
+    __typeof__(fi_strerror) *strerror;
+    __typeof__(fi_version) *version;
+} library_t;
+
+typedef struct {
+    struct fi_context context; /* first: the completion's op_context */
+    uint8_t *data;
+} buffer_t;
+
+struct dnet_emu_plug_end {
+    library_t lib;
+    struct fi_info *info;
+    struct fid_fabric *fabric;
+    struct fid_domain *domain;
+    struct fid_av *av;
+    struct fid_cq *cq;
+    struct fid_ep *ep;
+    char network[64];
+    uint8_t *data;
+    buffer_t buffer[BUFFERS];
+};
+_Static_assert(sizeof(dnet_emu_plug_op_t) >= sizeof(struct fi_context), "room for the provider");
+
+static bool load(library_t *lib)
+{
+    lib->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    if (!lib->library)
+        return false;
+    lib->getinfo = (__typeof__(fi_getinfo) *) dlsym(lib->library, "fi_getinfo");
+    lib->dupinfo = (__typeof__(fi_dupinfo) *) dlsym(lib->library, "fi_dupinfo");
+    lib->freeinfo = (__typeof__(fi_freeinfo) *) dlsym(lib->library, "fi_freeinfo");
+    lib->fabric = (__typeof__(fi_fabric) *) dlsym(lib->library, "fi_fabric");
+    lib->strerror = (__typeof__(fi_strerror) *) dlsym(lib->library, "fi_strerror");
+    lib->version = (__typeof__(fi_version) *) dlsym(lib->library, "fi_version");
+    return lib->getinfo && lib->dupinfo && lib->freeinfo && lib->fabric && lib->strerror &&
+           lib->version;
+}
+
+/* ---- which network ---- */
+
+/* All networks of a provider with the endpoints wanted.  NULL: none; *error_p says why. */
+static struct fi_info *networks(const library_t *lib, const char *provider, int *error_p)
+{
+    struct fi_info *hints = lib->dupinfo(NULL), *found = NULL;
+
+    *error_p = -FI_ENOMEM;
+    if (!hints)
+        return NULL;
+    hints->caps = FI_MSG;
+    hints->mode = FI_CONTEXT;
+    hints->ep_attr->type = FI_EP_RDM;
+    hints->tx_attr->msg_order = FI_ORDER_SAS;
+    hints->rx_attr->msg_order = FI_ORDER_SAS;
+    hints->domain_attr->threading = FI_THREAD_DOMAIN;
+    hints->fabric_attr->prov_name = strdup(provider);
+    *error_p = lib->getinfo(API, NULL, NULL, 0, hints, &found);
+    lib->freeinfo(hints);
+    return *error_p == 0 ? found : NULL;
+}
+
+/* Own address of a network as text; "": it is no IP address. */
+static void address_text(const struct fi_info *i, char *text, size_t bytes)
+{
+    const struct sockaddr *a = i->src_addr;
+
+    text[0] = '\0';
+    if (a && i->src_addrlen >= sizeof *a && (a->sa_family == AF_INET || a->sa_family == AF_INET6))
+        (void) getnameinfo(a, (socklen_t) i->src_addrlen, text, (socklen_t) bytes, NULL, 0,
+                           NI_NUMERICHOST);
+}
+
+static bool is_local_only(const char *address)
+{
+    return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0 ||
+           strncmp(address, "fe80:", 5) == 0;
+}
+
+/* The network of that interface or address, or else the first that others can reach. */
+static const struct fi_info *choose(const struct fi_info *list, const char *interface)
+{
+    char address[64];
+
+    for (const struct fi_info *i = list; i; i = i->next) {
+        address_text(i, address, sizeof address);
+        if (interface ? strcmp(interface, i->domain_attr->name) == 0 ||
+                            strcmp(interface, address) == 0
+                      : !is_local_only(address))
+            return i;
+    }
+    return interface ? NULL : list;
+}
+
+/* Names of all interfaces there are, once each. */
+static void names(const struct fi_info *list, char *text, size_t bytes)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (const struct fi_info *i = list; i && used < bytes; i = i->next) {
+        bool seen = false;
+
+        for (const struct fi_info *k = list; k != i && !seen; k = k->next)
+            seen = strcmp(k->domain_attr->name, i->domain_attr->name) == 0;
+        if (!seen)
+            used += (size_t) snprintf(text + used, bytes - used, "%s%s", used ? ", " : "",
+                                      i->domain_attr->name);
+    }
+}
+
+static bool libfabric_found(char *text, size_t bytes)
+{
+    library_t lib;
+    struct fi_info *list;
+    char all[128];
+    int error;
+
+    if (!load(&lib)) {
+        snprintf(text, bytes, "%s is not installed", LIBRARY);
+        return false;
+    }
+    list = networks(&lib, PROVIDER, &error);
+    if (!list) {
+        snprintf(text, bytes, "%s: provider " PROVIDER ": %s", LIBRARY, lib.strerror(-error));
+        return false;
+    }
+    names(list, all, sizeof all);
+    snprintf(text, bytes, "libfabric %u.%u, provider " PROVIDER " on %s", FI_MAJOR(lib.version()),
+             FI_MINOR(lib.version()), all);
+    lib.freeinfo(list);
+    return true;
+}
+
+/* ---- a port ---- */
+
+static void libfabric_close(dnet_emu_plug_end_t *e)
+{
+    struct fid *fids[] = {e->ep ? &e->ep->fid : NULL, e->cq ? &e->cq->fid : NULL,
+                          e->av ? &e->av->fid : NULL, e->domain ? &e->domain->fid : NULL,
+                          e->fabric ? &e->fabric->fid : NULL};
+
+    for (unsigned i = 0; i < sizeof fids / sizeof *fids; i++)
+        if (fids[i])
+            fi_close(fids[i]);
+    if (e->info)
+        e->lib.freeinfo(e->info);
+    free(e->data);
+    free(e);
+}
+
+static bool find(dnet_emu_plug_end_t *e, const dnet_emu_port_config_t *config)
+{
+    const char *provider = config->provider ? config->provider : PROVIDER;
+    struct fi_info *list;
+    const struct fi_info *chosen;
+    char all[128];
+    int error;
+
+    if (!load(&e->lib)) {
+        dnet_error("ranks are on several hosts, and %s is not installed: %s", LIBRARY, dlerror());
+        return false;
+    }
+    list = networks(&e->lib, provider, &error);
+    if (!list) {
+        dnet_error(
+            "libfabric has no network of provider %s here: %s; fi_info -l lists the providers",
+            provider, e->lib.strerror(-error));
+        return false;
+    }
+    chosen = choose(list, config->interface);
+    names(list, all, sizeof all);
+    if (chosen)
+        e->info = e->lib.dupinfo(chosen);
+    else
+        dnet_error("no interface %s for libfabric's provider %s; there are %s", config->interface,
+                   provider, all);
+    e->lib.freeinfo(list);
+    if (e->info)
+        snprintf(e->network, sizeof e->network, "%s %s", provider, e->info->domain_attr->name);
+    return e->info;
+}
+
+static int post(dnet_emu_plug_end_t *e, buffer_t *b)
+{
+    ssize_t error;
+
+    do
+        error = fi_recv(e->ep, b->data, DNET_PLUG_BYTES, NULL, FI_ADDR_UNSPEC, b);
+    while (error == -FI_EAGAIN);
+    return (int) error;
+}
+
+static int open_all(dnet_emu_plug_end_t *e)
+{
+    struct fi_cq_attr cq = {.format = FI_CQ_FORMAT_MSG, .wait_obj = FI_WAIT_NONE};
+    struct fi_av_attr av = {.type = FI_AV_TABLE};
+    int error = e->lib.fabric(e->info->fabric_attr, &e->fabric, NULL);
+
+    if (!error)
+        error = fi_domain(e->fabric, e->info, &e->domain, NULL);
+    if (!error)
+        error = fi_av_open(e->domain, &av, &e->av, NULL);
+    if (!error)
+        error = fi_cq_open(e->domain, &cq, &e->cq, NULL);
+    if (!error)
+        error = fi_endpoint(e->domain, e->info, &e->ep, NULL);
+    if (!error)
+        error = fi_ep_bind(e->ep, &e->av->fid, 0);
+    if (!error)
+        error = fi_ep_bind(e->ep, &e->cq->fid, FI_TRANSMIT | FI_RECV);
+    if (!error)
+        error = fi_enable(e->ep);
+    for (unsigned i = 0; i < BUFFERS && !error; i++) {
+        e->buffer[i].data = e->data + (size_t) i * DNET_PLUG_BYTES;
+        error = post(e, &e->buffer[i]);
+    }
+    return error;
+}
+
+static dnet_status_t libfabric_open(const dnet_emu_port_config_t *config,
+                                    dnet_emu_port_address_t *at, dnet_emu_plug_end_t **end_p)
+{
+    dnet_emu_plug_end_t *e = calloc(1, sizeof *e);
+    size_t bytes = sizeof at->at;
+    int error;
+
+    if (e)
+        e->data = malloc((size_t) BUFFERS * DNET_PLUG_BYTES);
+    if (!e || !e->data) {
+        free(e);
+        dnet_error("no memory for a port: %zu bytes needed", (size_t) BUFFERS * DNET_PLUG_BYTES);
+        return DNET_ERR_NO_MEMORY;
+    }
+    if (!find(e, config)) {
+        libfabric_close(e);
+        return DNET_NOT_FOUND;
+    }
+    error = open_all(e);
+    if (!error)
+        error = fi_getname(&e->ep->fid, at->at, &bytes);
+    if (error) {
+        dnet_error("libfabric: no port on %s: %s", e->network, e->lib.strerror(-error));
+        libfabric_close(e);
+        return DNET_ERR_SYSTEM;
+    }
+    at->bytes = (uint8_t) bytes;
+    *end_p = e;
+    return DNET_OK;
+}
+
+static bool libfabric_reach(dnet_emu_plug_end_t *e, const dnet_emu_port_address_t *at,
+                            uint64_t *peer_p)
+{
+    fi_addr_t peer;
+
+    if (fi_av_insert(e->av, at->at, 1, &peer, 0, NULL) != 1) {
+        dnet_error("libfabric: an address that is none of %s", e->network);
+        return false;
+    }
+    *peer_p = peer;
+    return true;
+}
+
+static dnet_status_t libfabric_send(dnet_emu_plug_end_t *e, uint64_t peer, const void *data,
+                                    uint32_t bytes, dnet_emu_plug_op_t *op)
+{
+    ssize_t error = fi_send(e->ep, data, bytes, NULL, peer, op);
+
+    if (error == 0)
+        return DNET_OK;
+    return error == -FI_EAGAIN ? DNET_STOPPED : DNET_ERR_DEVICE;
+}
+
+static bool is_buffer(const dnet_emu_plug_end_t *e, const void *context)
+{
+    return context >= (const void *) e->buffer && context < (const void *) (e->buffer + BUFFERS);
+}
+
+/* Something has failed: a message that cannot leave.  A receive that fails is posted anew. */
+static bool failed(dnet_emu_plug_end_t *e, const dnet_emu_plug_events_t *events, void *arg)
+{
+    struct fi_cq_err_entry error = {.err = 0};
+
+    if (fi_cq_readerr(e->cq, &error, 0) != 1)
+        return false;
+    if (is_buffer(e, error.op_context))
+        (void) post(e, error.op_context);
+    else if (error.op_context)
+        events->sent(arg, error.op_context, e->lib.strerror(error.err));
+    return true;
+}
+
+static unsigned libfabric_poll(dnet_emu_plug_end_t *e, unsigned budget,
+                               const dnet_emu_plug_events_t *events, void *arg)
+{
+    struct fi_cq_msg_entry entry[EVENTS];
+    unsigned arrived = 0;
+    ssize_t n;
+
+    do {
+        n = fi_cq_read(e->cq, entry, EVENTS);
+        if (n == -FI_EAVAIL && failed(e, events, arg))
+            n = 0;
+        for (ssize_t i = 0; i < n; i++) {
+            void *context = entry[i].op_context;
+
+            if (!is_buffer(e, context)) {
+                events->sent(arg, context, NULL);
+                continue;
+            }
+            events->arrived(arg, ((buffer_t *) context)->data, (uint32_t) entry[i].len);
+            (void) post(e, context);
+            arrived++;
+        }
+    } while (n == (ssize_t) EVENTS && arrived < budget);
+    return arrived;
+}
+
+static const char *libfabric_network(const dnet_emu_plug_end_t *e)
+{
+    return e->network;
+}
+
+const dnet_emu_plug_ops_t dnet_emu_plug_libfabric = {
+    .name = "libfabric",
+    .found = libfabric_found,
+    .open = libfabric_open,
+    .reach = libfabric_reach,
+    .send = libfabric_send,
+    .poll = libfabric_poll,
+    .network = libfabric_network,
+    .close = libfabric_close,
+};
+
+#else
+
+static bool libfabric_found(char *text, size_t bytes)
+{
+    snprintf(text, bytes, "not built: libfabric's headers were missing (Debian: libfabric-dev)");
+    return false;
+}
+
+const dnet_emu_plug_ops_t dnet_emu_plug_libfabric = {.name = "libfabric", .found = libfabric_found};
+
+#endif

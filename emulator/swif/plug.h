@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A plug to a network between hosts, as swif/hosts.c sees it: messages of up to DNET_PLUG_BYTES
+ * between the ports of processes.  A message arrives whole and once, or is reported as not sent;
+ * messages of one port to another one arrive in order unless one of them is not sent.  Numbers,
+ * acknowledgements and flow control are the business of hosts.c.
+ *
+ * Threads: one caller at a time per port.
+ */
+#ifndef DNET_EMU_PLUG_H
+#define DNET_EMU_PLUG_H
+
+#include "emulator/core_logic.h"
+
+#define DNET_PLUG_BYTES 16384u /* longest message */
+
+/** A port of a plug; each plug has a struct of its own. */
+typedef struct dnet_emu_plug_end dnet_emu_plug_end_t;
+
+/** A message under way: room for the plug, in the caller's object, until sent() is called. */
+typedef struct {
+    void *scratch[8];
+} dnet_emu_plug_op_t;
+
+typedef struct {
+    /** A message has arrived.  @param data  valid during the call, and may be written */
+    void (*arrived)(void *arg, uint8_t *data, uint32_t bytes);
+    /** A message has left, or (`why`) cannot: its buffer is the caller's again. */
+    void (*sent)(void *arg, dnet_emu_plug_op_t *op, const char *why);
+} dnet_emu_plug_events_t;
+
+typedef struct {
+    const char *name;
+    /**
+     * What of the network there is on this machine, for people.
+     *
+     * @return false: nothing, and the text says what is missing
+     */
+    bool (*found)(char *text, size_t bytes);
+    /** A port.  @param at  in: which network; out: `plug` and `at` filled in  @return DNET_OK, or
+     * after one logged line DNET_NOT_FOUND, DNET_ERR_SYSTEM, DNET_ERR_NO_MEMORY */
+    dnet_status_t (*open)(const dnet_emu_port_config_t *config, dnet_emu_port_address_t *at,
+                          dnet_emu_plug_end_t **end_p);
+    /** Learn an address.  @return false: it cannot be one of this network (logged) */
+    bool (*reach)(dnet_emu_plug_end_t *end, const dnet_emu_port_address_t *at, uint64_t *peer_p);
+    /** Send a message.  @return DNET_OK: sent() follows; DNET_STOPPED: not now; else: not at all */
+    dnet_status_t (*send)(dnet_emu_plug_end_t *end, uint64_t peer, const void *data, uint32_t bytes,
+                          dnet_emu_plug_op_t *op);
+    /** Call arrived() and sent() for what has happened, at most `budget` times.  @return how many
+     * have arrived */
+    unsigned (*poll)(dnet_emu_plug_end_t *end, unsigned budget,
+                     const dnet_emu_plug_events_t *events, void *arg);
+    /** Name of the network that the port is on. */
+    const char *(*network)(const dnet_emu_plug_end_t *end);
+    void (*close)(dnet_emu_plug_end_t *end);
+} dnet_emu_plug_ops_t;
+
+#define DNET_PLUG(name, title) extern const dnet_emu_plug_ops_t dnet_emu_plug_##name;
+#include "emulator/swif/plugs.def"
+#undef DNET_PLUG
+
+#endif

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One job on several hosts: processes of this machine that have different names for it, so that
+ * they do not use each other's memory, and meet by a plug to the network on its loopback.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "job.h"
+
+enum { CONTEXT = 3 };
+
+static const int two[] = {0, 1}, odd[] = {0, 0, 0, 1, 1, 2}, in_turn[] = {0, 1, 0, 1, 0},
+                 many[] = {0, 1, 1, 1, 2, 2, 2, 2};
+
+static uint8_t byte_of(size_t i, unsigned seed)
+{
+    return (uint8_t) (i * 7 + i / 251 + seed);
+}
+
+static void fill(uint8_t *buf, size_t len, unsigned seed)
+{
+    for (size_t i = 0; i < len; i++)
+        buf[i] = byte_of(i, seed);
+}
+
+static int check(const uint8_t *buf, size_t len, unsigned seed)
+{
+    for (size_t i = 0; i < len; i++)
+        if (buf[i] != byte_of(i, seed)) {
+            fprintf(stderr, "byte %zu of %zu is wrong (seed %u)\n", i, len, seed);
+            return 1;
+        }
+    return 0;
+}
+
+static uint64_t envelope(uint32_t from, uint32_t tag)
+{
+    return dnet_ep_envelope(CONTEXT, from, tag);
+}
+
+/* ---- messages of every length, between all pairs ---- */
+
+static const size_t sizes[] = {0,    1,    8,    48,    49,    488,    489,
+                               4064, 4065, 8192, 20000, 65536, 300001, 1048576};
+enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
+
+static int exchange_with(dnet_job_rank_t *job, uint32_t peer, size_t len, uint32_t tag)
+{
+    uint8_t *out = malloc(len + 1), *in = malloc(len + 1);
+    dnet_job_request_t s, r;
+    fill(out, len, job->rank * 16 + tag);
+    memset(in, 0xee, len + 1);
+    dnet_job_irecv(job, &r, envelope(peer, tag), DNET_MATCH_BITS, in, len);
+    dnet_job_isend(job, &s, peer, envelope(job->rank, tag), out, len, tag % 3 == 1);
+    int bad = dnet_job_wait(job, &r) != DNET_OK || dnet_job_wait(job, &s) != DNET_OK ||
+              r.req.len_bytes != len || check(in, len, peer * 16 + tag) || in[len] != 0xee;
+    if (bad)
+        fprintf(stderr, "rank %u with %u: %zu bytes go wrong\n", job->rank, peer, len);
+    free(out);
+    free(in);
+    return bad;
+}
+
+static int all_pairs(dnet_job_rank_t *job, void *arg)
+{
+    size_t most = *(const size_t *) arg;
+    int bad = 0;
+    for (uint32_t i = 0; i < SIZES && sizes[i] <= most && !bad; i++)
+        for (uint32_t shift = 0; shift < job->size && !bad; shift++) {
+            uint32_t peer = (job->size + shift - job->rank) % job->size;
+            if (peer != job->rank)
+                bad = exchange_with(job, peer, sizes[i], i);
+        }
+    return bad;
+}
+
+static void test_endpoint_hosts_every_size_arrives(void **state)
+{
+    (void) state;
+    size_t most = SIZE_MAX;
+    assert_int_equal(dnet_job_run_hosts(2, 60, two, 2, all_pairs, &most), 0);
+    setenv("DIMMNET_PROFILE", "prototype", 1);
+    assert_int_equal(dnet_job_run_hosts(2, 60, two, 2, all_pairs, &most), 0);
+    unsetenv("DIMMNET_PROFILE");
+}
+
+/* Odd numbers of ranks on a host, and hosts whose ranks do not stand in a row. */
+static void test_endpoint_hosts_any_placement(void **state)
+{
+    (void) state;
+    size_t most = 65536;
+    assert_int_equal(dnet_job_run_hosts(6, 60, odd, 6, all_pairs, &most), 0);
+    assert_int_equal(dnet_job_run_hosts(5, 60, in_turn, 5, all_pairs, &most), 0);
+}
+
+/* ---- order, and a receiver that is slow ---- */
+
+enum { BURST = 1000, LARGE = 3000 };
+
+static int burst(dnet_job_rank_t *job, void *arg)
+{
+    (void) arg;
+    uint8_t buf[LARGE];
+    int bad = 0;
+    if (job->rank != 0) {
+        for (uint32_t i = 0; i < BURST && !bad; i++) {
+            size_t len = i % 7 == 0 ? sizeof(buf) : 8;
+            fill(buf, len, i + job->rank);
+            bad = dnet_job_send(job, 0, envelope(job->rank, 5), buf, len, false);
+        }
+        return bad;
+    }
+    usleep(100000); /* rings fill, and senders are stopped; nothing depends on how long */
+    for (uint32_t i = 0; i < BURST && !bad; i++)
+        for (uint32_t from = 1; from < job->size && !bad; from++) {
+            size_t len = i % 7 == 0 ? sizeof(buf) : 8;
+            long got = dnet_job_recv(job, envelope(from, 5), DNET_MATCH_BITS, buf, sizeof(buf));
+            bad = got != (long) len || check(buf, len, i + from);
+            if (bad)
+                fprintf(stderr, "message %u of rank %u: %ld bytes\n", i, from, got);
+        }
+    return bad;
+}
+
+static void test_endpoint_hosts_incast_stops_and_resumes(void **state)
+{
+    (void) state;
+    setenv("DIMMNET_RING_BYTES", "16384", 1);
+    assert_int_equal(dnet_job_run_hosts(8, 90, many, 8, burst, NULL), 0);
+    unsetenv("DIMMNET_RING_BYTES");
+}
+
+/* A receiver over its budget holds senders back that do not share its memory. */
+static int out_of_order(dnet_job_rank_t *job, void *arg)
+{
+    (void) arg;
+    enum { MESSAGES = 150, BYTES = 1000 };
+    static uint8_t out[MESSAGES][BYTES];
+    static dnet_job_request_t sends[MESSAGES];
+    uint8_t in[BYTES];
+    int bad = 0;
+    if (job->rank != 0) {
+        for (uint32_t i = 0; i < MESSAGES; i++) {
+            fill(out[i], BYTES, i);
+            dnet_job_isend(job, &sends[i], 0, envelope(job->rank, i), out[i], BYTES, false);
+        }
+        for (uint32_t i = 0; i < MESSAGES && !bad; i++)
+            bad = dnet_job_wait(job, &sends[i]) != DNET_OK;
+        return bad;
+    }
+    for (uint32_t i = MESSAGES; i-- > 0 && !bad;)
+        for (uint32_t from = 1; from < job->size && !bad; from++)
+            bad = dnet_job_recv(job, envelope(from, i), DNET_MATCH_BITS, in, BYTES) != BYTES ||
+                  check(in, BYTES, i);
+    if (!bad && dnet_ep_counters(job->ep)->held_others == 0) {
+        fprintf(stderr, "nobody was held back\n");
+        bad = 1;
+    }
+    return bad;
+}
+
+static void test_endpoint_hosts_budget_holds_back(void **state)
+{
+    (void) state;
+    setenv("DIMMNET_UNEXPECTED_BYTES", "8192", 1);
+    assert_int_equal(dnet_job_run_hosts(5, 90, in_turn, 5, out_of_order, NULL), 0);
+    unsetenv("DIMMNET_UNEXPECTED_BYTES");
+}
+
+/* ---- a host that goes away ---- */
+
+/* Seconds until the rank notices; -1: it does not. */
+static int mourn(dnet_job_rank_t *job, void *arg)
+{
+    unsigned most_s = *(const unsigned *) arg;
+    uint8_t byte = 1;
+    uint32_t victim = job->size - 1;
+    if (job->rank == victim) {
+        for (uint32_t r = 0; r < victim; r++)
+            dnet_job_send(job, r, envelope(victim, 1), &byte, 1, true);
+        kill(getpid(), SIGKILL);
+    }
+    if (dnet_job_recv(job, envelope(victim, 1), DNET_MATCH_BITS, &byte, 1) != 1)
+        return 1;
+    time_t start = time(NULL);
+    if (dnet_job_recv(job, envelope(victim, 2), DNET_MATCH_BITS, &byte, 1) != -1)
+        return 1;
+    _exit(time(NULL) - start <= (time_t) most_s ? 0 : 1);
+}
+
+static void test_endpoint_hosts_death_is_noticed(void **state)
+{
+    (void) state;
+    unsigned most_s = 20; /* the time-out is 10 s, and the host says at once that nobody is there */
+    assert_int_equal(dnet_job_run_hosts(2, 60, two, 1, mourn, &most_s), 0);
+}
+
+/* A process that computes is not taken for one that has gone. */
+static int compute(dnet_job_rank_t *job, void *arg)
+{
+    (void) arg;
+    uint8_t byte = 1;
+    if (job->rank == 1) {
+        int bad = dnet_job_send(job, 0, envelope(1, 1), &byte, 1, true);
+        sleep(3);
+        return bad || dnet_job_send(job, 0, envelope(1, 2), &byte, 1, true);
+    }
+    return dnet_job_recv(job, envelope(1, 1), DNET_MATCH_BITS, &byte, 1) != 1 ||
+           dnet_job_recv(job, envelope(1, 2), DNET_MATCH_BITS, &byte, 1) != 1;
+}
+
+static void test_endpoint_hosts_computing_is_not_death(void **state)
+{
+    (void) state;
+    setenv("DIMMNET_HOST_WAIT_S", "1", 1);
+    assert_int_equal(dnet_job_run_hosts(2, 60, two, 2, compute, NULL), 0);
+    unsetenv("DIMMNET_HOST_WAIT_S");
+}
+
+/* ---- what cannot be ---- */
+
+static void test_endpoint_hosts_settings_are_refused(void **state)
+{
+    (void) state;
+    static const struct {
+        const char *variable, *value;
+        dnet_status_t status;
+    } cases[] = {{"DIMMNET_FLOW", "stall", DNET_ERR_STATE},
+                 {"DIMMNET_CLUSTER", "any", DNET_ERR_STATE},
+                 {"DIMMNET_INTERFACE", "none0", DNET_NOT_FOUND},
+                 {"DIMMNET_PROVIDER", "none", DNET_NOT_FOUND}};
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        dnet_ep_config_t config = {.size = 2, .job = 1, .node = two};
+        dnet_ep_t *ep;
+        char *before = getenv(cases[i].variable) ? strdup(getenv(cases[i].variable)) : NULL;
+        setenv(cases[i].variable, cases[i].value, 1);
+        assert_int_equal(dnet_ep_open(&config, &ep), cases[i].status);
+        unsetenv(cases[i].variable);
+        if (before)
+            setenv(cases[i].variable, before, 1);
+        free(before);
+    }
+}
+
+static void look(void *arg, const char *name, const char *title, bool found, const char *text)
+{
+    (void) title;
+    if (!found)
+        printf("%s: %s\n", name, text);
+    *(bool *) arg |= found;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_endpoint_hosts_every_size_arrives),
+        cmocka_unit_test(test_endpoint_hosts_any_placement),
+        cmocka_unit_test(test_endpoint_hosts_incast_stops_and_resumes),
+        cmocka_unit_test(test_endpoint_hosts_budget_holds_back),
+        cmocka_unit_test(test_endpoint_hosts_death_is_noticed),
+        cmocka_unit_test(test_endpoint_hosts_computing_is_not_death),
+        cmocka_unit_test(test_endpoint_hosts_settings_are_refused),
+    };
+    bool found = false;
+    dnet_emu_plugs(look, &found);
+    if (!found)
+        return 77;
+    setenv("DIMMNET_INTERFACE", "lo", 1);
+    setenv("DIMMNET_SPIN_US", "0", 1); /* the hosts share this machine's processors */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
