@@ -119,6 +119,25 @@ static void probes_forget(dnet_ep_t *ep, uint32_t rank, const uint32_t *op)
     }
 }
 
+/* Can one message fit both? */
+static bool overlap(const dnet_match_item_t *a, const dnet_match_item_t *b)
+{
+    return dnet_match_fits(a->envelope, b->envelope, a->mask & b->mask);
+}
+
+/* This receive, just posted, gets the oldest message that fits both: a probe that was asked for
+ * earlier may name that one, and is asked for again behind the receive. */
+static void probes_outdated(dnet_ep_t *ep, const dnet_ep_request_t *receive)
+{
+    dnet_probe_t **link = &ep->defer.probes;
+    while (*link) {
+        if (overlap(&(*link)->req.match, &receive->match))
+            probe_free(ep, link);
+        else
+            link = &(*link)->next;
+    }
+}
+
 static void probe_answer(dnet_probe_t *p, uint32_t rank, const dnet_ep_offer_t *offer)
 {
     p->found = true;
@@ -166,7 +185,7 @@ const dnet_probe_t *dnet_defer_probe(dnet_ep_t *ep, uint64_t envelope, uint64_t 
         return NULL; /* the caller probes again */
     p->req.match.envelope = envelope;
     p->req.match.mask = mask;
-    p->req.match.order = ep->inbox.match.order;
+    p->req.match.order = ep->inbox.match.order++; /* no receive has the same place */
     p->req.waits_in = DNET_WAITS_IN_PROBE;
     p->next = ep->defer.probes;
     ep->defer.probes = p;
@@ -266,8 +285,10 @@ void dnet_defer_noted(dnet_ep_t *ep, uint32_t rank)
 void dnet_defer_want(dnet_ep_t *ep, dnet_ep_request_t *req)
 {
     dnet_defer_wanted_add(&ep->defer.wanted, &req->match);
-    if (req->waits_in == DNET_WAITS_IN_POSTED)
+    if (req->waits_in == DNET_WAITS_IN_POSTED) {
         req->waits_in = DNET_WAITS_IN_PULLS;
+        probes_outdated(ep, req);
+    }
     for (dnet_deferred_t *h = ep->defer.senders; h; h = h->next)
         happened(ep, h, DNET_DEFER_RX_ON_POSTED, (dnet_defer_rx_facts_t){.receive = &req->match});
 }

@@ -41,6 +41,11 @@ void dnet_job_barrier(dnet_job_rank_t *job)
     barrier(job->size, job->ep);
 }
 
+void dnet_job_stand(dnet_job_rank_t *job)
+{
+    barrier(job->size, NULL);
+}
+
 void dnet_job_complete(dnet_ep_request_t *req, dnet_status_t status)
 {
     dnet_job_request_t *r = (dnet_job_request_t *) req;

@@ -39,6 +39,9 @@ int dnet_job_run_hosts(uint32_t size, unsigned timeout_s, const int *host, uint3
 /** Wait until all processes have called it; makes progress meanwhile. */
 void dnet_job_barrier(dnet_job_rank_t *job);
 
+/** The same without progress: what has come lies there unread. */
+void dnet_job_stand(dnet_job_rank_t *job);
+
 /** A send or receive under way. */
 typedef struct {
     dnet_ep_request_t req; /* first member */

@@ -130,17 +130,21 @@ static int flood_receiver(dnet_job_rank_t *job, const flood_t *f)
     return bad || within_budget(job);
 }
 
+static void progress_until_idle(dnet_job_rank_t *job)
+{
+    for (unsigned idle = 0; idle < 200; idle++) {
+        bool did = false;
+        dnet_ep_progress(job->ep, &did);
+        if (did)
+            idle = 0;
+    }
+}
+
 static int flood(dnet_job_rank_t *job, void *arg)
 {
     const flood_t *f = arg;
-    if (job->rank == 0 && !f->early) { /* let the flood come first */
-        for (unsigned idle = 0; idle < 200; idle++) {
-            bool did = false;
-            dnet_ep_progress(job->ep, &did);
-            if (did)
-                idle = 0;
-        }
-    }
+    if (job->rank == 0 && !f->early)
+        progress_until_idle(job); /* let the flood come first */
     int bad = job->rank == 0 ? flood_receiver(job, f) : flood_sender(job, f);
     dnet_job_barrier(job);
     return bad;
@@ -209,6 +213,145 @@ static void test_budget_only_the_flooder_is_held(void **state)
 {
     (void) state;
     assert_int_equal(dnet_job_run(3, 100, only_the_flooder, NULL), 0);
+}
+
+/* ---- probes for what is held back ---- */
+
+enum { FLOOD = 3000, NOTHING = 7 };
+
+static uint64_t kept(const send_t *sends)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < FLOOD; i++)
+        n += !sends[i].r.done;
+    return n;
+}
+
+/* Rank 1 floods rank 0, is held back, and has offered all that it keeps. */
+static int flood_until_held(dnet_job_rank_t *job, send_t *sends)
+{
+    const dnet_ep_counters_t *c = dnet_ep_counters(job->ep);
+    int bad = 0;
+    bool did;
+    for (uint32_t i = 0; job->rank == 1 && i < FLOOD; i++)
+        bad |= send_numbered(job, &sends[i], 0, BULK, i);
+    while (job->rank == 1 && (c->held == 0 || c->offered < kept(sends)))
+        dnet_ep_progress(job->ep, &did);
+    progress_until_idle(job);
+    dnet_job_barrier(job);
+    return bad;
+}
+
+static int drain_flood(dnet_job_rank_t *job, const send_t *sends)
+{
+    int bad = 0;
+    for (uint32_t i = 0; job->rank == 0 && i < FLOOD; i++)
+        bad |= expect(job, DNET_MATCH_BITS, 1, BULK, i);
+    bad |= job->rank == 1 && wait_all(job, sends, FLOOD);
+    dnet_job_barrier(job);
+    return bad;
+}
+
+static dnet_status_t probe_tag(dnet_job_rank_t *job, uint32_t tag, dnet_ep_probe_t *found)
+{
+    return dnet_ep_probe(job->ep, dnet_ep_envelope(CONTEXT, 1, tag), DNET_MATCH_BITS, found);
+}
+
+/* Probe until a message with tag OTHER is found.  @return 1: it is not so long */
+static int find_other(dnet_job_rank_t *job, size_t len)
+{
+    dnet_ep_probe_t found;
+    bool did;
+    while (probe_tag(job, OTHER, &found) != DNET_OK)
+        dnet_ep_progress(job->ep, &did);
+    if (found.len_bytes == len)
+        return 0;
+    fprintf(stderr, "a probe finds %zu bytes instead of %zu\n", (size_t) found.len_bytes, len);
+    return 1;
+}
+
+static int receive_other(dnet_job_rank_t *job, long len)
+{
+    uint8_t got[32];
+    return dnet_job_recv(job, dnet_ep_envelope(CONTEXT, 1, OTHER), DNET_MATCH_BITS, got,
+                         sizeof(got)) != len;
+}
+
+/* A probe is behind the receives that are posted, and a receive that is posted after one takes what
+ * it has found. */
+static int probe_behind_receive(dnet_job_rank_t *job, void *arg)
+{
+    static send_t sends[FLOOD];
+    static const uint8_t data[16];
+    uint8_t got[32];
+    dnet_job_request_t s[2], r;
+    (void) arg;
+    int bad = flood_until_held(job, sends);
+    for (unsigned i = 0; job->rank == 1 && i < 2; i++)
+        dnet_job_isend(job, &s[i], 0, dnet_ep_envelope(CONTEXT, 1, OTHER), data, 8 * (i + 1),
+                       false);
+    if (job->rank == 0) {
+        bad |= find_other(job, 8) || find_other(job, 8);
+        dnet_job_irecv(job, &r, dnet_ep_envelope(CONTEXT, 1, OTHER), DNET_MATCH_BITS, got, 32);
+        bad |= find_other(job, 16);
+        bad |= dnet_job_wait(job, &r) != DNET_OK || r.req.len_bytes != 8;
+        bad |= receive_other(job, 16);
+    }
+    bad |= drain_flood(job, sends);
+    for (unsigned i = 0; job->rank == 1 && i < 2; i++)
+        bad |= dnet_job_wait(job, &s[i]) != DNET_OK;
+    return bad;
+}
+
+static void test_budget_probe_is_behind_the_receives(void **state)
+{
+    (void) state;
+    assert_int_equal(dnet_job_run(2, 30, probe_behind_receive, NULL), 0);
+}
+
+/* A message is offered while the sender is asked for a receive that was posted after the probe. */
+static int probe_before_receive(dnet_job_rank_t *job, void *arg)
+{
+    static send_t sends[FLOOD];
+    static const uint8_t data[16];
+    const dnet_ep_counters_t *c = dnet_ep_counters(job->ep);
+    dnet_ep_probe_t found;
+    dnet_job_request_t s[2], r;
+    bool did;
+    (void) arg;
+    int bad = flood_until_held(job, sends);
+    if (job->rank == 0) { /* the second is asked for when the first has been answered */
+        bad |= probe_tag(job, OTHER, &found) == DNET_OK;
+        bad |= probe_tag(job, NOTHING, &found) == DNET_OK;
+        while (c->pulls < 2)
+            dnet_ep_progress(job->ep, &did);
+    }
+    dnet_job_barrier(job);
+    if (job->rank == 0)
+        dnet_job_irecv(job, &r, dnet_ep_envelope(CONTEXT, 1, LAST), DNET_MATCH_BITS, NULL, 0);
+    dnet_job_stand(job);
+    for (unsigned i = 0; i < 2; i++) {
+        if (job->rank == 1)
+            dnet_job_isend(job, &s[i], 0, dnet_ep_envelope(CONTEXT, 1, OTHER), data, 8 * (i + 1),
+                           false);
+        dnet_job_stand(job);
+        dnet_job_barrier(job);
+        progress_until_idle(job);
+        dnet_job_barrier(job);
+    }
+    if (job->rank == 0)
+        bad |= find_other(job, 8) || receive_other(job, 8) || receive_other(job, 16) ||
+               !dnet_ep_cancel_recv(job->ep, &r.req);
+    bad |= drain_flood(job, sends);
+    for (unsigned i = 0; job->rank == 1 && i < 2; i++)
+        bad |= dnet_job_wait(job, &s[i]) != DNET_OK;
+    return bad;
+}
+
+static void test_budget_probe_is_before_later_receives(void **state)
+{
+    (void) state;
+    assert_int_equal(dnet_job_run(2, 30, probe_before_receive, NULL), 0);
 }
 
 /* ---- any receives in any order ---- */
@@ -464,6 +607,8 @@ int main(void)
         cmocka_unit_test(test_budget_probe_finds_the_last),
         cmocka_unit_test(test_budget_many_senders_any_source),
         cmocka_unit_test(test_budget_only_the_flooder_is_held),
+        cmocka_unit_test(test_budget_probe_is_behind_the_receives),
+        cmocka_unit_test(test_budget_probe_is_before_later_receives),
         cmocka_unit_test(test_budget_random_receives_keep_the_order),
         cmocka_unit_test(test_budget_lost_doubled_and_late_words_are_survived),
     };
