@@ -121,13 +121,35 @@ static bool device_poll(dnet_device_t *dev, unsigned budget)
     return swif->poll && swif->poll(nic, budget) > 0;
 }
 
+/* What a process that goes to sleep is asked once it has said so. */
+typedef struct {
+    dnet_emu_nic_t *nic;
+    bool (*still_idle)(void *);
+    void *arg;
+    bool armed;
+} sleeper_t;
+
+static bool idle_and_armed(void *arg)
+{
+    sleeper_t *s = arg;
+
+    if (!s->still_idle(s->arg))
+        return false;
+    if (!s->armed)
+        s->armed = dnet_emu_swif_carrier(s->nic)->arm(s->nic);
+    return s->armed;
+}
+
 static void device_sleep(dnet_device_t *dev, uint32_t timeout_us, bool (*still_idle)(void *),
                          void *arg)
 {
-    dnet_emu_nic_t *nic = ((dnet_emu_device_t *) (void *) dev)->nic;
-    const dnet_emu_swif_ops_t *swif = dnet_emu_swif_carrier(nic);
+    sleeper_t s = {
+        .nic = ((dnet_emu_device_t *) (void *) dev)->nic, .still_idle = still_idle, .arg = arg};
 
-    dnet_emu_sleep(dev, swif->arm ? swif->arm(nic, timeout_us) : timeout_us, still_idle, arg);
+    if (dnet_emu_swif_carrier(s.nic)->arm)
+        dnet_emu_sleep(dev, timeout_us, idle_and_armed, &s);
+    else
+        dnet_emu_sleep(dev, timeout_us, still_idle, arg);
 }
 
 /* A sender that lives finishes its entry some hundred nanoseconds after it has got it. */

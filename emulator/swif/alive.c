@@ -6,15 +6,16 @@
 #include <errno.h>
 #include <linux/errqueue.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/log.h"
+#include "emulator/process.h"
 
 #define QUESTION 0x51444e44u /* "DNDQ" */
 #define ANSWER 0x41444e44u   /* "DNDA" */
@@ -39,7 +40,10 @@ struct dnet_emu_alive {
     pthread_t thread;
     uint32_t key;
     int answers_fd, asks_fd;
-    int end_fd; /* an eventfd: the thread ends */
+    int end_fd;   /* an eventfd: the thread ends */
+    int epoll_fd; /* of the others, and of watched_fd while the process sleeps */
+    int watched_fd;
+    dnet_emu_wid_t *sleeper;
 };
 
 /* The IP address in a port's address, with another port number.  0: it is none. */
@@ -60,26 +64,56 @@ static socklen_t address_of(const dnet_emu_port_address_t *at, uint16_t port, ad
     return 0;
 }
 
-static void *answer_all(void *arg)
+static void answer(const dnet_emu_alive_t *a)
 {
-    const dnet_emu_alive_t *a = arg;
-    struct pollfd fds[] = {{.fd = a->answers_fd, .events = POLLIN},
-                           {.fd = a->end_fd, .events = POLLIN}};
+    datagram_t d;
+    address_t from;
+    socklen_t length = sizeof from;
 
-    while (poll(fds, 2, -1) >= 0 || errno == EINTR) {
-        datagram_t d;
-        address_t from;
-        socklen_t length = sizeof from;
+    if (recvfrom(a->answers_fd, &d, sizeof d, MSG_DONTWAIT, &from.any, &length) != sizeof d ||
+        d.kind != QUESTION || d.key != a->key)
+        return;
+    d.kind = ANSWER;
+    (void) sendto(a->answers_fd, &d, sizeof d, MSG_DONTWAIT, &from.any, length);
+}
 
-        if (fds[1].revents)
+static void *serve(void *arg)
+{
+    dnet_emu_alive_t *a = arg;
+    struct epoll_event e;
+
+    while (epoll_wait(a->epoll_fd, &e, 1, -1) == 1 || errno == EINTR) {
+        if (e.data.fd == a->end_fd)
             return NULL;
-        if (recvfrom(a->answers_fd, &d, sizeof d, MSG_DONTWAIT, &from.any, &length) == sizeof d &&
-            d.kind == QUESTION && d.key == a->key) {
-            d.kind = ANSWER;
-            (void) sendto(a->answers_fd, &d, sizeof d, MSG_DONTWAIT, &from.any, length);
-        }
+        if (e.data.fd == a->answers_fd)
+            answer(a);
+        else if (e.data.fd == a->watched_fd)
+            dnet_emu_wake_slow(a->sleeper);
+        e.data.fd = -1;
     }
     return NULL;
+}
+
+static bool add(const dnet_emu_alive_t *a, int fd, uint32_t what)
+{
+    struct epoll_event e = {.events = what, .data.fd = fd};
+
+    return epoll_ctl(a->epoll_fd, EPOLL_CTL_ADD, fd, &e) == 0;
+}
+
+void dnet_emu_alive_watch(dnet_emu_alive_t *a, int fd, dnet_emu_wid_t *sleeper)
+{
+    a->sleeper = sleeper;
+    a->watched_fd = fd;
+    if (fd >= 0 && !add(a, fd, EPOLLONESHOT)) /* nothing but errors, before it is armed */
+        a->watched_fd = -1;
+}
+
+bool dnet_emu_alive_arm(dnet_emu_alive_t *a)
+{
+    struct epoll_event e = {.events = EPOLLIN | EPOLLONESHOT, .data.fd = a->watched_fd};
+
+    return a->watched_fd >= 0 && epoll_ctl(a->epoll_fd, EPOLL_CTL_MOD, a->watched_fd, &e) == 0;
 }
 
 /* No signal of the program is handled here. */
@@ -94,7 +128,7 @@ static bool start_thread(dnet_emu_alive_t *a)
         return false;
     (void) pthread_attr_setstacksize(&attributes, STACK_BYTES);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    good = pthread_create(&a->thread, &attributes, answer_all, a) == 0;
+    good = pthread_create(&a->thread, &attributes, serve, a) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     return good;
@@ -102,7 +136,7 @@ static bool start_thread(dnet_emu_alive_t *a)
 
 static void close_all(dnet_emu_alive_t *a)
 {
-    int fds[] = {a->answers_fd, a->asks_fd, a->end_fd};
+    int fds[] = {a->answers_fd, a->asks_fd, a->end_fd, a->epoll_fd};
 
     for (unsigned i = 0; i < sizeof fds / sizeof *fds; i++)
         if (fds[i] >= 0)
@@ -127,7 +161,10 @@ dnet_emu_alive_t *dnet_emu_alive_start(dnet_emu_port_address_t *at)
     a->answers_fd = socket(own.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     a->asks_fd = socket(own.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     a->end_fd = eventfd(0, EFD_CLOEXEC);
-    good = a->answers_fd >= 0 && a->asks_fd >= 0 && a->end_fd >= 0 &&
+    a->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    a->watched_fd = -1;
+    good = a->answers_fd >= 0 && a->asks_fd >= 0 && a->end_fd >= 0 && a->epoll_fd >= 0 &&
+           add(a, a->answers_fd, EPOLLIN) && add(a, a->end_fd, EPOLLIN) &&
            bind(a->answers_fd, &own.any, length) == 0 &&
            getsockname(a->answers_fd, &own.any, &length) == 0;
     if (good && own.any.sa_family == AF_INET)

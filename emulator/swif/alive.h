@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Is a process of another host still there?  A process that computes answers nothing, for its NIC
- * has no processor of its own; so a thread that does nothing else answers for it, by UDP.
+ * What a NIC with a processor of its own would do while its process computes or sleeps, by a thread
+ * that does nothing else: answer other hosts, by UDP, that ask whether the process is still there;
+ * and wake it when something has come.
  */
 #ifndef DNET_EMU_ALIVE_H
 #define DNET_EMU_ALIVE_H
@@ -20,6 +21,13 @@ dnet_emu_alive_t *dnet_emu_alive_start(dnet_emu_port_address_t *at);
 
 /** The opposite. */
 void dnet_emu_alive_end(dnet_emu_alive_t *a);
+
+/** Wake the process of a WID when a descriptor can be read, once after each dnet_emu_alive_arm().
+ */
+void dnet_emu_alive_watch(dnet_emu_alive_t *a, int fd, dnet_emu_wid_t *sleeper);
+
+/** The process sleeps from now on.  @return false: nothing could wake it */
+bool dnet_emu_alive_arm(dnet_emu_alive_t *a);
 
 /** Ask the process that has this address.  @param tag  comes back with the answer */
 void dnet_emu_alive_ask(dnet_emu_alive_t *a, const dnet_emu_port_address_t *at, uint32_t tag);

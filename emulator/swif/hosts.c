@@ -44,7 +44,6 @@
 #define FAILED_NS 50000000u    /* what could not be sent is sent again */
 #define TIMERS_EVERY_NS 10000000u
 #define ASK_EVERY_NS 250000000u /* whether a peer lives */
-#define SLEEP_US 100u           /* nothing on the network wakes a process */
 
 /* What a message is. */
 enum { WIRE_DATA, WIRE_WORDS };
@@ -714,10 +713,12 @@ static unsigned hosts_poll(dnet_emu_nic_t *via, unsigned budget)
     return n;
 }
 
-static uint32_t hosts_arm(dnet_emu_nic_t *via, uint32_t sleep_us)
+static bool hosts_arm(dnet_emu_nic_t *via)
 {
-    (void) via;
-    return sleep_us < SLEEP_US ? sleep_us : SLEEP_US;
+    dnet_emu_port_t *port = via->hosts;
+
+    return !port->due && port->alive && port->plug->may_wait(port->end) &&
+           dnet_emu_alive_arm(port->alive);
 }
 
 /* ---- is the peer still there? ---- */
@@ -882,6 +883,8 @@ void dnet_emu_hosts_join(dnet_emu_nic_t *nic, unsigned wid, dnet_emu_port_t *por
     port->nic = nic;
     port->wid = wid;
     nic->hosts = port;
+    if (port->alive)
+        dnet_emu_alive_watch(port->alive, port->plug->wait_fd(port->end), nic->area[wid].state);
     dnet_emu_swif_choose(nic);
 }
 

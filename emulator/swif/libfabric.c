@@ -58,6 +58,7 @@ struct dnet_emu_plug_end {
     struct fid_av *av;
     struct fid_cq *cq;
     struct fid_ep *ep;
+    int wait_fd;
     char network[64];
     uint8_t *data;
     buffer_t buffer[BUFFERS];
@@ -234,7 +235,7 @@ static int post(dnet_emu_plug_end_t *e, buffer_t *b)
 
 static int open_all(dnet_emu_plug_end_t *e)
 {
-    struct fi_cq_attr cq = {.format = FI_CQ_FORMAT_MSG, .wait_obj = FI_WAIT_NONE};
+    struct fi_cq_attr cq = {.format = FI_CQ_FORMAT_MSG, .wait_obj = FI_WAIT_FD};
     struct fi_av_attr av = {.type = FI_AV_TABLE};
     int error = e->lib.fabric(e->info->fabric_attr, &e->fabric, NULL);
 
@@ -244,6 +245,8 @@ static int open_all(dnet_emu_plug_end_t *e)
         error = fi_av_open(e->domain, &av, &e->av, NULL);
     if (!error)
         error = fi_cq_open(e->domain, &cq, &e->cq, NULL);
+    if (!error)
+        error = fi_control(&e->cq->fid, FI_GETWAIT, &e->wait_fd);
     if (!error)
         error = fi_endpoint(e->domain, e->info, &e->ep, NULL);
     if (!error)
@@ -358,6 +361,18 @@ static unsigned libfabric_poll(dnet_emu_plug_end_t *e, unsigned budget,
     return arrived;
 }
 
+static int libfabric_wait_fd(const dnet_emu_plug_end_t *e)
+{
+    return e->wait_fd;
+}
+
+static bool libfabric_may_wait(dnet_emu_plug_end_t *e)
+{
+    struct fid *cq = &e->cq->fid;
+
+    return fi_trywait(e->fabric, &cq, 1) == 0;
+}
+
 static const char *libfabric_network(const dnet_emu_plug_end_t *e)
 {
     return e->network;
@@ -370,6 +385,8 @@ const dnet_emu_plug_ops_t dnet_emu_plug_libfabric = {
     .reach = libfabric_reach,
     .send = libfabric_send,
     .poll = libfabric_poll,
+    .wait_fd = libfabric_wait_fd,
+    .may_wait = libfabric_may_wait,
     .network = libfabric_network,
     .close = libfabric_close,
 };

@@ -50,6 +50,10 @@ typedef struct {
      * have arrived */
     unsigned (*poll)(dnet_emu_plug_end_t *end, unsigned budget,
                      const dnet_emu_plug_events_t *events, void *arg);
+    /** A descriptor that can be read when something is to be polled for; -1: there is none. */
+    int (*wait_fd)(const dnet_emu_plug_end_t *end);
+    /** May a process wait for that descriptor?  False: poll first. */
+    bool (*may_wait)(dnet_emu_plug_end_t *end);
     /** Name of the network that the port is on. */
     const char *(*network)(const dnet_emu_plug_end_t *end);
     void (*close)(dnet_emu_plug_end_t *end);

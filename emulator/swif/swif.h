@@ -20,9 +20,9 @@ struct dnet_emu_swif_ops {
      * most so many packets.  NULL: nothing comes but by the processes that send it.  @return how
      * many have come */
     unsigned (*poll)(dnet_emu_nic_t *via, unsigned budget);
-    /** This process is about to sleep.  NULL: who delivers wakes it.  @return the most microseconds
-     * until the next poll, of those it wants to sleep */
-    uint32_t (*arm)(dnet_emu_nic_t *via, uint32_t sleep_us);
+    /** This process has said that it sleeps: what comes from elsewhere shall wake it.  NULL: who
+     * delivers does.  @return false: something has come already, or nothing could wake it */
+    bool (*arm)(dnet_emu_nic_t *via);
 };
 
 /**
