@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What check-hosts runs where a host or a cable fails: `rounds N` exchanges with all ranks N times and
+ * says so; `wait` has rank 0 receive from each other rank what never comes.
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORDS = 4096 };
+
+static int out[WORDS], in[WORDS];
+
+/* A round: each rank to its next one, and the sum of all. */
+static int round_trip(int rank, int size, int round)
+{
+    int next = (rank + 1) % size, before = (rank + size - 1) % size, sum;
+    for (int i = 0; i < WORDS; i++)
+        out[i] = rank * 1000003 + round + i;
+    MPI_Sendrecv(out, WORDS, MPI_INT, next, 1, in, WORDS, MPI_INT, before, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int i = 0; i < WORDS; i++)
+        if (in[i] != before * 1000003 + round + i)
+            return 1;
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    return sum != size * (size - 1) / 2;
+}
+
+int main(int argc, char **argv)
+{
+    int rank, size, bad = 0, i;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (argc > 2 && strcmp(argv[1], "rounds") == 0) {
+        for (i = 0; i < atoi(argv[2]) && !bad; i++)
+            bad = round_trip(rank, size, i);
+        if (bad)
+            fprintf(stderr, "rank %d: wrong data in round %d\n", rank, i);
+        else if (rank == 0)
+            printf("%d rounds\n", i);
+    } else {
+        bad = round_trip(rank, size, 0);
+        if (rank == 0) {
+            puts("waiting");
+            fflush(stdout);
+            for (i = 1; i < size; i++)
+                MPI_Recv(in, 1, MPI_INT, i, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        } else {
+            MPI_Recv(in, 1, MPI_INT, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
+    }
+    MPI_Finalize();
+    return bad;
+}

@@ -1,0 +1,71 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# net.sh: hosts made of network namespaces of this machine, joined by a bridge in one more; as root.
+#   net.sh make NAME N            hosts 1..N, 10.77.0.1 to .N, each with a host name of its own
+#   net.sh exec NAME I COMMAND    run a command on host I
+#   net.sh link NAME I up|down    plug its cable in, or pull it
+#   net.sh off NAME I             power it off: the cable first, so that nothing says good-bye
+#   net.sh mpirun NAME OPTIONS    mpirun on host 1, over all hosts; HOSTS: as for -hosts (10.77.0.1:2,10.77.0.2)
+#   net.sh remove NAME            all of it, with what still runs there
+# As mpirun's launcher (NAME in DNET_HOSTS_NET): net.sh [-x] ADDRESS COMMAND
+set -eu
+self=$(cd "$(dirname "$0")" && pwd)/net.sh
+net=10.77.0
+
+space() { echo "$1-$2"; }
+
+# run NAME I COMMAND: with the host's network and name
+run() {
+    where=$(space "$1" "$2")
+    shift 2
+    exec ip netns exec "$where" unshare --uts sh -c 'hostname "$0"; exec "$@"' "$where" "$@"
+}
+
+make_host() {
+    where=$(space "$1" "$2")
+    ip netns add "$where"
+    ip -n "$where" link set lo up
+    ip -n "$1-switch" link add "port$2" type veth peer name eth0 netns "$where"
+    ip -n "$1-switch" link set "port$2" master bridge up
+    ip -n "$where" addr add "$net.$2/24" dev eth0
+    ip -n "$where" link set eth0 up
+}
+
+case $1 in
+make)
+    ip netns add "$2-switch"
+    ip -n "$2-switch" link add bridge type bridge
+    ip -n "$2-switch" link set bridge up
+    for i in $(seq "$3"); do make_host "$2" "$i"; done
+    ;;
+exec)
+    name=$2 i=$3
+    shift 3
+    run "$name" "$i" "$@"
+    ;;
+link) ip -n "$2-switch" link set "port$3" "$4" ;;
+off)
+    ip -n "$2-switch" link set "port$3" down
+    ip netns pids "$(space "$2" "$3")" | xargs -r kill -9
+    ;;
+mpirun)
+    name=$2
+    shift 2
+    DNET_HOSTS_NET=$name
+    export DNET_HOSTS_NET
+    run "$name" 1 mpirun -iface eth0 -hosts "$HOSTS" -launcher ssh -launcher-exec "$self" "$@"
+    ;;
+remove)
+    for where in $(ip netns list | sed -n "s/^\($2-[a-z0-9]*\).*/\1/p"); do
+        ip netns pids "$where" | xargs -r kill -9
+        ip netns del "$where"
+    done
+    ;;
+*)
+    [ "$1" != -x ] || shift
+    host=${1##*.}
+    shift
+    run "$DNET_HOSTS_NET" "$host" sh -c "$*"
+    ;;
+esac
