@@ -268,7 +268,7 @@ static bool say_words(dnet_emu_port_t *port, connection_t *c)
 }
 
 /* Let everything go that can.  @return true: there is nothing left to say */
-static bool push(dnet_emu_port_t *port, connection_t *c, bool idle)
+static bool push(dnet_emu_port_t *port, connection_t *c)
 {
     if (c->why[0])
         return true;
@@ -281,20 +281,20 @@ static bool push(dnet_emu_port_t *port, connection_t *c, bool idle)
         c->post = c->post->next;
     }
     if ((c->words || c->hold_unsaid || c->acks >= ACKS_WAIT ||
-         (c->acks && idle && port->now_ns - c->acks_since_ns >= ACK_WAIT_NS)) &&
+         (c->acks && port->now_ns - c->acks_since_ns >= ACK_WAIT_NS)) &&
         !say_words(port, c))
         return false;
     return c->acks == 0;
 }
 
-static void push_due(dnet_emu_port_t *port, bool idle)
+static void push_due(dnet_emu_port_t *port)
 {
     connection_t **link = &port->due;
 
     while (*link) {
         connection_t *c = *link;
 
-        if (push(port, c, idle)) {
+        if (push(port, c)) {
             c->is_due = false;
             *link = c->due_next;
         } else {
@@ -472,7 +472,7 @@ static dnet_emu_result_t put_packet(dnet_emu_port_t *port, connection_t *c,
             return DNET_EMU_REFUSED;
         from += n;
     } while (from < p->data_bytes);
-    if (!push(port, c, false))
+    if (!push(port, c))
         is_due(port, c);
     return DNET_EMU_LATER;
 }
@@ -707,7 +707,7 @@ static unsigned hosts_poll(dnet_emu_nic_t *via, unsigned budget)
     port->now_ns = dnet_clock_ns();
     n = port->plug->poll(port->end, budget, &events, port);
     if (port->due)
-        push_due(port, n == 0);
+        push_due(port);
     if (port->now_ns >= port->timers_ns)
         run_timers(port);
     return n;

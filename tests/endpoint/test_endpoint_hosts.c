@@ -155,6 +155,10 @@ static int out_of_order(dnet_job_rank_t *job, void *arg)
         }
         for (uint32_t i = 0; i < MESSAGES && !bad; i++)
             bad = dnet_job_wait(job, &sends[i]) != DNET_OK;
+        if (!bad && in_turn[job->rank] != in_turn[0] && dnet_ep_counters(job->ep)->held == 0) {
+            fprintf(stderr, "rank %u was never held back\n", job->rank);
+            bad = 1;
+        }
         return bad;
     }
     for (uint32_t i = MESSAGES; i-- > 0 && !bad;)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What check-hosts runs where a host or a cable fails: `rounds N` exchanges with all ranks N times and
- * says so; `wait` has rank 0 receive from each other rank what never comes.
+ * What check-hosts runs where a host or a cable fails: `rounds N` exchanges with all ranks for N
+ * seconds and says how often; `wait` has rank 0 receive from each other rank what never comes.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -13,34 +13,40 @@ enum { WORDS = 4096 };
 static int out[WORDS], in[WORDS];
 
 /* A round: each rank to its next one, and the sum of all. */
-static int round_trip(int rank, int size, int round)
+static int round_trip(int rank, int size, int round, int *last_p)
 {
-    int next = (rank + 1) % size, before = (rank + size - 1) % size, sum;
+    int next = (rank + 1) % size, before = (rank + size - 1) % size;
+    int mine[2] = {rank, *last_p}, sum[2];
     for (int i = 0; i < WORDS; i++)
         out[i] = rank * 1000003 + round + i;
-    MPI_Sendrecv(out, WORDS, MPI_INT, next, 1, in, WORDS, MPI_INT, before, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(out, WORDS, MPI_INT, next, 1, in, WORDS, MPI_INT, before, 1, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
     for (int i = 0; i < WORDS; i++)
         if (in[i] != before * 1000003 + round + i)
             return 1;
-    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    return sum != size * (size - 1) / 2;
+    MPI_Allreduce(mine, sum, 2, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    *last_p = sum[1];
+    return sum[0] != size * (size - 1) / 2;
 }
 
 int main(int argc, char **argv)
 {
-    int rank, size, bad = 0, i;
+    int rank, size, bad = 0, last = 0, i;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (argc > 2 && strcmp(argv[1], "rounds") == 0) {
-        for (i = 0; i < atoi(argv[2]) && !bad; i++)
-            bad = round_trip(rank, size, i);
+        double start = MPI_Wtime();
+        for (i = 0; !last && !bad; i++) {
+            last = rank == 0 && MPI_Wtime() - start >= atoi(argv[2]);
+            bad = round_trip(rank, size, i, &last);
+        }
         if (bad)
             fprintf(stderr, "rank %d: wrong data in round %d\n", rank, i);
         else if (rank == 0)
             printf("%d rounds\n", i);
     } else {
-        bad = round_trip(rank, size, 0);
+        bad = round_trip(rank, size, 0, &last);
         if (rank == 0) {
             puts("waiting");
             fflush(stdout);

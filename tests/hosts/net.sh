@@ -64,8 +64,11 @@ remove)
     ;;
 *)
     [ "$1" != -x ] || shift
-    host=${1##*.}
+    host=${1##*.} status=0
     shift
-    run "$DNET_HOSTS_NET" "$host" sh -c "$*"
+    (run "$DNET_HOSTS_NET" "$host" sh -c "$*") || status=$?
+    # As an ssh whose other end is gone: it does not learn of that.
+    [ $status -ne 137 ] || exec sleep 600
+    exit $status
     ;;
 esac
