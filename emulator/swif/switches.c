@@ -7,7 +7,9 @@
  *
  * A packet that has no way, because a link on it has been cut or a table leads nowhere, waits in
  * its sender's context, as it would in a switch's buffer, until there are tables with a way, or for
- * too long.
+ * too long.  Where a link is slowed it waits there for as long as the link takes, and a lost packet
+ * for as long as it takes to find that out and to send it again: a reliable connection loses time,
+ * not data, and keeps its order.
  */
 #include "config.h"
 
@@ -30,12 +32,15 @@
 
 #define LOOK_EVERY_NS 200000u /* while a packet waits */
 #define TELL_AFTER_NS 1000000000u
+#define RESEND_NS 1000000u /* after which a lost packet is sent again */
+#define SPIN_NS 60000u     /* less is not slept */
 
 struct dnet_emu_network {
     dnet_switches_t is;
     void *base; /* mapped read-only, but for the counts */
     int32_t keeper;
     uint32_t wait_s;
+    uint32_t random;
     dnet_emu_lost_way_t lost;
 };
 
@@ -44,6 +49,7 @@ typedef struct {
     uint32_t channel[DNET_SWITCHES_HOPS_MAX];
     uint32_t hops;
     uint32_t at, port; /* switch that has no way on, and the port its table names */
+    bool slowed;       /* by some link on it */
 } way_t;
 
 /* ---- the way ---- */
@@ -62,8 +68,9 @@ static bool walk(const dnet_switches_t *n, uint32_t generation, uint32_t from, u
     _Atomic uint16_t *table = n->table[generation & 1];
     uint32_t sw = n->at[from] - 1;
 
+    w->slowed = false;
     for (w->hops = 0; sw < n->header->switches; w->hops++) {
-        uint32_t wire;
+        uint32_t wire, link;
 
         w->at = sw;
         w->port =
@@ -71,9 +78,12 @@ static bool walk(const dnet_switches_t *n, uint32_t generation, uint32_t from, u
         wire = wire_of(n, sw, w->port);
         if (wire == (DNET_WIRE_NODE | to))
             return true;
-        if (wire >= n->header->channels || w->hops == DNET_SWITCHES_HOPS_MAX ||
-            atomic_load_explicit(&n->down[wire / 2], memory_order_relaxed))
+        if (wire >= n->header->channels || w->hops == DNET_SWITCHES_HOPS_MAX)
             return false;
+        link = atomic_load_explicit(&n->link[wire / 2], memory_order_relaxed);
+        if (link & DNET_LINK_CUT)
+            return false;
+        w->slowed |= (link & DNET_LINK_SLOWED) != 0;
         w->channel[w->hops] = wire;
         sw = n->head[wire];
     }
@@ -158,6 +168,81 @@ DNET_COLD static bool wait_for_way(dnet_emu_network_t *net, uint16_t slid, uint1
     return true;
 }
 
+/* ---- links that are slowed ---- */
+
+/* When the link has carried so many bytes more, at its rate and behind those of other senders. */
+static uint64_t carried_at(_Atomic uint64_t *busy_ns, uint64_t now, uint64_t bytes, uint32_t mb_s)
+{
+    uint64_t busy = atomic_load_explicit(busy_ns, memory_order_relaxed), until;
+
+    do
+        until = (busy > now ? busy : now) + bytes * 1000u / mb_s;
+    while (!atomic_compare_exchange_weak_explicit(busy_ns, &busy, until, memory_order_relaxed,
+                                                  memory_order_relaxed));
+    return until;
+}
+
+static uint32_t next_random(dnet_emu_network_t *net)
+{
+    net->random ^= net->random << 13;
+    net->random ^= net->random >> 17;
+    net->random ^= net->random << 5;
+    return net->random;
+}
+
+/* Rounds until none of the packets is lost any more; counts those that were. */
+static uint32_t rounds_lost(dnet_emu_network_t *net, _Atomic uint64_t *lost, uint32_t packets,
+                            uint32_t loss_million)
+{
+    uint32_t rounds = 0;
+
+    while (packets > 0) {
+        uint32_t again = 0;
+
+        for (uint32_t i = 0; i < packets; i++)
+            again += next_random(net) % 1000000u < loss_million;
+        atomic_fetch_add_explicit(lost, again, memory_order_relaxed);
+        rounds += again > 0;
+        packets = again;
+    }
+    return rounds;
+}
+
+static void wait_until(uint64_t at)
+{
+    for (uint64_t now = dnet_clock_ns(); now < at; now = dnet_clock_ns()) {
+        const struct timespec pause = {.tv_sec = (time_t) ((at - now) / 1000000000u),
+                                       .tv_nsec = (long) ((at - now) % 1000000000u)};
+        if (at - now >= SPIN_NS)
+            nanosleep(&pause, NULL);
+        else
+            dnet_cpu_relax();
+    }
+}
+
+/* One link of the way after the other. */
+DNET_COLD static void pass_slowly(dnet_emu_network_t *net, const way_t *w,
+                                  const dnet_emu_packet_t *p)
+{
+    const dnet_switches_t *n = &net->is;
+    uint64_t bytes = p->data_bytes + (uint64_t) p->packets * p->header_lines * 8;
+    uint64_t at = dnet_clock_ns();
+
+    for (uint32_t i = 0; i < w->hops; i++) {
+        dnet_switches_port_t *port = &n->port[w->channel[i]];
+        dnet_switches_count_t *c = &n->count[w->channel[i]];
+        uint32_t limit = atomic_load_explicit(&port->limit_mb_s, memory_order_relaxed);
+        uint32_t loss = atomic_load_explicit(&port->loss_million, memory_order_relaxed);
+
+        if (limit)
+            at = carried_at(&c->busy_ns, at, bytes, limit);
+        if (loss)
+            at += (uint64_t) rounds_lost(net, &c->lost, p->packets, loss) * RESEND_NS;
+        at += atomic_load_explicit(&port->delay_us, memory_order_relaxed) * 1000ull;
+    }
+    wait_until(at);
+}
+
 static bool known(const dnet_switches_t *n, uint16_t lid)
 {
     uint16_t clid = dnet_lid_to_clid(lid);
@@ -178,6 +263,8 @@ static dnet_emu_result_t switches_send(dnet_emu_nic_t *via, uint16_t dlid,
             !wait_for_way(net, slid, dlid, &way))
             return DNET_EMU_NO_WAY;
         count(&net->is, &way, packet);
+        if (DNET_UNLIKELY(way.slowed))
+            pass_slowly(net, &way, packet);
     }
     return dnet_emu_swif_shm.send(via, dlid, packet);
 }
@@ -231,6 +318,7 @@ dnet_status_t dnet_emu_network_join(dnet_emu_nic_t *nic, int32_t pid, int32_t se
     }
     net->keeper = pid;
     net->wait_s = wait_s;
+    net->random = ((uint32_t) getpid() * 2654435761u ^ (uint32_t) dnet_clock_ns()) | 1;
     nic->network = net;
     dnet_emu_swif_choose(nic);
     snprintf(path, sizeof path, "/proc/%d/fd/%d", pid, segment);

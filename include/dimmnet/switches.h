@@ -6,14 +6,15 @@
  *
  *   header       dnet_switches_header_t
  *   names        of the switches, DNET_SWITCHES_NAME_BYTES each, ended by 0
- *   port         [channels] condition of the port at the channel's start; senders do not look at it
+ *   port         [channels] condition of the port at the channel's start; senders look at it where
+ *                the link is slowed only
  *                The last switch has no ports: it is where a NIC hangs whose own link is out of
  *                service
  *   first_wire   [switches + 1] a switch's port p is wire first_wire[switch] + p
  *   wire         [wires] where the port leads: a channel, DNET_WIRE_NODE | CLID, or DNET_WIRE_FREE
  *   head         [channels] switch at the end of a channel; channels 2n and 2n + 1 are link n
  *   at           [lids] 1 + the switch a NIC hangs on, by CLID; 0: no such NIC
- *   down         [channels / 2] links out of service
+ *   link         [channels / 2] DNET_LINK_ bits
  *   table[2]     [switches][lids] port for a CLID; the one in force is that of the generation's
  * lowest bit count        [channels], on pages of their own: all a process that sends may write
  *
@@ -29,13 +30,16 @@
 #include <stdint.h>
 
 #define DNET_SWITCHES_MAGIC 0x3153574344494e44ull
-#define DNET_SWITCHES_VERSION 2u
+#define DNET_SWITCHES_VERSION 3u
 #define DNET_SWITCHES_NAME_BYTES 32u
 #define DNET_SWITCHES_HOPS_MAX 64u
 #define DNET_SWITCHES_PAGE 4096u
 
 #define DNET_WIRE_FREE 0xffffffffu
 #define DNET_WIRE_NODE 0x80000000u
+
+#define DNET_LINK_CUT 1u    /* out of service */
+#define DNET_LINK_SLOWED 2u /* delay, limit or loss: the ports say which */
 
 typedef struct {
     uint64_t magic;              /* +0x00 */
@@ -63,14 +67,19 @@ typedef struct {
     uint32_t downed;                /* +0x30 times its link has been taken out of service */
     uint32_t lanes;                 /* +0x34 in use */
     uint32_t lane_mbps;             /* +0x38 signalling rate of a lane */
-    uint32_t pad;                   /* +0x3c */
+    /* What packets meet that leave by this port; 0: nothing. */
+    _Atomic uint32_t delay_us;     /* +0x3c each arrives so much later */
+    _Atomic uint32_t limit_mb_s;   /* +0x40 all together at most; 1 MB is 10^6 bytes */
+    _Atomic uint32_t loss_million; /* +0x44 of a million are lost, and sent again */
 } dnet_switches_port_t;
-_Static_assert(sizeof(dnet_switches_port_t) == 64, "switches port size");
+_Static_assert(sizeof(dnet_switches_port_t) == 72, "switches port size");
 
 /** What a channel has carried. */
 typedef struct {
     _Atomic uint64_t packets;
-    _Atomic uint64_t bytes; /* headers included */
+    _Atomic uint64_t bytes;   /* headers included */
+    _Atomic uint64_t lost;    /* packets that were sent again */
+    _Atomic uint64_t busy_ns; /* where its rate is limited: until when, CLOCK_MONOTONIC */
 } dnet_switches_count_t;
 
 /** The parts of a segment. */
@@ -82,7 +91,7 @@ typedef struct {
     _Atomic uint32_t *wire; /* that of a NIC changes with its link */
     uint32_t *head;
     _Atomic uint32_t *at; /* likewise */
-    _Atomic uint8_t *down;
+    _Atomic uint8_t *link;
     _Atomic uint16_t *table[2];
     dnet_switches_count_t *count;
     size_t count_offset; /* bytes from the segment's start, whole pages */
@@ -110,7 +119,7 @@ static inline dnet_switches_t dnet_switches_parts(void *base, const dnet_switche
         n.table[i] = (_Atomic uint16_t *) (void *) (b + at);
         at += s * header->lids * sizeof(uint16_t);
     }
-    n.down = (_Atomic uint8_t *) (void *) (b + at);
+    n.link = (_Atomic uint8_t *) (void *) (b + at);
     at += header->channels / 2;
     n.count_offset = (at + DNET_SWITCHES_PAGE - 1) & ~(size_t) (DNET_SWITCHES_PAGE - 1);
     n.count = (dnet_switches_count_t *) (void *) (b + n.count_offset);

@@ -84,12 +84,20 @@ static void write_table(const dnet_switches_t *n, uint32_t generation, const dne
     }
 }
 
+/* @return what it was */
+static bool set_bit(_Atomic uint8_t *link, uint8_t bit, bool on)
+{
+    uint8_t was = on ? atomic_fetch_or_explicit(link, bit, memory_order_relaxed)
+                     : atomic_fetch_and_explicit(link, (uint8_t) ~bit, memory_order_relaxed);
+    return (was & bit) != 0;
+}
+
 void dnet_switches_set_links(const dnet_switches_t *n, const dnet_topo_t *t)
 {
     for (int l = 0; l < t->n_links; l++) {
         const dnet_topo_link_t *link = &t->link[l];
         bool down = link->down || t->sw[link->sw[0]].down || t->sw[link->sw[1]].down;
-        bool was = atomic_exchange_explicit(&n->down[l], down, memory_order_relaxed);
+        bool was = set_bit(&n->link[l], DNET_LINK_CUT, down);
         for (int c = 2 * l; c <= 2 * l + 1 && down && !was; c++)
             n->port[c].downed++;
     }
@@ -146,6 +154,12 @@ static void set_rate(dnet_switches_errors_t *e, double per_second, uint64_t now)
         *e = (dnet_switches_errors_t){errors_at(e, now), per_second, now};
 }
 
+static void set_slowness(_Atomic uint32_t *value, double wanted)
+{
+    if (wanted >= 0)
+        atomic_store_explicit(value, (uint32_t) (wanted + 0.5), memory_order_relaxed);
+}
+
 void dnet_switches_degrade(const dnet_switches_t *n, int channel,
                            const dnet_switches_fault_t *fault)
 {
@@ -156,7 +170,13 @@ void dnet_switches_degrade(const dnet_switches_t *n, int channel,
         dnet_switches_port_t *p = &n->port[channel ^ end];
         p->lanes = fault->lanes ? fault->lanes : p->lanes;
         p->lane_mbps = fault->lane_mbps ? fault->lane_mbps : p->lane_mbps;
+        set_slowness(&p->delay_us, fault->delay_us);
+        set_slowness(&p->limit_mb_s, fault->limit_mb_s);
+        set_slowness(&p->loss_million, fault->loss < 0 ? -1 : fault->loss * 1e6);
     }
+    const dnet_switches_port_t *p = &n->port[channel];
+    set_bit(&n->link[channel / 2], DNET_LINK_SLOWED,
+            p->delay_us || p->limit_mb_s || p->loss_million);
 }
 
 static uint32_t as_counter(double errors, uint32_t most)
@@ -169,14 +189,20 @@ dnet_switches_reading_t dnet_switches_read(const dnet_switches_t *n, int channel
     const dnet_switches_port_t *p = &n->port[channel];
     const dnet_switches_count_t *c = &n->count[channel];
     uint64_t now = dnet_clock_ns();
+    /* A packet that did not arrive is an error of the port that it did not reach. */
+    uint64_t missed = atomic_load_explicit(&n->count[channel ^ 1].lost, memory_order_relaxed);
     return (dnet_switches_reading_t){
-        .symbol = as_counter(errors_at(&p->symbol, now), UINT16_MAX),
+        .symbol = as_counter(errors_at(&p->symbol, now) + (double) missed, UINT16_MAX),
         .receive = as_counter(errors_at(&p->receive, now), UINT16_MAX),
         .downed = p->downed < UINT8_MAX ? p->downed : UINT8_MAX,
         .lanes = p->lanes,
         .lane_mbps = p->lane_mbps,
         .packets = atomic_load_explicit(&c->packets, memory_order_relaxed),
         .bytes = atomic_load_explicit(&c->bytes, memory_order_relaxed),
+        .lost = atomic_load_explicit(&c->lost, memory_order_relaxed),
+        .delay_us = atomic_load_explicit(&p->delay_us, memory_order_relaxed),
+        .limit_mb_s = atomic_load_explicit(&p->limit_mb_s, memory_order_relaxed),
+        .loss = atomic_load_explicit(&p->loss_million, memory_order_relaxed) * 1e-6,
     };
 }
 

@@ -48,6 +48,8 @@ typedef struct {
     uint32_t lanes, lane_mbps; /* 0: as before */
     double symbol_rate;        /* errors a second at the named end; below 0: as before */
     double receive_rate;
+    /* of packets of either direction; 0: none, below 0: as before */
+    double delay_us, limit_mb_s, loss;
 } dnet_switches_fault_t;
 
 /** Degrade a link, or make it well again.  @param channel  starts at the end whose port counts the
@@ -61,6 +63,9 @@ typedef struct {
     uint32_t downed;          /* 8 bits: stops at 255 */
     uint32_t lanes, lane_mbps;
     uint64_t packets, bytes; /* sent */
+    uint64_t lost;           /* of these, and sent again */
+    uint32_t delay_us, limit_mb_s;
+    double loss;
 } dnet_switches_reading_t;
 
 /** Read the port at the start of a channel. */

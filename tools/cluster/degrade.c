@@ -9,7 +9,7 @@
 typedef struct {
     const char *name, *speed;
     int width;
-    double symbol_rate, receive_rate;
+    double symbol_rate, receive_rate, delay_us, limit_mb_s, loss_percent;
     bool heal;
 } options_t;
 
@@ -24,18 +24,32 @@ static const tool_option_t options[] = {
                 "symbol errors a second that the port counts from now on", .high = 1e6),
     TOOL_OPTION(options_t, receive_rate, "receive-errors", TOOL_FRACTION, "N",
                 "receive errors a second, likewise", .high = 1e6),
+    TOOL_OPTION(options_t, delay_us, "delay", TOOL_FRACTION, "US",
+                "each packet arrives so many microseconds later (0)", .high = 1e6),
+    TOOL_OPTION(options_t, limit_mb_s, "limit", TOOL_FRACTION, "MB/S",
+                "what it carries at most in each direction; 0: no limit (0)", .high = 1e6),
+    TOOL_OPTION(options_t, loss_percent, "loss", TOOL_FRACTION, "PERCENT",
+                "of the packets are lost, and sent again after 1 ms; 0 to 90 (0)", .high = 90),
     TOOL_OPTION(options_t, heal, "heal", TOOL_FLAG, NULL,
-                "full width and speed, no further errors; what is counted stays"),
+                "full width and speed, no further errors, nothing slowed; what is counted stays"),
     {NULL},
 };
 
 /* @return false: a line has said what is wrong */
 static bool fault_of(const options_t *o, dnet_switches_fault_t *f)
 {
-    *f = (dnet_switches_fault_t){.symbol_rate = o->symbol_rate, .receive_rate = o->receive_rate};
+    *f = (dnet_switches_fault_t){.symbol_rate = o->symbol_rate,
+                                 .receive_rate = o->receive_rate,
+                                 .delay_us = o->delay_us,
+                                 .limit_mb_s = o->limit_mb_s,
+                                 .loss = o->loss_percent < 0 ? -1 : o->loss_percent / 100};
     if (o->heal)
         *f = (dnet_switches_fault_t){.lanes = DNET_SWITCHES_LANES,
                                      .lane_mbps = DNET_SWITCHES_LANE_MBPS};
+    if (o->limit_mb_s > 0 && o->limit_mb_s < 1) {
+        tool_error("--limit %g: want 0, or 1 MB/s at least", o->limit_mb_s);
+        return false;
+    }
     if (o->width >= 0)
         f->lanes = o->width ? 4 : 1;
     if (o->speed)
@@ -44,9 +58,12 @@ static bool fault_of(const options_t *o, dnet_switches_fault_t *f)
         tool_error("--speed %s: expected one of SDR, DDR or QDR", o->speed);
         return false;
     }
-    if (o->heal || o->width >= 0 || o->speed || o->symbol_rate >= 0 || o->receive_rate >= 0)
+    if (o->heal || o->width >= 0 || o->speed || o->symbol_rate >= 0 || o->receive_rate >= 0 ||
+        o->delay_us >= 0 || o->limit_mb_s >= 0 || o->loss_percent >= 0)
         return true;
-    tool_error("want --width, --speed, --symbol-errors, --receive-errors or --heal");
+    tool_error(
+        "want --width, --speed, --symbol-errors, --receive-errors, --delay, --limit, --loss or "
+        "--heal");
     return false;
 }
 
@@ -54,7 +71,12 @@ static int run(int argc, char **argv)
 {
     dnet_network_t n;
     dnet_switches_fault_t fault;
-    options_t o = {.width = -1, .symbol_rate = -1, .receive_rate = -1};
+    options_t o = {.width = -1,
+                   .symbol_rate = -1,
+                   .receive_rate = -1,
+                   .delay_us = -1,
+                   .limit_mb_s = -1,
+                   .loss_percent = -1};
     dnet_topo_part_t part;
     int code;
     if (!tool_parse(&cluster_degrade, &argc, &argv, &o) || !fault_of(&o, &fault))
@@ -78,7 +100,7 @@ const tool_command_t cluster_degrade = {
     .args = "SWITCH:PORT",
     .args_least = 1,
     .args_most = 1,
-    .summary = "make a link sick; dnet-subnet health finds it",
+    .summary = "make a link sick or slow; dnet-subnet health finds what is sick",
     .options = options,
     .run = run,
 };

@@ -28,8 +28,9 @@ static const tool_option_t options[] = {
 
 static void show_end(dnet_json_t *json, const char *back, const dnet_switches_reading_t *r)
 {
-    static const char *const names[] = {"packets", "bytes", "symbol_errors", "receive_errors"};
-    const uint64_t values[] = {r->packets, r->bytes, r->symbol, r->receive};
+    static const char *const names[] = {"packets", "bytes", "symbol_errors", "receive_errors",
+                                        "lost"};
+    const uint64_t values[] = {r->packets, r->bytes, r->symbol, r->receive, r->lost};
     for (unsigned i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
         char key[32];
         snprintf(key, sizeof(key), "%s%s", names[i], back);
@@ -48,6 +49,9 @@ static void show_link_json(dnet_json_t *json, const dnet_topo_t *t, int l, bool 
     }
     dnet_json_int(json, "width", r[0].lanes);
     dnet_json_string(json, "speed", dnet_switches_speed_name(r[0].lane_mbps));
+    dnet_json_int(json, "delay_us", r[0].delay_us);
+    dnet_json_int(json, "limit_mb_s", r[0].limit_mb_s);
+    dnet_json_number(json, "loss_percent", r[0].loss * 100);
     dnet_json_int(json, "downed", r[0].downed);
     dnet_json_bool(json, "cut", down);
     dnet_json_end_object(json);
@@ -58,7 +62,7 @@ static void show_link(dnet_json_t *json, const dnet_network_t *n, int l)
 {
     const dnet_topo_t *t = n->fabric->topo;
     const dnet_topo_link_t *link = &t->link[l];
-    bool down = atomic_load_explicit(&n->switches.down[l], memory_order_relaxed);
+    bool down = atomic_load_explicit(&n->switches.link[l], memory_order_relaxed) & DNET_LINK_CUT;
     const dnet_switches_reading_t r[2] = {dnet_switches_read(&n->switches, 2 * l),
                                           dnet_switches_read(&n->switches, 2 * l + 1)};
     if (json) {
@@ -74,6 +78,10 @@ static void show_link(dnet_json_t *json, const dnet_network_t *n, int l)
                ", receive errors %" PRIu32 " and back %" PRIu32 "\n",
                r[0].lanes, dnet_switches_speed_name(r[0].lane_mbps), r[0].symbol, r[1].symbol,
                r[0].receive, r[1].receive);
+    if (r[0].delay_us || r[0].limit_mb_s || r[0].loss > 0 || r[0].lost + r[1].lost > 0)
+        printf("      slowed: delay %" PRIu32 " us, at most %" PRIu32
+               " MB/s (0: no limit), loss %g %%; lost %" PRIu64 " and back %" PRIu64 "\n",
+               r[0].delay_us, r[0].limit_mb_s, r[0].loss * 100, r[0].lost, r[1].lost);
 }
 
 static void show_links(dnet_json_t *json, const dnet_network_t *n)
