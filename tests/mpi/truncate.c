@@ -3,12 +3,16 @@
  * A message longer than its receive is an error of class MPI_ERR_TRUNCATE at the receiver, raised
  * on the communicator of the receive; the part that fits is there, nothing behind the buffer
  * changes, the sender succeeds, and the next message is not disturbed.  Of many that have failed
- * before the first is asked, each says so.
+ * before the first is asked, each says so.  In a call for more requests than MPICH looks at in one
+ * go (64) each status tells its request's error, or that the request goes on.
  */
 #include "check.h"
 
+#include <stdbool.h>
+
 static const int lengths[] = {1, 48, 49, 500, 5000, 16384, 70000, 1000000};
 enum { MANY = 300 };
+enum { BATCHES = 128 };
 enum { SIZES = sizeof(lengths) / sizeof(*lengths), MOST = 1000000, GUARD = 16 };
 
 static void truncate_many(MPI_Comm comm)
@@ -27,6 +31,40 @@ static void truncate_many(MPI_Comm comm)
         MPI_Error_class(error, &class);
         CHECK(class == MPI_ERR_TRUNCATE, "receive %d of %d: error class %d", i, MANY, class);
         CHECK(MPI_Error_string(error, text, &len) == MPI_SUCCESS, "code %d has no text", error);
+    }
+}
+
+static void truncate_first_of_batches(MPI_Comm comm, bool test)
+{
+    static int in[BATCHES], out[2] = {1, 1};
+    MPI_Request requests[BATCHES];
+    MPI_Status statuses[BATCHES];
+    for (int i = 0; i < BATCHES && rank == 1; i++)
+        MPI_Irecv(&in[i], 1, MPI_INT, 0, 51, comm, &requests[i]);
+    MPI_Barrier(comm);
+    for (int i = 0; i < BATCHES && rank == 0; i++)
+        MPI_Send(out, i ? 1 : 2, MPI_INT, 1, 51, comm);
+    MPI_Barrier(comm);
+    if (rank == 0)
+        return;
+    for (int i = 0; i < BATCHES; i++)
+        statuses[i].MPI_ERROR = MPI_ERR_LASTCODE;
+    void *volatile zeros = calloc(BATCHES, sizeof(void *));
+    free(zeros); /* the call may get this memory for its own use */
+    int done = 0, error = test ? MPI_Testall(BATCHES, requests, &done, statuses)
+                               : MPI_Waitall(BATCHES, requests, statuses);
+    CHECK(error == MPI_ERR_IN_STATUS, "a call for %d requests: %d", BATCHES, error);
+    for (int i = 0; i < BATCHES; i++) {
+        int class;
+        MPI_Error_class(statuses[i].MPI_ERROR, &class);
+        bool ended = requests[i] == MPI_REQUEST_NULL;
+        CHECK(class == (!ended ? MPI_ERR_PENDING
+                        : i    ? MPI_SUCCESS
+                               : MPI_ERR_TRUNCATE),
+              "%s, request %d, which %s: error class %d", test ? "MPI_Testall" : "MPI_Waitall", i,
+              ended ? "has ended" : "goes on", class);
+        if (!ended)
+            CHECK(MPI_Wait(&requests[i], &statuses[i]) == MPI_SUCCESS, "request %d failed", i);
     }
 }
 
@@ -74,6 +112,9 @@ int main(int argc, char **argv)
         }
     }
     truncate_many(comm);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* calls for several requests */
+    truncate_first_of_batches(comm, true);
+    truncate_first_of_batches(comm, false);
     MPI_Comm_free(&comm);
     free(buf);
     return check_end();
