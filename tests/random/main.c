@@ -98,6 +98,7 @@ static void *play(void *arg)
         p->plan.state = rng_next(&program);
         play_step(p);
     }
+    at(p, "all steps done", 0, -1);
     return NULL;
 }
 

@@ -431,9 +431,10 @@ void step_messages(player_t *p)
         if (buffered_bytes && (buffered = malloc((size_t) buffered_bytes)))
             MPI_Buffer_attach(buffered, buffered_bytes);
         play(r);
-        at(p, "MPI_Buffer_detach", 0, -1);
-        if (buffered)
+        if (buffered) {
+            at(p, "MPI_Buffer_detach", 0, -1);
             MPI_Buffer_detach(&buffered, &buffered_bytes);
+        }
         free(buffered);
     }
     free(plan);
