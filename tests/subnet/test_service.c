@@ -421,6 +421,45 @@ static void test_levels_written_are_those_read(void **state)
     dnet_topo_free(t);
 }
 
+/* ---- rates ---- */
+
+/* Leaves with a fast spine and a slow one: ways go by what the links carry. */
+static void test_links_of_other_rates_carry_their_part(void **state)
+{
+    (void) state;
+    static const dnet_topo_rate_t edr = {4, 25.78125}, hdr = {4, 53.125};
+    double best[2];
+    for (int known = 0; known < 2; known++) {
+        dnet_topo_t *t = make("leaf-spine:4:6:2", 1);
+        dnet_traffic_t tr;
+        dnet_routing_t r;
+        dnet_verdict_t v;
+        if (known)
+            for (int h = 0; h < t->n_hosts; h++)
+                t->host[h].rate = edr;
+        for (int l = 0; l < t->n_links && known; l++)
+            dnet_topo_set_rate(&t->link[l], t->link[l].port[0] == 1 ? hdr : edr, hdr);
+        assert_int_equal(dnet_topo_index(t), DNET_OK);
+        r = route(t, "turnadd");
+        for (int l = 0; l < t->n_links; l++) /* judged by what the links are, either way */
+            dnet_topo_set_rate(&t->link[l], t->link[l].port[0] == 1 ? hdr : edr, hdr);
+        for (int h = 0; h < t->n_hosts; h++)
+            t->host[h].rate = edr;
+        assert_int_equal(dnet_topo_index(t), DNET_OK);
+        assert_int_equal(dnet_traffic_init(&tr, t, DNET_TRAFFIC_UNIFORM, 0), DNET_OK);
+        assert_int_equal(dnet_verify_tables(r.tables, NULL, &tr, NULL, &v), DNET_OK);
+        assert_true(dnet_verdict_complete(&v));
+        best[known] = v.throughput;
+        dnet_traffic_free(&tr);
+        dnet_routing_free(&r);
+        dnet_topo_free(t);
+    }
+    /* 18 of 23 packets leave their leaf.  Three of six by a slow link carry 3 * 18 / 23 of it. */
+    assert_true(best[0] < 0.43);
+    if (best[1] <= 0.6)
+        fail_msg("throughput is %.3f", best[1]);
+}
+
 /* ---- topologies ---- */
 
 /* A cable from a switch to itself carries nothing; everything else of the file counts. */
@@ -449,6 +488,7 @@ int main(void)
         cmocka_unit_test(test_service_levels_are_judged_for_each_server),
         cmocka_unit_test(test_lanes_are_those_of_the_sl2vl_tables),
         cmocka_unit_test(test_levels_written_are_those_read),
+        cmocka_unit_test(test_links_of_other_rates_carry_their_part),
         cmocka_unit_test(test_loopback_cable_is_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

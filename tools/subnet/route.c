@@ -9,6 +9,7 @@
 #include "subnet/routing/paths.h"
 #include "subnet/base/progress.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -49,8 +50,7 @@ static double throughput_of(const dnet_topo_t *t, const double *load)
 {
     double max = 1;
     for (int c = 0; c < dnet_topo_channels(t); c++)
-        if (load[c] > max)
-            max = load[c];
+        max = fmax(max, load[c] / t->link[c >> 1].capacity);
     return 1 / max;
 }
 

@@ -245,10 +245,11 @@ static double largest(const dnet_topo_t *t, const double *load, double *mean)
     for (int c = 0; c < dnet_topo_channels(t); c++) {
         if (t->slot[c] == DNET_TOPO_NONE)
             continue;
+        double part = load[c] / t->link[c >> 1].capacity;
         n++;
-        sum += load[c];
-        if (load[c] > max)
-            max = load[c];
+        sum += part;
+        if (part > max)
+            max = part;
     }
     *mean = n ? sum / n : 0;
     return max;

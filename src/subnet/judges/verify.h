@@ -57,7 +57,7 @@ typedef struct dnet_verdict {
     int lanes;
     long assumed_sl;            /* data pairs without a path record: judged on service level 0 */
     long dependencies;          /* of data, over all lanes */
-    double max_load, mean_load; /* over links between switches; first traffic */
+    double max_load, mean_load; /* over links between switches, in capacities; first traffic */
     double throughput;          /* 1 / max_load, at most 1 [TA §5.1] */
     double throughput2;         /* the same for the second traffic */
 } dnet_verdict_t;

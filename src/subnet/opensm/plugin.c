@@ -79,6 +79,25 @@ static int number_of(const fabric_t *f, osm_switch_t *sw)
     return DNET_TOPO_NONE;
 }
 
+/* What a port's link runs at; its fields are bits, one of which is set. */
+static dnet_topo_rate_t rate_of(const osm_physp_t *port)
+{
+    static const double speeds[] = {0, 2.5, 5, 0, 10},
+                        extended[] = {0, 14.0625, 25.78125, 0, 53.125};
+    static const int widths[] = {0, 1, 4, 0, 8, 0, 0, 0, 12};
+    const ib_port_info_t *info = &port->port_info;
+    unsigned speed = ib_port_info_get_link_speed_active(info);
+    unsigned more = ib_port_info_get_link_speed_ext_active(info), width = info->link_width_active;
+    dnet_topo_rate_t rate = {0, 0};
+    if (width < sizeof(widths) / sizeof(widths[0]))
+        rate.lanes = widths[width];
+    if (more > 0 && more < sizeof(extended) / sizeof(extended[0]))
+        rate.lane_gbps = extended[more];
+    else if (speed < sizeof(speeds) / sizeof(speeds[0]))
+        rate.lane_gbps = speeds[speed];
+    return rate;
+}
+
 static void add_port(fabric_t *f, int s, uint8_t port)
 {
     uint8_t far_port;
@@ -88,13 +107,17 @@ static void add_port(fabric_t *f, int s, uint8_t port)
         return;
     if (far->sw) {
         int v = number_of(f, far->sw);
-        if (v != DNET_TOPO_NONE && (v > s || (v == s && far_port > port)) && v != s)
-            dnet_topo_add_link(f->topo, s, port, v, far_port);
+        int l = v == DNET_TOPO_NONE || v <= s
+                    ? DNET_TOPO_NONE /* not swept yet, a loopback cable, or the other end did it */
+                    : dnet_topo_add_link(f->topo, s, port, v, far_port);
+        if (l != DNET_TOPO_NONE)
+            dnet_topo_set_rate(&f->topo->link[l], rate_of(near), (dnet_topo_rate_t){0, 0});
         return;
     }
     int h = dnet_topo_add_host(f->topo, far->print_desc, s, port);
     if (h == DNET_TOPO_NONE)
         return;
+    f->topo->host[h].rate = rate_of(near);
     osm_physp_t *there = osm_node_get_physp_ptr(far, far_port);
     if (there) {
         f->topo->host[h].guid = cl_ntoh64(osm_physp_get_port_guid(there));

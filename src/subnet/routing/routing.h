@@ -17,9 +17,10 @@ typedef enum { DNET_TIES_AUTO, DNET_TIES_ROUNDS, DNET_TIES_PLAIN, DNET_TIES_RAND
 typedef enum {
     DNET_BALANCE_PATH, /* traffic assigned so far along the whole path */
     DNET_BALANCE_TREE, /* the same, but in a regular tree upward links count nothing unless a hint
-                        * says so: all sources then agree on the way down, which keeps down links
-                        * even, and up links are even because destinations rotate; then refined
-                        * with all links counted, traffic inside trees and across apart */
+                        * says so or rates differ: all sources then agree on the way down, which
+                        * keeps down links even, and up links are even because destinations rotate;
+                        * then refined with all links counted, traffic inside trees and across apart
+                        */
     DNET_BALANCE_PORT, /* destinations assigned so far to the port, as OpenSM's minhop, updn */
 } dnet_balance_t;
 

@@ -103,9 +103,12 @@ void dnet_build_store(const dnet_build_t *b, dnet_tables_t *tables, int column)
 static void index_neighbours(dnet_build_t *b)
 {
     const dnet_topo_t *t = b->t;
+    for (int l = 1; l < t->n_links; l++)
+        b->mixed_rates |= t->link[l].capacity != t->link[0].capacity;
     for (int s = 0; s < t->n_switches; s++) {
         for (int i = t->adj_start[s]; i < t->adj_start[s + 1]; i++) {
             b->near[i] = dnet_topo_head(t, t->adj[i]);
+            b->part[i] = (float) (1 / t->link[t->adj[i] >> 1].capacity);
             dnet_build_set_factor(b, s, i);
         }
     }
@@ -165,12 +168,13 @@ dnet_status_t dnet_build_init(dnet_build_t *b, const dnet_routing_t *r)
     b->place = dnet_subnet_alloc(channels, sizeof(int));
     b->head = dnet_subnet_alloc(channels, sizeof(int));
     b->factor = dnet_subnet_alloc(channels, sizeof(float));
+    b->part = dnet_subnet_alloc(channels, sizeof(float));
     b->near = dnet_subnet_alloc(channels, sizeof(int));
     b->was = dnet_subnet_alloc(ns, sizeof(int));
     b->heap = dnet_subnet_alloc(channels, sizeof(int));
     b->ord = dnet_subnet_alloc(channels, sizeof(int));
     if (!tree_init(b) || !b->flow || !b->kept || !b->load || !b->price || !b->must || !b->place ||
-        !b->head || !b->heap || !b->ord || !b->factor || !b->near || !b->was)
+        !b->head || !b->heap || !b->ord || !b->factor || !b->part || !b->near || !b->was)
         return DNET_ERR_NO_MEMORY;
     int cyclic = dnet_turns_order(r->turns, b->ord);
     if (cyclic < 0)
@@ -194,6 +198,7 @@ void dnet_build_free(dnet_build_t *b)
     free(b->place);
     free(b->head);
     free(b->factor);
+    free(b->part);
     free(b->near);
     free(b->was);
     free(b->heap);

@@ -50,6 +50,8 @@ typedef struct dnet_build {
     dnet_load_t *load;
     dnet_load_t *price;   /* [adjacency]: what a way pays for that load */
     float *factor;        /* [adjacency]: cost hint of the link */
+    float *part;          /* [adjacency]: part of the link that a flow of 1 takes */
+    bool mixed_rates;     /* links differ in it */
     int *place, *head;    /* [channel]: where its load is kept, and its head */
     int *pin;             /* [switch]: output channel it must have, or NONE */
     int *walk;            /* [switch + 1]: space for one walk */

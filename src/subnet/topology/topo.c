@@ -8,6 +8,7 @@
 #include "common/log.h"
 #include "common/number.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -265,6 +266,19 @@ static void index_hosts(dnet_topo_t *t)
     t->host_start[t->n_switches] = n;
 }
 
+/* Capacities of links: [TA §5.1] has all of them, and those of servers, at 1. */
+static void measure_links(dnet_topo_t *t)
+{
+    double server = 0, fastest = 0;
+    for (int h = 0; h < t->n_hosts; h++)
+        server = fmax(server, dnet_topo_gbps(t->host[h].rate));
+    for (int l = 0; l < t->n_links; l++)
+        fastest = fmax(fastest, t->link[l].gbps);
+    double one = server > 0 ? server : fastest;
+    for (int l = 0; l < t->n_links; l++)
+        t->link[l].capacity = t->link[l].gbps > 0 && one > 0 ? t->link[l].gbps / one : 1;
+}
+
 dnet_status_t dnet_topo_index(dnet_topo_t *t)
 {
     if (t->failed)
@@ -289,6 +303,7 @@ dnet_status_t dnet_topo_index(dnet_topo_t *t)
         return st;
     index_hosts(t);
     index_links(t);
+    measure_links(t);
     return DNET_OK;
 }
 

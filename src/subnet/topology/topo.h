@@ -61,6 +61,9 @@ typedef struct dnet_topo_link {
     dnet_topo_rate_t rate, nominal;
     double gbps;         /* signalling rate of all lanes; 0 = not stated */
     double nominal_gbps; /* what both ends support; 0 = not known */
+    /* rate in rates of the fastest server's link, or of the fastest link where servers state none;
+     * 1 where the link states none.  Made by finish */
+    double capacity;
     /* weight hint: factor on the link's load when tables are balanced; 1 = neutral */
     double cost;
     bool down; /* out of service */
