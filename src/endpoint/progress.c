@@ -21,12 +21,14 @@
 /* Who waits calls again at once; one that stays away for longer works between its calls, and only
  * looks whether there is something. */
 #define AT_ONCE_NS 2000u
+#define AT_ONCE_FAR_NS 20000u /* where each round looks at a network too, by system calls */
 /* Such a caller gives its processor away at most so often. */
 #define OWN_SHARE_LEAST_NS 100000u
 #define OWN_SHARE_MOST_NS 10000000u
 #define ROUNDS_BEFORE_YIELD 2u
 #define YIELDS_BEFORE_SLEEP 512u
 #define YIELDS_OF_STOPPED 4u
+#define YIELDS_FAR 16u /* with CLOCK_EVERY rounds between, of AT_ONCE_FAR_NS at most */
 #define SLEEP_US 1000u
 #define CHECK_EVERY_NS 50000000u /* a look at the peers' lives */
 
@@ -151,7 +153,9 @@ static DNET_COLD dnet_status_t idle_round_impatient(dnet_ep_t *ep)
 static uint32_t yields_before_sleep(const dnet_ep_t *ep)
 {
     bool stopped = ep->tx.open_channels && ep->tx.retry_ns != UINT64_MAX;
-    return stopped && ep->oversubscribed ? YIELDS_OF_STOPPED : YIELDS_BEFORE_SLEEP;
+    if (ep->oversubscribed)
+        return stopped ? YIELDS_OF_STOPPED : YIELDS_BEFORE_SLEEP;
+    return ep->job.spans_hosts ? YIELDS_FAR : YIELDS_BEFORE_SLEEP;
 }
 
 /* The caller works between its calls: it neither sleeps nor is slowed down.  Where processors are
@@ -176,7 +180,8 @@ static DNET_COLD dnet_status_t idle_round(dnet_ep_t *ep)
     retry_at_times(ep, now);
     bool first = ep->looked_ns == 0;
     uint64_t away_ns = now - ep->looked_ns;
-    if (first || away_ns > AT_ONCE_NS * (ep->oversubscribed ? 1 : CLOCK_EVERY)) {
+    uint64_t at_once_ns = ep->job.spans_hosts ? AT_ONCE_FAR_NS : AT_ONCE_NS;
+    if (first || away_ns > at_once_ns * (ep->oversubscribed ? 1 : CLOCK_EVERY)) {
         ep->looked_ns = ep->progress.idle_since_ns = now;
         if (!first)
             return look_round(ep, now);
