@@ -160,7 +160,7 @@ static void show_option(void *arg, const dnet_option_t *o)
     char value[32];
     snprintf(value, sizeof(value), "%" PRIu64, o->number);
     bool number = o->kind == DNET_OPTION_IS_NUMBER;
-    printf("  %-22s %-12s %s%s%s%s\n", o->variable,
+    printf("  %-24s %-12s %s%s%s%s\n", o->variable,
            number    ? value
            : o->text ? o->text
                      : "-",

@@ -84,9 +84,9 @@ FILE *subnet_output(const char *path)
 
 dnet_status_t subnet_output_close(FILE *f, const char *path)
 {
-    int bad = f == stdout ? fflush(f) : fclose(f);
-    if (!bad)
-        return DNET_OK;
-    dnet_error("writing %s failed: %s", path ? path : "the output", strerror(errno));
-    return DNET_ERR_SYSTEM;
+    bool lost = ferror(f) != 0;
+    lost |= (f == stdout ? fflush(f) : fclose(f)) != 0;
+    if (lost && f != stdout) /* of that the tool's end says so */
+        dnet_error("writing %s failed: %s", path, strerror(errno));
+    return lost ? DNET_ERR_SYSTEM : DNET_OK;
 }

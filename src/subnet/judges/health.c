@@ -151,9 +151,16 @@ dnet_status_t dnet_health_read_links(dnet_topo_t *t, const char *path)
     }
     dnet_status_t st = DNET_OK;
     char line[1024];
-    for (int number = 1; !st && fgets(line, sizeof(line), in); number++)
+    bool found = false;
+    for (int number = 1; !st && fgets(line, sizeof(line), in); number++) {
+        found |= strstr(line, "0x") && strstr(line, "==(");
         st = read_link(t, path, number, line);
+    }
     fclose(in);
+    if (!st && !found) {
+        dnet_error("subnet: %s: no link in it; expected the output of iblinkinfo -l", path);
+        return DNET_ERR_FORMAT;
+    }
     return st;
 }
 

@@ -110,7 +110,8 @@ void dnet_traffic_free(dnet_traffic_t *tr)
     tr->tree_hosts = NULL;
 }
 
-static dnet_status_t read_rate(dnet_traffic_t *tr, char *line, const char *path, int number)
+static dnet_status_t read_rate(dnet_traffic_t *tr, char *line, const char *path, int number,
+                               long *rates)
 {
     const dnet_topo_t *t = tr->topo;
     char src[128], dst[128];
@@ -130,6 +131,7 @@ static dnet_status_t read_rate(dnet_traffic_t *tr, char *line, const char *path,
         return DNET_ERR_FORMAT;
     }
     tr->matrix[(size_t) t->host[a].sw * (size_t) t->n_switches + (size_t) t->host[b].sw] += rate;
+    ++*rates;
     return DNET_OK;
 }
 
@@ -147,9 +149,14 @@ dnet_status_t dnet_traffic_read(dnet_traffic_t *tr, const dnet_topo_t *t, const 
     tr->matrix = dnet_subnet_alloc((size_t) t->n_switches * (size_t) t->n_switches, sizeof(double));
     st = tr->matrix ? DNET_OK : DNET_ERR_NO_MEMORY;
     char line[512];
+    long rates = 0;
     for (int number = 1; !st && fgets(line, sizeof(line), in); number++)
-        st = read_rate(tr, line, path, number);
+        st = read_rate(tr, line, path, number, &rates);
     fclose(in);
+    if (!st && rates == 0) {
+        dnet_error("subnet: %s: no traffic in it; expected lines 'source destination rate'", path);
+        st = DNET_ERR_FORMAT;
+    }
     if (st)
         dnet_traffic_free(tr);
     return st;

@@ -291,7 +291,7 @@ typedef struct dnet_topo_load {
  * Draw as SVG: meshes and tori on their grid, trees in layers or as a matrix, others on a circle.
  *
  * @param load  colours the links; NULL: it is not known
- * @return DNET_OK; ERR_NO_MEMORY; ERR_SYSTEM (writing failed, logged)
+ * @return DNET_OK; ERR_NO_MEMORY; ERR_SYSTEM (writing failed)
  */
 dnet_status_t dnet_topo_draw(const dnet_topo_t *t, const dnet_topo_load_t *load, FILE *out);
 

@@ -5,9 +5,6 @@
  */
 #include "subnet/topology/topo_layout.h"
 
-#include "common/log.h"
-
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -358,10 +355,7 @@ dnet_status_t dnet_topo_draw(const dnet_topo_t *t, const dnet_topo_load_t *load,
     if (!st)
         draw(&p);
     dnet_layout_free(&p.is);
-    if (st || !ferror(out))
-        return st;
-    dnet_error("subnet: writing the picture of %s failed: %s", t->name, strerror(errno));
-    return DNET_ERR_SYSTEM;
+    return st ? st : ferror(out) ? DNET_ERR_SYSTEM : DNET_OK;
 }
 
 dnet_status_t dnet_topo_write_svg(const dnet_topo_t *t, FILE *out)

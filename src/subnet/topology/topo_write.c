@@ -4,19 +4,6 @@
  */
 #include "subnet/topology/topo.h"
 
-#include "common/log.h"
-
-#include <errno.h>
-#include <string.h>
-
-static dnet_status_t written(const dnet_topo_t *t, FILE *out)
-{
-    if (!ferror(out))
-        return DNET_OK;
-    dnet_error("subnet: writing the topology %s failed: %s", t->name, strerror(errno));
-    return DNET_ERR_SYSTEM;
-}
-
 static void write_switch(const dnet_topo_t *t, int s, FILE *out)
 {
     fprintf(out, "Switch\t%d \"%s\"\n", t->sw[s].ports, t->sw[s].name);
@@ -48,7 +35,7 @@ dnet_status_t dnet_topo_write_ibsim(const dnet_topo_t *t, FILE *out)
     fputc('\n', out);
     for (int s = 0; s < t->n_switches; s++)
         write_switch(t, s, out);
-    return written(t, out);
+    return ferror(out) ? DNET_ERR_SYSTEM : DNET_OK;
 }
 
 dnet_status_t dnet_topo_write_dot(const dnet_topo_t *t, FILE *out)
@@ -75,5 +62,5 @@ dnet_status_t dnet_topo_write_dot(const dnet_topo_t *t, FILE *out)
                 k->down ? ", style=dashed" : "");
     }
     fprintf(out, "}\n");
-    return written(t, out);
+    return ferror(out) ? DNET_ERR_SYSTEM : DNET_OK;
 }

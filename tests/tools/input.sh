@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Input that is none: files that are empty, of bytes at random, a folder or not there, processes that have ended, a device
+# that is full. One line that says what is wrong, and an exit status that is not 0; nothing passes for good news.
+. "$DNET_SRC/tests/tools/lib.sh"
+
+: >empty
+mkdir folder
+head -c 3000 /dev/urandom >junk
+# refused COMMAND...: with one line, and 1, 2 or 3.
+refused() {
+    rc=0
+    timeout 60 "$@" >out 2>err </dev/null || rc=$?
+    case $rc in 1 | 2 | 3) ;; *) fail "$*: exit status $rc" ;; esac
+    [ "$(wc -l <err)" = 1 ] || fail "$*: more or less than one line of error"
+}
+for file in empty junk folder missing; do
+    for command in "dnet-replay $file" "dnet-trace show $file" "dsh --cluster $cluster --file $file" \
+        "dnet-cluster up --topology file:$file $cluster" \
+        "dnet-subnet gen --topology file:$file" "dnet-subnet draw --topology $file" "dnet-subnet show --topology $file" \
+        "dnet-subnet draw --topology ring:5 --links $file" "dnet-subnet show --topology ring:5 --links $file" \
+        "dnet-subnet health --topology ring:5 --before $file --after $file" \
+        "dnet-subnet verify --topology ring:5 --lfts $file" "dnet-subnet diff --topology ring:5 --lfts $file --against $file" \
+        "dnet-subnet route -q --topology ring:5 --matrix $file" "dnet-subnet route -q --topology ring:5 --from $file"; do
+        # shellcheck disable=SC2086
+        refused $command
+    done
+done
+sleep 0 &
+gone=$!
+wait $gone
+for command in "dnet-stat $gone" "dnet-stat --json $gone" "dnet-stat -i 1 $gone" "dnet-stat --nics $gone" "dnet-trace on all --job $gone" \
+    "dnet-trace show --job $gone" "dnet-trace capture status --job $gone" "dsh -p $gone -c v"; do
+    # shellcheck disable=SC2086
+    refused $command
+done
+if [ -e /dev/full ]; then
+    for command in dnet-info 'dnet-info --json' 'dnet-cluster status' 'dnet-cluster --help' 'dnet-trace list' 'dnet-replay bt 4' 'dnet-stat --help' \
+        'dsh --help' 'dnet-subnet gen --topology torus:20x20' 'dnet-subnet draw --topology torus:20x20' 'dnet-subnet draw --topology ring:5' \
+        'dnet-subnet show --topology ring:5' 'dnet-subnet lid --topology ring:5' 'dnet-subnet path --topology ring:5 H00001 H00002'; do
+        rc=0
+        # shellcheck disable=SC2086
+        $command >/dev/full 2>err </dev/null || rc=$?
+        [ $rc = 3 ] || fail "$command to a full device: exit status $rc"
+        says 'o space left'
+    done
+    for format in ibsim dot svg; do
+        expect 3 dnet-subnet gen --topology torus:20x20 --format $format --output /dev/full
+        says '/dev/full'
+    done
+fi
