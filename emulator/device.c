@@ -152,6 +152,30 @@ static void device_sleep(dnet_device_t *dev, uint32_t timeout_us, bool (*still_i
         dnet_emu_sleep(dev, timeout_us, still_idle, arg);
 }
 
+static bool device_copy_from(dnet_device_t *dev, uint16_t lid, unsigned wid, const void *from,
+                             void *to, uint64_t bytes)
+{
+    return dnet_emu_swif_copy_from(((dnet_emu_device_t *) (void *) dev)->nic, lid, wid, from, to,
+                                   bytes);
+}
+
+static void *device_map(dnet_device_t *dev, uint16_t lid, unsigned wid, uint64_t offset,
+                        uint64_t len)
+{
+    return dnet_emu_swif_map(((dnet_emu_device_t *) (void *) dev)->nic, lid, wid, offset, len);
+}
+
+static void device_unmap(dnet_device_t *dev, void *memory, uint64_t len)
+{
+    (void) dev;
+    munmap(memory, len);
+}
+
+static void device_wake(dnet_device_t *dev, uint16_t lid, unsigned wid)
+{
+    dnet_emu_swif_wake(((dnet_emu_device_t *) (void *) dev)->nic, lid, wid);
+}
+
 /* A sender that lives finishes its entry some hundred nanoseconds after it has got it. */
 static void device_settle(dnet_device_t *dev)
 {
@@ -193,7 +217,11 @@ static const dnet_device_ops_t device_ops = {
     .reserve = dnet_emu_reserve,
     .unreserve = dnet_emu_unreserve,
     .can_copy = device_can_copy,
+    .copy_from = device_copy_from,
     .peer_lost = device_peer_lost,
+    .map = device_map,
+    .unmap = device_unmap,
+    .wake = device_wake,
     .close = device_close,
 };
 

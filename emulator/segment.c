@@ -422,6 +422,30 @@ dnet_status_t dnet_emu_segment_attach(const dnet_emu_locator_t *at, unsigned how
     return DNET_OK;
 }
 
+void *dnet_emu_segment_map_sodimm(const dnet_emu_locator_t *at, unsigned wid, uint64_t offset,
+                                  uint64_t len)
+{
+    dnet_emu_header_t header;
+    void *memory = MAP_FAILED;
+    int fd = dnet_emu_descriptor_open(at, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+    if (fd >= 0 && check_segment(fd, at, false, &header) == DNET_OK) {
+        layout_t l = layout_of(&profiles[header.profile]);
+
+        memory = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                      (off_t) (l.wid[wid].sodimm + offset));
+        if (memory == MAP_FAILED)
+            (void) refused(at->pid, "map memory of", errno, false);
+        else
+            (void) madvise(memory, len, MADV_DONTDUMP);
+    } else if (fd < 0) {
+        (void) refused(at->pid, "join", errno, false);
+    }
+    if (fd >= 0)
+        close(fd);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
 void dnet_emu_segment_forget(const dnet_emu_nic_t *nic)
 {
     const layout_t l = layout_of(&profiles[nic->header->profile]);

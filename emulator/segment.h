@@ -21,6 +21,10 @@ enum {                            /* how to attach */
 dnet_status_t dnet_emu_segment_attach(const dnet_emu_locator_t *at, unsigned how,
                                       dnet_emu_nic_t **nic_p);
 
+/* Map [offset, offset+len) bytes of a WID's SO-DIMM area in the segment of a NIC.  NULL: logged. */
+void *dnet_emu_segment_map_sodimm(const dnet_emu_locator_t *at, unsigned wid, uint64_t offset,
+                                  uint64_t len);
+
 /* Unmap the segment and free the object. */
 void dnet_emu_segment_leave(dnet_emu_nic_t *nic);
 

@@ -16,6 +16,7 @@
 #include "common/log.h"
 #include "common/trace.h"
 #include "emulator/aperture.h"
+#include "emulator/memory.h"
 #include "emulator/process.h"
 #include "emulator/receive_controller.h"
 #include "emulator/segment.h"
@@ -250,4 +251,35 @@ bool dnet_emu_swif_can_copy(dnet_emu_nic_t *via, uint16_t lid, unsigned wid)
     if (pid == 0 || pid == via->pid)
         return pid != 0;
     return dnet_emu_remote_probe(pid, nic->area[wid].state->probe, &word) && word == DNET_EMU_MAGIC;
+}
+
+bool dnet_emu_swif_copy_from(const dnet_emu_nic_t *via, uint16_t lid, unsigned wid,
+                             const void *from, void *to, uint64_t bytes)
+{
+    int32_t pid = via->routes->to[dnet_lid_to_clid(lid)].process[wid];
+
+    return dnet_emu_remote_read(pid, (uintptr_t) from, to, bytes);
+}
+
+void *dnet_emu_swif_map(dnet_emu_nic_t *via, uint16_t lid, unsigned wid, uint64_t offset,
+                        uint64_t len)
+{
+    uint16_t clid = dnet_lid_to_clid(lid);
+    dnet_emu_locator_t own = {.pid = via->pid, .fd = via->fd, .id = via->id, .lid = via->lid};
+    const dnet_emu_locator_t *at = lid == via->lid ? &own : &via->routes->to[clid].at;
+
+    if (wid >= DNET_PROCESSES_PER_NIC || dnet_clid_to_lid(clid) != lid || at->id == 0 ||
+        offset + len > dnet_emu_sodimm_area(via)) {
+        dnet_error("no memory of WID %u of LID %#x to be mapped", wid, lid);
+        return NULL;
+    }
+    return dnet_emu_segment_map_sodimm(at, wid, offset, len);
+}
+
+void dnet_emu_swif_wake(dnet_emu_nic_t *via, uint16_t lid, unsigned wid)
+{
+    const dnet_emu_nic_t *nic = peer(via, lid);
+
+    if (nic && wid < DNET_PROCESSES_PER_NIC)
+        dnet_emu_wake(nic->area[wid].state);
 }

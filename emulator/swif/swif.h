@@ -37,6 +37,17 @@ void dnet_emu_routes_drop(dnet_emu_nic_t *nic);
 /** The can_copy operation: may this process copy straight into and out of that one's memory? */
 bool dnet_emu_swif_can_copy(dnet_emu_nic_t *via, uint16_t lid, unsigned wid);
 
+/** The copy_from operation: out of that process's memory. */
+bool dnet_emu_swif_copy_from(const dnet_emu_nic_t *via, uint16_t lid, unsigned wid,
+                             const void *from, void *to, uint64_t bytes);
+
+/** The map operation: part of the SO-DIMM area of a WID. */
+void *dnet_emu_swif_map(dnet_emu_nic_t *via, uint16_t lid, unsigned wid, uint64_t offset,
+                        uint64_t len);
+
+/** The wake operation: let a process that sleeps go on. */
+void dnet_emu_swif_wake(dnet_emu_nic_t *via, uint16_t lid, unsigned wid);
+
 /** The NIC that has a LID, mapped if need be; NULL: none, or it is gone. */
 dnet_emu_nic_t *dnet_emu_swif_peer(dnet_emu_nic_t *via, uint16_t lid);
 

@@ -97,12 +97,27 @@ typedef struct {
     void (*unreserve)(dnet_device_t *dev, uint64_t offset, uint64_t len);
     /** May this process copy straight into and out of that one's memory?  Tried by a real copy. */
     bool (*can_copy)(dnet_device_t *dev, uint16_t lid, unsigned wid);
+    /** Copy out of the memory of the process that has that WID, which can_copy().  False: it has
+     * ended, or does not let us any more (logged). */
+    bool (*copy_from)(dnet_device_t *dev, uint16_t lid, unsigned wid, const void *from, void *to,
+                      uint64_t bytes);
     /**
      * Has the process of that WID ended without closing its device, or, on another host, not been
      * heard of for too long?  Only NICs with which this process has exchanged packets are known;
      * for others the answer is false.
      */
     bool (*peer_lost)(dnet_device_t *dev, uint16_t lid, unsigned wid);
+    /**
+     * Map part of the SO-DIMM area of a WID into this process, for loads and stores, as long as
+     * unmap() is not called.  Its owner has committed it (reserve()).
+     *
+     * @param offset,len  bytes in the area, whole pages
+     * @return NULL: not to be had (logged)
+     */
+    void *(*map)(dnet_device_t *dev, uint16_t lid, unsigned wid, uint64_t offset, uint64_t len);
+    void (*unmap)(dnet_device_t *dev, void *memory, uint64_t len);
+    /** Let sleep() of that WID's process return, if it is in it. */
+    void (*wake)(dnet_device_t *dev, uint16_t lid, unsigned wid);
     void (*close)(dnet_device_t *dev);
 } dnet_device_ops_t;
 

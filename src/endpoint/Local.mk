@@ -53,6 +53,7 @@ libdnet_endpoint_la_SOURCES = \
 	src/endpoint/rndv_split.c \
 	src/endpoint/rndv_stored.c \
 	src/endpoint/send.c \
+	src/endpoint/share.h \
 	src/endpoint/strided.c \
 	src/endpoint/strided.h \
 	src/endpoint/waits.c \

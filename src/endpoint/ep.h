@@ -142,12 +142,14 @@ typedef struct {
     uint64_t idle_since_ns;
     /* polling where processors are few: when it last had one back, and how long it was without */
     uint64_t runs_since_ns, away_ns;
-    uint64_t checked_ns; /* last look at the peers */
-    uint64_t written_ns; /* the page was written */
-    uint64_t told_ns;    /* DIMMNET_HANG_S: the wait that began then has been told */
-    uint64_t packets;    /* sent before this wait */
-    int lifeline;        /* dnet_ep_config_t */
-    bool only_looks;     /* the call does not wait */
+    uint64_t checked_ns;        /* last look at the peers */
+    uint64_t written_ns;        /* the page was written */
+    uint64_t told_ns;           /* DIMMNET_HANG_S: the wait that began then has been told */
+    uint64_t packets;           /* sent before this wait */
+    int lifeline;               /* dnet_ep_config_t */
+    bool (*awaited)(void *arg); /* dnet_ep_set_awaited() */
+    void *awaited_arg;
+    bool only_looks; /* the call does not wait */
     bool dead_reported;
 } dnet_progress_t;
 

@@ -18,6 +18,7 @@
 #include "endpoint/job.h"
 #include "endpoint/memory.h"
 #include "endpoint/op.h"
+#include "endpoint/share.h"
 #include "endpoint/waits.h"
 
 /* Processors the job may use.  A launcher that binds each rank to one keeps the whole set itself.
@@ -226,6 +227,21 @@ void dnet_ep_finish(dnet_ep_t *ep)
 void dnet_ep_set_patient(dnet_ep_t *ep, bool patient)
 {
     ep->impatient = !patient;
+}
+
+bool dnet_ep_oversubscribed(const dnet_ep_t *ep)
+{
+    return ep->oversubscribed;
+}
+
+void dnet_ep_count_board(dnet_ep_t *ep)
+{
+    ep->page.counters.boards++;
+}
+
+void dnet_ep_count_board_collective(dnet_ep_t *ep)
+{
+    ep->page.counters.board_collectives++;
 }
 
 const dnet_ep_counters_t *dnet_ep_counters(const dnet_ep_t *ep)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "endpoint/memory.h"
+#include "endpoint/share.h"
 
 /* Pieces in which SO-DIMM memory is committed. */
 #define COMMIT_BYTES 65536u
+#define RENDEZVOUS_STAGED 2 /* of DIMMNET_RENDEZVOUS */
 
 void dnet_memory_start(dnet_ep_t *ep)
 {
@@ -83,6 +85,48 @@ bool dnet_ep_sodimm_offset(const dnet_ep_t *ep, const void *memory, size_t bytes
         return false;
     *offset_p = (uint32_t) at;
     return true;
+}
+
+bool dnet_ep_shares(const dnet_ep_t *ep)
+{
+    const dnet_options_t *o = &ep->options;
+    return o->collectives == 0 && ep->dev->sodimm && !ep->job.cluster && !ep->capture &&
+           !o->faults && !o->fault_packet;
+}
+
+void *dnet_ep_map(dnet_ep_t *ep, uint32_t peer, uint32_t offset, size_t bytes)
+{
+    dnet_drv_target_t target = ep->peers[peer].target;
+    return ep->dev->ops->map(ep->dev, dnet_drv_target_lid(target), dnet_drv_target_wid(target),
+                             offset, bytes);
+}
+
+void dnet_ep_unmap(dnet_ep_t *ep, void *memory, size_t bytes)
+{
+    ep->dev->ops->unmap(ep->dev, memory, bytes);
+}
+
+bool dnet_ep_can_read(dnet_ep_t *ep, uint32_t peer)
+{
+    dnet_drv_target_t target = ep->peers[peer].target;
+    return ep->options.rendezvous != RENDEZVOUS_STAGED &&
+           ep->dev->ops->can_copy(ep->dev, dnet_drv_target_lid(target),
+                                  dnet_drv_target_wid(target));
+}
+
+dnet_status_t dnet_ep_read(dnet_ep_t *ep, uint32_t peer, const void *from, void *to, size_t bytes)
+{
+    dnet_drv_target_t target = ep->peers[peer].target;
+    return ep->dev->ops->copy_from(ep->dev, dnet_drv_target_lid(target),
+                                   dnet_drv_target_wid(target), from, to, bytes)
+               ? DNET_OK
+               : DNET_ERR_PEER_DEAD;
+}
+
+void dnet_ep_wake(dnet_ep_t *ep, uint32_t peer)
+{
+    dnet_drv_target_t target = ep->peers[peer].target;
+    ep->dev->ops->wake(ep->dev, dnet_drv_target_lid(target), dnet_drv_target_wid(target));
 }
 
 bool dnet_memory_in_use(const dnet_ep_t *ep)

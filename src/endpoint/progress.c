@@ -12,6 +12,7 @@
 #include "endpoint/retry.h"
 #include "endpoint/rndv_recv.h"
 #include "endpoint/rndv_send.h"
+#include "endpoint/share.h"
 #include "endpoint/waits.h"
 
 /* A bound, so that sends and grants get their turn while messages pour in. */
@@ -57,7 +58,20 @@ static bool still_idle(void *arg)
 {
     dnet_ep_t *ep = arg;
     return !dnet_drv_lh_next(&ep->drv) && !dnet_drv_flow_waiting(&ep->drv) &&
-           !dnet_rndv_recv_waiting(ep) && !dnet_rndv_send_waiting(ep);
+           !dnet_rndv_recv_waiting(ep) && !dnet_rndv_send_waiting(ep) &&
+           (!ep->progress.awaited || ep->progress.awaited(ep->progress.awaited_arg));
+}
+
+void dnet_ep_set_awaited(dnet_ep_t *ep, bool (*awaited)(void *arg), void *arg)
+{
+    ep->progress.awaited = awaited;
+    ep->progress.awaited_arg = arg;
+}
+
+void dnet_ep_waits_anew(dnet_ep_t *ep)
+{
+    ep->idle = 0;
+    ep->looked_ns = 0;
 }
 
 /* Has a packet been lost on its way, whatever it was?  Something waits for it, here or at the peer:

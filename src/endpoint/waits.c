@@ -59,6 +59,8 @@ static void put_comm(dnet_text_t *t, const dnet_wait_t *w)
         dnet_text_put(t, " rank ");
         dnet_text_number(t, w->source);
     }
+    if (w->kind == DNET_WAIT_COLLECTIVE)
+        return;
     dnet_text_put(t, ", ");
     dnet_text_put(t, w->tag < 0 ? "any tag" : "tag ");
     if (w->tag >= 0)

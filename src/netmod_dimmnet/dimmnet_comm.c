@@ -17,6 +17,9 @@ static pthread_mutex_t comms_lock = PTHREAD_MUTEX_INITIALIZER; /* nothing is tak
 
 int MPIDI_DIMMNET_mpi_comm_commit_pre_hook(MPIR_Comm *comm)
 {
+    comm->dev.ch4.netmod.dimmnet.board = NULL;
+    comm->dev.ch4.netmod.dimmnet.collectives = 0;
+    comm->dev.ch4.netmod.dimmnet.without_board = false;
     pthread_mutex_lock(&comms_lock);
     NEXT(comm) = comms;
     comms = comm;
@@ -31,6 +34,7 @@ int MPIDI_DIMMNET_mpi_comm_commit_post_hook(MPIR_Comm *comm)
 
 int MPIDI_DIMMNET_mpi_comm_free_hook(MPIR_Comm *comm)
 {
+    MPIDI_DIMMNET_board_free(comm);
     pthread_mutex_lock(&comms_lock);
     MPIR_Comm **link = &comms;
     while (*link && *link != comm)
@@ -124,6 +128,8 @@ static void others(const char *call, dnet_wait_fn fn, void *arg)
     } else if (strcmp(call, "MPI_Win_unlock") == 0) {
         wait.kind = DNET_WAIT_UNLOCK;
         wait.rank = asked->unlock_peer;
+    } else if (MPIDI_DIMMNET_board_waits(&wait)) {
+        name_wait(&wait);
     } else {
         return;
     }

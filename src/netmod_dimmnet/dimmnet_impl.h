@@ -9,6 +9,7 @@
  *   dimmnet_init.c    life: open, connect, drain, close
  *   dimmnet_pvar.c    MPI_T variables
  *   dimmnet_comm.c    communicators; what a rank waits for, in MPI's words
+ *   dimmnet_coll.h, dimmnet_coll.c   collectives of ranks that share memory
  *   others            hooks MPICH wants
  *
  * MPICH objects stop here: below, a process is a peer number, a message an envelope and bytes.
@@ -34,7 +35,8 @@ typedef struct MPIDI_DIMMNET_am_op MPIDI_DIMMNET_am_op_t;
 typedef struct {
     uint64_t probe, probe_mask; /* envelope that no message had */
     uint32_t lock_peer,
-        unlock_peer; /* rank in the job whose window was to be locked, or unlocked */
+        unlock_peer;              /* rank in the job whose window was to be locked, or unlocked */
+    MPIDI_DIMMNET_board_t *board; /* on which some rank was waited for; NULL: none */
 } MPIDI_DIMMNET_asked_t;
 
 typedef struct {
@@ -102,6 +104,16 @@ uint32_t MPIDI_DIMMNET_source(void *arg, uint64_t envelope);
 
 /* Tell the endpoint how to say in MPI's words what this rank waits for. */
 void MPIDI_DIMMNET_names_init(void);
+
+/* dimmnet_coll.c */
+/* The communicator is freed: leave its board, if it has one. */
+void MPIDI_DIMMNET_board_free(MPIR_Comm *comm);
+
+/* Give back all boards. */
+void MPIDI_DIMMNET_boards_finalize(void);
+
+/* What a collective on a board waits for; also in a signal handler.  False: none waits. */
+bool MPIDI_DIMMNET_board_waits(dnet_wait_t *wait);
 
 /* dimmnet_type.c */
 /* Pack data into a new buffer, which the caller frees with MPL_free().  Returns an MPI error

@@ -168,6 +168,7 @@ int MPIDI_DIMMNET_mpi_finalize_hook(void)
     mpi_errno = MPIR_pmi_barrier();
     MPIR_ERR_CHECK(mpi_errno);
 
+    MPIDI_DIMMNET_boards_finalize();
     MPIDI_DIMMNET_layout_finalize();
     MPIDI_DIMMNET_pvar_finalize();
     dnet_ep_close(MPIDI_DIMMNET_global.ep);

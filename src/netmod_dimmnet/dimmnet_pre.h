@@ -9,6 +9,7 @@
 #include "endpoint/endpoint.h"
 
 typedef struct MPIDI_DIMMNET_blocks MPIDI_DIMMNET_blocks_t;
+typedef struct MPIDI_DIMMNET_board MPIDI_DIMMNET_board_t;
 
 /* A native send or receive; also a message taken by MPI_Mprobe. */
 typedef struct {
@@ -29,9 +30,12 @@ typedef struct {
     uint32_t peer; /* rank in the job */
 } MPIDI_DIMMNET_addr_t;
 
-/* A communicator's place in the list of all. */
+/* A communicator: its place in the list of all; its board, and why it has none (dimmnet_coll.h). */
 typedef struct {
     struct MPIR_Comm *next;
+    MPIDI_DIMMNET_board_t *board; /* NULL: none */
+    int collectives;              /* that had none, up to the one that asks for it */
+    bool without_board;           /* there will be none */
 } MPIDI_DIMMNET_comm_t;
 
 /* MPICH wants these types; the netmod has nothing to keep in them. */

@@ -9,7 +9,7 @@
 #include "netmod_am_fallback.h"
 #else
 #include "netmod_am_fallback_rma.h"
-#include "netmod_am_fallback_coll.h"
+#include "dimmnet_coll.h"
 #include "netmod_am_fallback_part.h"
 #include "dimmnet_send.h"
 #include "dimmnet_recv.h"

@@ -5,12 +5,14 @@
  *
  *   hang circle          0 waits for 2, 2 for 1, 1 for 0, for ever
  *   hang collective      rank 1 is in MPI_Recv from 0, the others in MPI_Barrier, for ever
+ *   hang board           the same, where the communicator has a board
  *   hang flood           rank 0 receives from the others without a pause, for ever
  *   hang each FILE       0 computes until there is the file; 1 in MPI_Probe, 2 polls by MPI_Iprobe,
  * 3 in MPI_Win_lock at 4, 4 in MPI_Recv, all for 0
  */
 #include "check.h"
 
+#include <stdbool.h>
 #include <unistd.h>
 
 static MPI_Comm row;
@@ -82,11 +84,14 @@ int main(int argc, char **argv)
     check_begin(&argc, &argv);
     MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &row);
     MPI_Comm_set_name(row, "row");
+    bool board = strcmp(argv[1], "board") == 0;
+    for (int i = 0; board && i < 8; i++)
+        MPI_Barrier(row);
     if (strcmp(argv[1], "circle") == 0)
         MPI_Recv(&word, 1, MPI_INT, row_rank((rank + size - 1) % size), 3, row, MPI_STATUS_IGNORE);
-    else if (strcmp(argv[1], "collective") == 0 && rank == 1)
+    else if ((board || strcmp(argv[1], "collective") == 0) && rank == 1)
         MPI_Recv(&word, 1, MPI_INT, row_rank(0), 3, row, MPI_STATUS_IGNORE);
-    else if (strcmp(argv[1], "collective") == 0)
+    else if (board || strcmp(argv[1], "collective") == 0)
         MPI_Barrier(row);
     else if (strcmp(argv[1], "flood") == 0)
         flood();

@@ -1,0 +1,594 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "collective/collective.h"
+
+#include <string.h>
+
+#include "common/compiler.h"
+
+#define LINE 64u
+/* Processors fetch lines in pairs: what one rank polls and another fills lie in different ones. */
+#define PAIR 128u
+#define PAGE 4096u
+/* Data of so many bytes lie in the line that holds their number, before it. */
+#define WITH_NUMBER_BYTES 56u
+/* Polls without and with a pause before the owner's function is called, and how often that is
+ * called before this rank counts as dozing. */
+#define POLLS 100u
+#define PAUSES 20u
+#define IDLE_BEFORE_DOZING 64u
+/* Each rank combines all of a vector up to so many bytes from all ranks together; beyond, each
+ * combines a part for all. */
+#define COMBINE_ALL_BYTES 16384u
+/* From so many bytes on data are read where they are.  One rank that combines all does so for few
+ * ranks only. */
+#define READ_LEAST_BYTES 8192u
+#define READ_ALL_MOST_RANKS 4u
+
+typedef _Atomic uint64_t word_t;
+
+/* The words of a cell beside its slots, a line each: the step its rank is done with; the step its
+ * rank has combined its part of; does its rank doze?  A rank that has left is done with GONE. */
+enum { DONE, COMBINED, DOZES, COUNTERS };
+#define GONE UINT64_MAX
+/* Before the cells: how many ranks doze. */
+#define HEAD_BYTES PAGE
+
+static uint32_t slot_bytes_of(uint32_t size)
+{
+    uint32_t bytes = DNET_BOARD_MAX_BYTES / size / DNET_BOARD_SLOTS;
+    return bytes < DNET_BOARD_SLOT_MAX_BYTES ? bytes / PAIR * PAIR - 2 * PAIR
+                                             : DNET_BOARD_SLOT_MAX_BYTES;
+}
+
+static size_t cell_bytes_of(uint32_t size)
+{
+    size_t bytes = COUNTERS * PAIR + DNET_BOARD_SLOTS * (PAIR + slot_bytes_of(size));
+    return (bytes + PAGE - 1) & ~(size_t) (PAGE - 1);
+}
+
+size_t dnet_board_bytes(uint32_t size)
+{
+    return HEAD_BYTES + size * cell_bytes_of(size);
+}
+
+void dnet_board_join(dnet_board_t *board, void *memory, uint32_t size, uint32_t rank, bool spins,
+                     const dnet_board_owner_t *owner)
+{
+    *board = (dnet_board_t){
+        .memory = memory,
+        .cells = (uint8_t *) memory + HEAD_BYTES,
+        .size = size,
+        .rank = rank,
+        .slot_bytes = slot_bytes_of(size),
+        .cell_bytes = cell_bytes_of(size),
+        .spins = spins,
+        .owner = *owner,
+    };
+}
+
+/* ---- words and slots ---- */
+
+static inline word_t *counter(const dnet_board_t *b, uint32_t rank, unsigned which)
+{
+    return (word_t *) (void *) (b->cells + rank * b->cell_bytes + which * PAIR);
+}
+
+static inline uint8_t *slot(const dnet_board_t *b, uint32_t rank, uint64_t step)
+{
+    size_t at = COUNTERS * PAIR + step % DNET_BOARD_SLOTS * (PAIR + b->slot_bytes);
+    return b->cells + rank * b->cell_bytes + at;
+}
+
+/* The slot's number, which is the end of its first line. */
+static inline word_t *number(uint8_t *s)
+{
+    return (word_t *) (void *) (s + WITH_NUMBER_BYTES);
+}
+
+/* Where the data of a slot begin when they are so many bytes. */
+static inline uint8_t *data_of(uint8_t *s, size_t bytes)
+{
+    return s + (bytes <= WITH_NUMBER_BYTES ? 0 : PAIR);
+}
+
+static inline bool has_come(const word_t *word, uint64_t step)
+{
+    /* Acquire: pairs with set(); what the rank wrote before is visible after. */
+    return atomic_load_explicit(word, memory_order_acquire) >= step;
+}
+
+/* Some rank dozes: it may wait for what has just been written. */
+static DNET_COLD void wake_all(const dnet_board_t *b)
+{
+    for (uint32_t r = 0; r < b->size; r++)
+        if (r != b->rank && has_come(counter(b, r, DOZES), 1))
+            b->owner.wake(b->owner.arg, r);
+}
+
+static inline void set(const dnet_board_t *b, word_t *word, uint64_t step)
+{
+    /* Release: all that the rank has written, and read, comes before. */
+    atomic_store_explicit(word, step, memory_order_release);
+    /* May be too old by the time a store takes to be seen, for which who falls asleep looks on. */
+    if (DNET_UNLIKELY(atomic_load_explicit((word_t *) (void *) b->memory, memory_order_relaxed)))
+        wake_all(b);
+}
+
+uint32_t dnet_board_waits_for(const dnet_board_t *b)
+{
+    return b->wait.word && !has_come(b->wait.word, b->wait.step) ? b->wait.rank
+                                                                 : DNET_BOARD_NO_RANK;
+}
+
+static void doze(const dnet_board_t *b, bool begins)
+{
+    atomic_store_explicit(counter(b, b->rank, DOZES), begins, memory_order_relaxed);
+    atomic_fetch_add_explicit((word_t *) (void *) b->memory, begins ? 1 : UINT64_MAX,
+                              memory_order_seq_cst);
+}
+
+static bool poll_for_a_while(const word_t *word, uint64_t step, unsigned polls, bool pause)
+{
+    for (unsigned i = 0; i < polls; i++) {
+        if (has_come(word, step))
+            return true;
+        if (pause)
+            dnet_cpu_relax();
+    }
+    return has_come(word, step);
+}
+
+static DNET_COLD void wait_long(dnet_board_t *b, const word_t *word, uint64_t step, uint32_t rank)
+{
+    if (poll_for_a_while(word, step, b->spins ? POLLS : 0, false))
+        return;
+    b->wait.step = step;
+    b->wait.rank = rank;
+    b->wait.word = word;
+    unsigned idle = 0;
+    while (!poll_for_a_while(word, step, b->spins ? PAUSES : 0, true)) {
+        if (++idle == IDLE_BEFORE_DOZING)
+            doze(b, true);
+        b->owner.idle(b->owner.arg, idle == 1);
+    }
+    if (idle >= IDLE_BEFORE_DOZING)
+        doze(b, false);
+    b->wait.word = NULL;
+}
+
+/* Until a word of rank `rank` says that it has come to a step. */
+static inline void wait_for(dnet_board_t *b, const word_t *word, uint64_t step, uint32_t rank)
+{
+    if (!has_come(word, step))
+        wait_long(b, word, step, rank);
+}
+
+/* ---- steps ---- */
+
+/* Which ranks are done with what is looked at only when it is not known from what they have
+ * contributed since. */
+static DNET_COLD void wait_for_slot(dnet_board_t *b, uint64_t least)
+{
+    uint64_t all = UINT64_MAX;
+    for (uint32_t r = 0; r < b->size; r++) {
+        if (r == b->rank)
+            continue;
+        wait_for(b, counter(b, r, DONE), least, r);
+        uint64_t done = atomic_load_explicit(counter(b, r, DONE), memory_order_relaxed);
+        all = done < all ? done : all;
+    }
+    b->all_done = all;
+}
+
+/* A step in which this rank contributes up to `bytes` bytes: where it puts them. */
+static inline uint8_t *begin(dnet_board_t *b, size_t bytes)
+{
+    uint64_t step = ++b->step;
+    if (DNET_UNLIKELY(step > b->all_done + DNET_BOARD_SLOTS))
+        wait_for_slot(b, step - DNET_BOARD_SLOTS);
+    return data_of(slot(b, b->rank, step), bytes);
+}
+
+static inline void contribute(const dnet_board_t *b)
+{
+    set(b, number(slot(b, b->rank, b->step)), b->step);
+}
+
+/* What rank r contributes to this step, when it has. */
+static inline const uint8_t *contribution(dnet_board_t *b, uint32_t r, size_t bytes)
+{
+    uint8_t *s = slot(b, r, b->step);
+    wait_for(b, number(s), b->step, r);
+    return data_of(s, bytes);
+}
+
+static inline void end(dnet_board_t *b)
+{
+    set(b, counter(b, b->rank, DONE), b->step);
+}
+
+/* The same when every rank has contributed: so all were done with the step before. */
+static inline void end_of_all(dnet_board_t *b)
+{
+    end(b);
+    b->all_done = b->step - 1;
+}
+
+void dnet_board_leave(dnet_board_t *board)
+{
+    set(board, counter(board, board->rank, DONE), GONE);
+}
+
+bool dnet_board_left_by_all(void *memory, uint32_t size)
+{
+    dnet_board_t b;
+    dnet_board_join(&b, memory, size, 0, false, &(dnet_board_owner_t){0});
+    for (uint32_t r = 0; r < size; r++)
+        if (!has_come(counter(&b, r, DONE), GONE))
+            return false;
+    return true;
+}
+
+static inline size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* ---- data that stay where they are ---- */
+
+static inline bool is_read(const dnet_board_t *b, size_t bytes)
+{
+    return b->owner.read && bytes >= READ_LEAST_BYTES;
+}
+
+/* What a rank says of its data in a step. */
+typedef struct {
+    const uint8_t *from;
+    const uint8_t *result;
+} offer_t;
+
+static void offer(dnet_board_t *b, const void *from, const void *result)
+{
+    const offer_t mine = {from, result};
+    memcpy(begin(b, sizeof mine), &mine, sizeof mine);
+    contribute(b);
+}
+
+static offer_t offered(dnet_board_t *b, uint32_t r)
+{
+    offer_t theirs;
+    memcpy(&theirs, contribution(b, r, sizeof theirs), sizeof theirs);
+    return theirs;
+}
+
+static inline void read_of(const dnet_board_t *b, uint32_t r, const void *from, void *to,
+                           size_t bytes)
+{
+    if (bytes)
+        b->owner.read(b->owner.arg, r, from, to, bytes);
+}
+
+/* This rank has read what it needs, and goes on when no other needs its data any more. */
+static void end_of_reading(dnet_board_t *b)
+{
+    end(b);
+    for (uint32_t r = 0; r < b->size; r++)
+        if (r != b->rank)
+            wait_for(b, counter(b, r, DONE), b->step, r);
+    b->all_done = b->step;
+}
+
+/* ---- collectives ---- */
+
+void dnet_board_barrier(dnet_board_t *b)
+{
+    begin(b, 0);
+    contribute(b);
+    for (uint32_t r = 0; r < b->size; r++)
+        (void) contribution(b, r, 0);
+    end_of_all(b);
+}
+
+static void bcast_in_place(dnet_board_t *b, void *data, size_t bytes, uint32_t root)
+{
+    if (b->rank == root) {
+        offer(b, data, NULL);
+        end_of_reading(b);
+    } else {
+        b->step++;
+        read_of(b, root, offered(b, root).from, data, bytes);
+        end(b);
+    }
+}
+
+void dnet_board_bcast(dnet_board_t *b, void *data, size_t bytes, uint32_t root)
+{
+    if (is_read(b, bytes)) {
+        bcast_in_place(b, data, bytes, root);
+        return;
+    }
+    for (size_t at = 0; at < bytes; at += b->slot_bytes) {
+        size_t n = least(bytes - at, b->slot_bytes);
+        if (b->rank == root) {
+            memcpy(begin(b, n), (uint8_t *) data + at, n);
+            contribute(b);
+        } else {
+            b->step++;
+            memcpy((uint8_t *) data + at, contribution(b, root, n), n);
+        }
+        end(b);
+    }
+}
+
+static void allgather_in_place(dnet_board_t *b, const void *from, uint8_t *to, size_t bytes)
+{
+    offer(b, from, NULL);
+    if (to + b->rank * bytes != from)
+        memcpy(to + b->rank * bytes, from, bytes);
+    for (uint32_t i = 1; i < b->size; i++) {
+        uint32_t r = (b->rank + i) % b->size;
+        read_of(b, r, offered(b, r).from, to + r * bytes, bytes);
+    }
+    end_of_reading(b);
+}
+
+void dnet_board_allgather(dnet_board_t *b, const void *from, void *to, size_t bytes)
+{
+    if (is_read(b, bytes)) {
+        allgather_in_place(b, from, to, bytes);
+        return;
+    }
+    for (size_t at = 0; at < bytes; at += b->slot_bytes) {
+        size_t n = least(bytes - at, b->slot_bytes);
+        const uint8_t *own = (const uint8_t *) from + at;
+        uint8_t *block = (uint8_t *) to + at;
+        memcpy(begin(b, n), own, n);
+        contribute(b);
+        for (uint32_t r = 0; r < b->size; r++)
+            if (r != b->rank)
+                memcpy(block + r * bytes, contribution(b, r, n), n);
+            else if (block + r * bytes != own)
+                memcpy(block + r * bytes, own, n);
+        end_of_all(b);
+    }
+}
+
+/* Bytes of a block that one step of an all-to-all moves. */
+static size_t alltoall_piece(const dnet_board_t *b)
+{
+    return b->slot_bytes / b->size / LINE * LINE;
+}
+
+bool dnet_board_has_alltoall(const dnet_board_t *board)
+{
+    return alltoall_piece(board) > 0;
+}
+
+static void alltoall_in_place(dnet_board_t *b, const uint8_t *from, uint8_t *to, size_t bytes)
+{
+    offer(b, from, NULL);
+    memcpy(to + b->rank * bytes, from + b->rank * bytes, bytes);
+    for (uint32_t i = 1; i < b->size; i++) {
+        uint32_t r = (b->rank + i) % b->size;
+        read_of(b, r, offered(b, r).from + b->rank * bytes, to + r * bytes, bytes);
+    }
+    end_of_reading(b);
+}
+
+void dnet_board_alltoall(dnet_board_t *b, const void *from, void *to, size_t bytes)
+{
+    /* Blocks that are replaced by those that come cannot be read meanwhile. */
+    if (is_read(b, bytes) && from != to) {
+        alltoall_in_place(b, from, to, bytes);
+        return;
+    }
+    size_t piece = alltoall_piece(b);
+    for (size_t at = 0; at < bytes; at += piece) {
+        size_t n = least(bytes - at, piece);
+        uint8_t *mine = begin(b, n * b->size);
+        for (uint32_t r = 0; r < b->size; r++)
+            memcpy(mine + r * n, (const uint8_t *) from + r * bytes + at, n);
+        contribute(b);
+        for (uint32_t i = 0; i < b->size; i++) {
+            /* Each rank begins with another one. */
+            uint32_t r = (b->rank + i) % b->size;
+            memcpy((uint8_t *) to + r * bytes + at, contribution(b, r, n * b->size) + b->rank * n,
+                   n);
+        }
+        end_of_all(b);
+    }
+}
+
+/* ---- reductions ---- */
+
+typedef struct {
+    size_t element_bytes;
+    dnet_reduce_fn fn;
+    const void *how;
+} reduction_t;
+
+/* Combine what all ranks contribute to this step, in the order of their ranks. */
+static void combine_all(dnet_board_t *b, const reduction_t *by, uint8_t *result, size_t count)
+{
+    size_t bytes = count * by->element_bytes;
+    memcpy(result, contribution(b, 0, bytes), bytes);
+    for (uint32_t r = 1; r < b->size; r++)
+        by->fn(contribution(b, r, bytes), result, count, by->how);
+}
+
+/* First element of a rank's part of a step. */
+static inline size_t part_of(const dnet_board_t *b, uint32_t rank, size_t count)
+{
+    return count * rank / b->size;
+}
+
+/* Combine the own part in the own slot, where no other rank looks at it before it is said to be
+ * combined. */
+static void combine_part(dnet_board_t *b, const reduction_t *by, uint8_t *mine, size_t count)
+{
+    size_t first = part_of(b, b->rank, count), end = part_of(b, b->rank + 1, count);
+    size_t at = first * by->element_bytes, bytes = count * by->element_bytes;
+    for (uint32_t i = 1; i < b->size; i++) {
+        uint32_t r = (b->rank + i) % b->size;
+        by->fn(contribution(b, r, bytes) + at, mine + at, end - first, by->how);
+    }
+    set(b, counter(b, b->rank, COMBINED), b->step);
+}
+
+static void collect_parts(dnet_board_t *b, const reduction_t *by, uint8_t *result, size_t count)
+{
+    size_t bytes = count * by->element_bytes;
+    for (uint32_t i = 0; i < b->size; i++) {
+        uint32_t r = (b->rank + i) % b->size;
+        size_t at = part_of(b, r, count) * by->element_bytes;
+        size_t n = part_of(b, r + 1, count) * by->element_bytes - at;
+        wait_for(b, counter(b, r, COMBINED), b->step, r);
+        memcpy(result + at, data_of(slot(b, r, b->step), bytes) + at, n);
+    }
+}
+
+/* Read [at, at + count) of the elements that rank r has, and combine them with those in result. */
+static void combine_read(const dnet_board_t *b, const reduction_t *by, uint32_t r,
+                         const uint8_t *from, uint8_t *result, size_t at, size_t count,
+                         uint8_t *scratch)
+{
+    size_t room = b->slot_bytes / by->element_bytes;
+    for (size_t last = at + count; at < last; at += room) {
+        size_t n = least(last - at, room);
+        read_of(b, r, from + at * by->element_bytes, scratch, n * by->element_bytes);
+        by->fn(scratch, result + at * by->element_bytes, n, by->how);
+    }
+}
+
+/* All elements of all ranks into result.  Those of the first other rank are read to where they are
+ * combined, if that is not where the own ones are. */
+static void combine_all_read(const dnet_board_t *b, const reduction_t *by, const offer_t *theirs,
+                             const uint8_t *from, uint8_t *result, size_t count, uint8_t *scratch)
+{
+    for (uint32_t i = 1; i < b->size; i++) {
+        uint32_t r = (b->rank + i) % b->size;
+        if (i > 1 || from == result) {
+            combine_read(b, by, r, theirs[r].from, result, 0, count, scratch);
+        } else {
+            read_of(b, r, theirs[r].from, result, count * by->element_bytes);
+            by->fn(from, result, count, by->how);
+        }
+    }
+}
+
+/* Each rank combines its part from all ranks' memory, says so in a second step, whose slot it reads
+ * into, and then reads the others' parts of the result.  Of two ranks each combines all, unless it
+ * would overwrite what the other one reads. */
+static void allreduce_in_place(dnet_board_t *b, const reduction_t *by, const uint8_t *from,
+                               uint8_t *result, size_t count)
+{
+    size_t first = part_of(b, b->rank, count), n = part_of(b, b->rank + 1, count) - first;
+    offer_t theirs[DNET_BOARD_MAX_RANKS];
+    offer(b, from, result);
+    bool apart = true;
+    for (uint32_t r = 0; r < b->size; r++) {
+        theirs[r] = offered(b, r);
+        apart &= theirs[r].from != theirs[r].result;
+    }
+    if (apart && b->size == 2) {
+        combine_all_read(b, by, theirs, from, result, count, NULL);
+        end_of_reading(b);
+        return;
+    }
+    end_of_all(b);
+    uint8_t *scratch = begin(b, b->slot_bytes);
+    if (from != result)
+        memcpy(result + first * by->element_bytes, from + first * by->element_bytes,
+               n * by->element_bytes);
+    for (uint32_t i = 1; i < b->size; i++) {
+        uint32_t r = (b->rank + i) % b->size;
+        combine_read(b, by, r, theirs[r].from, result, first, n, scratch);
+    }
+    contribute(b);
+    for (uint32_t i = 1; i < b->size; i++) {
+        uint32_t r = (b->rank + i) % b->size;
+        size_t at = part_of(b, r, count) * by->element_bytes;
+        (void) contribution(b, r, b->slot_bytes);
+        read_of(b, r, theirs[r].result + at, result + at,
+                part_of(b, r + 1, count) * by->element_bytes - at);
+    }
+    end_of_reading(b);
+}
+
+/* The root combines what it reads; the slot of the second step, to which it contributes nothing, is
+ * what it reads into. */
+static void reduce_in_place(dnet_board_t *b, const reduction_t *by, const uint8_t *from,
+                            uint8_t *result, size_t count, uint32_t root)
+{
+    offer(b, from, NULL);
+    if (b->rank != root) {
+        b->step++;
+        end(b);
+        wait_for(b, counter(b, root, DONE), b->step, root);
+        return;
+    }
+    offer_t theirs[READ_ALL_MOST_RANKS];
+    for (uint32_t r = 0; r < b->size; r++)
+        theirs[r] = offered(b, r);
+    combine_all_read(b, by, theirs, from, result, count, begin(b, b->slot_bytes));
+    end(b);
+}
+
+static bool in_parts(const dnet_board_t *b, size_t bytes)
+{
+    return bytes * b->size > COMBINE_ALL_BYTES;
+}
+
+void dnet_board_allreduce(dnet_board_t *b, const void *from, void *result, size_t count,
+                          size_t element_bytes, dnet_reduce_fn fn, const void *how)
+{
+    reduction_t by = {element_bytes, fn, how};
+    size_t room = b->slot_bytes / element_bytes;
+    /* What is read are parts, of which each rank combines one. */
+    if (is_read(b, count * element_bytes * 2 / b->size)) {
+        allreduce_in_place(b, &by, from, result, count);
+        return;
+    }
+    for (size_t at = 0; at < count; at += room) {
+        size_t n = least(count - at, room);
+        uint8_t *part = (uint8_t *) result + at * element_bytes;
+        uint8_t *mine = begin(b, n * element_bytes);
+        memcpy(mine, (const uint8_t *) from + at * element_bytes, n * element_bytes);
+        contribute(b);
+        if (in_parts(b, n * element_bytes)) {
+            combine_part(b, &by, mine, n);
+            collect_parts(b, &by, part, n);
+        } else {
+            combine_all(b, &by, part, n);
+        }
+        end_of_all(b);
+    }
+}
+
+void dnet_board_reduce(dnet_board_t *b, const void *from, void *result, size_t count,
+                       size_t element_bytes, dnet_reduce_fn fn, const void *how, uint32_t root)
+{
+    reduction_t by = {element_bytes, fn, how};
+    size_t room = b->slot_bytes / element_bytes;
+    if (is_read(b, count * element_bytes) && b->size <= READ_ALL_MOST_RANKS) {
+        reduce_in_place(b, &by, from, result, count, root);
+        return;
+    }
+    for (size_t at = 0; at < count; at += room) {
+        size_t n = least(count - at, room);
+        uint8_t *part = (uint8_t *) result + at * element_bytes;
+        uint8_t *mine = begin(b, n * element_bytes);
+        memcpy(mine, (const uint8_t *) from + at * element_bytes, n * element_bytes);
+        contribute(b);
+        if (in_parts(b, n * element_bytes))
+            combine_part(b, &by, mine, n);
+        if (b->rank != root)
+            end(b);
+        else if (in_parts(b, n * element_bytes))
+            collect_parts(b, &by, part, n);
+        else
+            combine_all(b, &by, part, n);
+        if (b->rank == root)
+            end_of_all(b);
+    }
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Collectives of ranks that share memory, by a board: a piece of memory in which each rank has a
+ * cell that it alone writes and all others read.  What a rank contributes it puts into its cell,
+ * once, and each rank that needs it takes it from there; nothing is sent to anybody.
+ *
+ * A cell holds DNET_BOARD_SLOTS slots and two counters.  Every step of a collective has a number,
+ * the same on all ranks; it uses slot number % DNET_BOARD_SLOTS, whose number becomes that
+ * one when the contribution is complete.  A rank writes a slot again when all ranks are done
+ * with the step before that used it.
+ *
+ * Long data stay where they are: a rank says the address, the others read there, and it returns
+ * when all have.  Where that cannot be, they go in as many steps as slots are needed, so that one
+ * rank writes while others read.
+ *
+ * Pure logic over memory: no allocation, no system call.  A rank that waits calls its owner's
+ * function again and again; one that has waited for long is said to doze, and is woken by those
+ * that write a word.
+ *
+ * All ranks of a board call the same functions in the same order, with the same sizes, as MPI asks
+ * of them.  Threads: one caller at a time for each rank of a board.
+ */
+#ifndef DNET_COLLECTIVE_H
+#define DNET_COLLECTIVE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** Slots of a cell. */
+#define DNET_BOARD_SLOTS 4u
+/** Bytes of all cells of a board, at most, and of a slot's data. */
+#define DNET_BOARD_MAX_BYTES (4u << 20)
+#define DNET_BOARD_SLOT_MAX_BYTES 16384u
+/** More ranks than this have no board: their slots would be too small. */
+#define DNET_BOARD_MAX_RANKS 256u
+
+/** What a board wants of its owner. */
+typedef struct {
+    /** This rank has to wait: called again and again; may sleep as long as
+     * dnet_board_waits_for() says whom for, until it is woken.  `first`: of this wait */
+    void (*idle)(void *arg, bool first);
+    /** Wake that rank, if it sleeps. */
+    void (*wake)(void *arg, uint32_t rank);
+    /** Copy `bytes` bytes at `from` in that rank's own memory to `to`.  NULL: that cannot be done,
+     * by no rank. */
+    void (*read)(void *arg, uint32_t rank, const void *from, void *to, size_t bytes);
+    void *arg;
+} dnet_board_owner_t;
+
+#define DNET_BOARD_NO_RANK UINT32_MAX
+
+/** inout[i] = in[i] op inout[i] for `count` elements; `how` is what the caller handed on. */
+typedef void (*dnet_reduce_fn)(const void *in, void *inout, size_t count, const void *how);
+
+/** One rank's view of a board. */
+typedef struct {
+    uint8_t *memory;
+    uint8_t *cells;
+    uint32_t size, rank;
+    uint32_t slot_bytes; /* data of one slot; a multiple of 64 */
+    size_t cell_bytes;
+    uint64_t step;     /* number of the last one; the first is 1 */
+    uint64_t all_done; /* with this step, as far as is known */
+    bool spins;        /* there is a processor for each rank */
+    dnet_board_owner_t owner;
+    struct {                          /* what it waits for */
+        const _Atomic uint64_t *word; /* NULL: nothing */
+        uint64_t step;
+        uint32_t rank;
+    } wait;
+} dnet_board_t;
+
+/** Bytes of a board for so many ranks, 2 to DNET_BOARD_MAX_RANKS. */
+size_t dnet_board_bytes(uint32_t size);
+
+/**
+ * Take part in a board.
+ *
+ * @param memory  dnet_board_bytes() bytes, zeroed by one rank before any other takes part; 64-byte
+ *                aligned
+ * @param spins   poll for a while before owner->idle is called
+ */
+void dnet_board_join(dnet_board_t *board, void *memory, uint32_t size, uint32_t rank, bool spins,
+                     const dnet_board_owner_t *owner);
+
+/** The rank that this one waits for now, DNET_BOARD_NO_RANK: none.  Also in a signal handler. */
+uint32_t dnet_board_waits_for(const dnet_board_t *board);
+
+/** This rank will not use the board any more. */
+void dnet_board_leave(dnet_board_t *board);
+
+/** Have all ranks left it?  Then its memory may be used for something else. */
+bool dnet_board_left_by_all(void *memory, uint32_t size);
+
+/** Return when all ranks have called it. */
+void dnet_board_barrier(dnet_board_t *board);
+
+/** Bring `bytes` bytes at `data` of rank `root` to `data` of all others. */
+void dnet_board_bcast(dnet_board_t *board, void *data, size_t bytes, uint32_t root);
+
+/**
+ * Combine the contributions of all ranks, element by element, in result[] of all of them.
+ *
+ * @param from  `count` elements of `element_bytes` bytes; may be `result`
+ * @param fn    associative and commutative; called for parts of the vectors
+ */
+void dnet_board_allreduce(dnet_board_t *board, const void *from, void *result, size_t count,
+                          size_t element_bytes, dnet_reduce_fn fn, const void *how);
+
+/** The same with the result at rank `root` only; other ranks' `result` is not used. */
+void dnet_board_reduce(dnet_board_t *board, const void *from, void *result, size_t count,
+                       size_t element_bytes, dnet_reduce_fn fn, const void *how, uint32_t root);
+
+/** Block r of `to` becomes the `bytes` bytes at `from` of rank r; `from` may be that block. */
+void dnet_board_allgather(dnet_board_t *board, const void *from, void *to, size_t bytes);
+
+/** Is a block of an all-to-all at least a line of a slot? */
+bool dnet_board_has_alltoall(const dnet_board_t *board);
+
+/** Block r of `to` becomes block `rank` of `from` of rank r; `from` may be `to`. */
+void dnet_board_alltoall(dnet_board_t *board, const void *from, void *to, size_t bytes);
+
+#endif

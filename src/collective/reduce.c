@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Each loop is compiled for the processors that every build runs on, and on x86-64 once more for
+ * those with AVX2.
+ */
+#include "collective/reduce.h"
+
+#ifdef __GNUC__
+#pragma GCC optimize("O3") /* loops whose length is not known become vectors */
+#endif
+
+#define LOOP_NAME(op, type, set) op##_of_##type##_##set
+
+#define LOOP(op, of_a_and_b, name, type, set, target) \
+    target static void LOOP_NAME(op, name, set)(const void *in, void *inout, size_t count, \
+                                                const void *how) \
+    { \
+        const type *restrict from = in; \
+        type *restrict to = inout; \
+        (void) how; \
+        for (size_t i = 0; i < count; i++) { \
+            type a = from[i], b = to[i]; \
+            to[i] = (type) (of_a_and_b); \
+        } \
+    }
+
+#define BASE_LOOPS(name, type) DNET_REDUCE_EACH_OP(LOOP, name, type, base, )
+#define BASE_ENTRY(op, of_a_and_b, name) \
+    [DNET_REDUCE_##op][DNET_REDUCE_OF_##name] = LOOP_NAME(op, name, base),
+#define BASE_ENTRIES(name, type) DNET_REDUCE_EACH_OP(BASE_ENTRY, name)
+
+DNET_REDUCE_EACH_TYPE(BASE_LOOPS)
+static const dnet_reduce_fn base[DNET_REDUCE_OPS][DNET_REDUCE_TYPES] = {
+    DNET_REDUCE_EACH_TYPE(BASE_ENTRIES)};
+
+#ifdef __x86_64__
+#define AVX2_LOOPS(name, type) \
+    DNET_REDUCE_EACH_OP(LOOP, name, type, avx2, __attribute__((target("avx2"))))
+#define AVX2_ENTRY(op, of_a_and_b, name) \
+    [DNET_REDUCE_##op][DNET_REDUCE_OF_##name] = LOOP_NAME(op, name, avx2),
+#define AVX2_ENTRIES(name, type) DNET_REDUCE_EACH_OP(AVX2_ENTRY, name)
+
+DNET_REDUCE_EACH_TYPE(AVX2_LOOPS)
+static const dnet_reduce_fn avx2[DNET_REDUCE_OPS][DNET_REDUCE_TYPES] = {
+    DNET_REDUCE_EACH_TYPE(AVX2_ENTRIES)};
+#endif
+
+dnet_reduce_fn dnet_reduce_loop(dnet_reduce_op_t op, dnet_reduce_type_t type)
+{
+    static const dnet_reduce_type_t same_bits[DNET_REDUCE_TYPES] = {
+        [DNET_REDUCE_OF_INT8] = DNET_REDUCE_OF_UINT8,
+        [DNET_REDUCE_OF_INT16] = DNET_REDUCE_OF_UINT16,
+        [DNET_REDUCE_OF_INT32] = DNET_REDUCE_OF_UINT32,
+        [DNET_REDUCE_OF_INT64] = DNET_REDUCE_OF_UINT64,
+    };
+    /* What is too large for a signed type is the same bits in the unsigned one, where C says so. */
+    if (type <= DNET_REDUCE_OF_INT64 && (op == DNET_REDUCE_SUM || op == DNET_REDUCE_PROD))
+        type = same_bits[type];
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx2"))
+        return avx2[op][type];
+#endif
+    return base[op][type];
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Memory that processes of a job on one host share or read, and waiting for what stands there.
+ */
+#ifndef DNET_ENDPOINT_SHARE_H
+#define DNET_ENDPOINT_SHARE_H
+
+#include "endpoint/endpoint.h"
+
+/**
+ * May processes of this job map memory of each other's dnet_ep_alloc()?  Not where something must
+ * see all that passes between them: a cluster's network, a capture, faults for tests.
+ */
+bool dnet_ep_shares(const dnet_ep_t *ep);
+
+/**
+ * Map memory of a peer's dnet_ep_alloc().
+ *
+ * @param offset, bytes  as its dnet_ep_sodimm_offset() says; whole pages
+ * @return NULL: not to be had (logged)
+ */
+void *dnet_ep_map(dnet_ep_t *ep, uint32_t peer, uint32_t offset, size_t bytes);
+void dnet_ep_unmap(dnet_ep_t *ep, void *memory, size_t bytes);
+
+/** Wake a peer that sleeps in dnet_ep_progress(). */
+void dnet_ep_wake(dnet_ep_t *ep, uint32_t peer);
+
+/** May this process read that peer's memory?  Tried by a real copy. */
+bool dnet_ep_can_read(dnet_ep_t *ep, uint32_t peer);
+
+/** Copy out of a peer's own memory; any thread may.  @return DNET_OK; DNET_ERR_PEER_DEAD (logged)
+ */
+dnet_status_t dnet_ep_read(dnet_ep_t *ep, uint32_t peer, const void *from, void *to, size_t bytes);
+
+/* ---- waiting ---- */
+
+/** A wait begins for something that is no message: dnet_ep_progress() polls and yields before it
+ * sleeps, however long ago the last message came. */
+void dnet_ep_waits_anew(dnet_ep_t *ep);
+
+/** Something beside messages that dnet_ep_progress() must not sleep through: awaited(arg) says
+ * whether it has still not come.  NULL: there is nothing. */
+void dnet_ep_set_awaited(dnet_ep_t *ep, bool (*awaited)(void *arg), void *arg);
+
+/** Are there more ranks than processors? */
+bool dnet_ep_oversubscribed(const dnet_ep_t *ep);
+
+/** Count what the caller does itself: a communicator has got a board; a collective on one. */
+void dnet_ep_count_board(dnet_ep_t *ep);
+void dnet_ep_count_board_collective(dnet_ep_t *ep);
+
+#endif

@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Boards of communicators: made together by their ranks, and given back when all have left.
+ *
+ * Rank 0 takes the memory from its SO-DIMM area, the others map it.  A communicator gets its board
+ * with one of its first collectives, so that those that are made, used once and freed cost nothing.
+ */
+#define NETMOD_DISABLE_INLINES
+#include "dimmnet_impl.h"
+#include "dimmnet_coll.h"
+#include "dimmnet_progress.h"
+#include "collective/collective.h"
+#include "collective/reduce.h"
+#include "endpoint/share.h"
+
+/* The collective that makes a communicator's board. */
+#define COLLECTIVES_BEFORE 4
+#define MAPPED_ALIGN 65536u /* more than any page */
+
+/* From these bytes on a rank MPICH's way by messages is faster where ranks cannot read each other's
+ * memory, and for two ranks that could, of whom both move pieces of a message. */
+#define BOARD_MAX 32768
+#define BOARD_BCAST_OF_TWO_MAX 32768
+
+struct MPIDI_DIMMNET_board {
+    dnet_board_t board;
+    MPIR_Comm *comm;
+    void *memory;
+    size_t bytes;
+    void *allocated;             /* rank 0: what dnet_ep_alloc() has given; else NULL */
+    MPIDI_DIMMNET_board_t *next; /* that all others have not left yet */
+};
+
+#define NETMOD_OF(comm) ((comm)->dev.ch4.netmod.dimmnet)
+
+/* Boards of communicators that rank 0 has freed, and some other rank not yet. */
+static MPIDI_DIMMNET_board_t *leaving;
+static pthread_mutex_t leaving_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- waiting ---- */
+
+static uint32_t peer_of(const MPIDI_DIMMNET_board_t *self, uint32_t rank)
+{
+    return MPIDI_DIMMNET_AV(MPIDIU_comm_rank_to_av(self->comm, (int) rank)).peer;
+}
+
+static bool still_waits(void *arg)
+{
+    const MPIDI_DIMMNET_board_t *self = arg;
+    return dnet_board_waits_for(&self->board) != DNET_BOARD_NO_RANK;
+}
+
+/* An error of the progress ends the job there.  A process of several threads does not sleep. */
+static void idle(void *arg, bool first)
+{
+    MPIDI_DIMMNET_board_t *self = arg;
+    bool may_sleep = MPIR_ThreadInfo.thread_provided != MPI_THREAD_MULTIPLE;
+    MPIDI_DIMMNET_global.asked.board = self;
+    if (first)
+        dnet_ep_waits_anew(MPIDI_DIMMNET_global.ep);
+    if (may_sleep)
+        dnet_ep_set_awaited(MPIDI_DIMMNET_global.ep, still_waits, self);
+    (void) MPIDI_progress_wait_round();
+    if (may_sleep)
+        dnet_ep_set_awaited(MPIDI_DIMMNET_global.ep, NULL, NULL);
+}
+
+static void wake(void *arg, uint32_t rank)
+{
+    const MPIDI_DIMMNET_board_t *self = arg;
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+    dnet_ep_wake(MPIDI_DIMMNET_global.ep, peer_of(self, rank));
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+}
+
+bool MPIDI_DIMMNET_board_waits(dnet_wait_t *wait)
+{
+    const MPIDI_DIMMNET_board_t *self = MPIDI_DIMMNET_global.asked.board;
+    uint32_t rank = self ? dnet_board_waits_for(&self->board) : DNET_BOARD_NO_RANK;
+    if (rank == DNET_BOARD_NO_RANK)
+        return false;
+    wait->kind = DNET_WAIT_COLLECTIVE;
+    wait->rank = peer_of(self, rank);
+    wait->source = rank;
+    wait->context = self->comm->recvcontext_id;
+    return true;
+}
+
+/* A rank whose memory cannot be read any more has ended, and the job with it. */
+static void read_of(void *arg, uint32_t rank, const void *from, void *to, size_t bytes)
+{
+    dnet_status_t status =
+        dnet_ep_read(MPIDI_DIMMNET_global.ep, peer_of(arg, rank), from, to, bytes);
+    if (status != DNET_OK)
+        MPIDI_DIMMNET_abort(status);
+}
+
+/* ---- making ---- */
+
+/* What rank 0 tells the others. */
+typedef struct {
+    uint32_t offset; /* in its SO-DIMM area */
+    uint32_t good;
+} place_t;
+
+static bool allocate(MPIDI_DIMMNET_board_t *self, place_t *place)
+{
+    dnet_ep_t *ep = MPIDI_DIMMNET_global.ep;
+    uint8_t *memory;
+    if (dnet_ep_alloc(ep, self->bytes + MAPPED_ALIGN, &self->allocated) != DNET_OK)
+        return false;
+    (void) dnet_ep_sodimm_offset(ep, self->allocated, self->bytes, &place->offset);
+    uint32_t pad = -place->offset & (MAPPED_ALIGN - 1);
+    memory = (uint8_t *) self->allocated + pad;
+    place->offset += pad;
+    memset(memory, 0, self->bytes);
+    self->memory = memory;
+    return true;
+}
+
+static void release(MPIDI_DIMMNET_board_t *self)
+{
+    dnet_ep_t *ep = MPIDI_DIMMNET_global.ep;
+    if (self->allocated)
+        dnet_ep_free(ep, self->allocated);
+    else if (self->memory)
+        dnet_ep_unmap(ep, self->memory, self->bytes);
+    MPL_free(self);
+}
+
+/* Give back what all ranks have left. */
+static void release_left(void)
+{
+    pthread_mutex_lock(&leaving_lock);
+    for (MPIDI_DIMMNET_board_t **link = &leaving; *link;) {
+        MPIDI_DIMMNET_board_t *self = *link;
+        if (dnet_board_left_by_all(self->memory, self->board.size)) {
+            *link = self->next;
+            release(self);
+        } else {
+            link = &self->next;
+        }
+    }
+    pthread_mutex_unlock(&leaving_lock);
+}
+
+static uint32_t next_of(const MPIR_Comm *comm)
+{
+    return (uint32_t) ((comm->rank + 1) % comm->local_size);
+}
+
+/* What a rank has, the least of all ranks in the end. */
+enum { NO_BOARD, BOARD, BOARD_AND_READS };
+
+/* Have this rank's part of a board; all ranks learn what all have. */
+static int make(MPIR_Comm *comm, MPIR_Errflag_t *errflag, MPIDI_DIMMNET_board_t *self, int *has_p)
+{
+    place_t place = {0, self != NULL};
+    int mpi_errno;
+    if (comm->rank == 0 && place.good) {
+        release_left();
+        place.good = allocate(self, &place);
+    }
+    mpi_errno = MPIR_Bcast_impl(&place, sizeof(place), MPI_BYTE, 0, comm, errflag);
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
+    if (self && place.good && comm->rank != 0)
+        self->memory = dnet_ep_map(MPIDI_DIMMNET_global.ep,
+                                   MPIDI_DIMMNET_AV(MPIDIU_comm_rank_to_av(comm, 0)).peer,
+                                   place.offset, self->bytes);
+    *has_p = !self || !self->memory ? NO_BOARD
+             : dnet_ep_can_read(MPIDI_DIMMNET_global.ep, peer_of(self, next_of(comm)))
+                 ? BOARD_AND_READS
+                 : BOARD;
+    mpi_errno = MPIR_Allreduce_impl(MPI_IN_PLACE, has_p, 1, MPI_INT, MPI_MIN, comm, errflag);
+    return mpi_errno;
+}
+
+/* May this communicator have a board?  The same answer on all of its ranks, but for what make()
+ * finds out. */
+static bool may_have_board(const MPIR_Comm *comm)
+{
+    return comm->comm_kind == MPIR_COMM_KIND__INTRACOMM && comm->local_size > 1 &&
+           comm->local_size <= (int) DNET_BOARD_MAX_RANKS &&
+           dnet_ep_shares(MPIDI_DIMMNET_global.ep);
+}
+
+static int board_make(MPIR_Comm *comm, MPIR_Errflag_t *errflag, MPIDI_DIMMNET_board_t **board_p)
+{
+    if (!may_have_board(comm)) {
+        NETMOD_OF(comm).without_board = true;
+        return MPI_SUCCESS;
+    }
+    if (++NETMOD_OF(comm).collectives < COLLECTIVES_BEFORE)
+        return MPI_SUCCESS;
+    MPIDI_DIMMNET_board_t *self = MPL_calloc(1, sizeof(*self), MPL_MEM_COMM);
+    if (self) {
+        self->comm = comm;
+        self->bytes = dnet_board_bytes((uint32_t) comm->local_size);
+    }
+    int has = NO_BOARD, mpi_errno = make(comm, errflag, self, &has);
+    NETMOD_OF(comm).without_board = has == NO_BOARD;
+    if (mpi_errno != MPI_SUCCESS || has == NO_BOARD) {
+        if (self)
+            release(self);
+        return mpi_errno;
+    }
+    dnet_board_join(
+        &self->board, self->memory, (uint32_t) comm->local_size, (uint32_t) comm->rank,
+        !dnet_ep_oversubscribed(MPIDI_DIMMNET_global.ep),
+        &(dnet_board_owner_t){idle, wake, has == BOARD_AND_READS ? read_of : NULL, self});
+    dnet_ep_count_board(MPIDI_DIMMNET_global.ep);
+    NETMOD_OF(comm).board = *board_p = self;
+    return MPI_SUCCESS;
+}
+
+void MPIDI_DIMMNET_board_free(MPIR_Comm *comm)
+{
+    MPIDI_DIMMNET_board_t *self = NETMOD_OF(comm).board;
+    if (!self)
+        return;
+    NETMOD_OF(comm).board = NULL;
+    if (MPIDI_DIMMNET_global.asked.board == self)
+        MPIDI_DIMMNET_global.asked.board = NULL;
+    dnet_board_leave(&self->board);
+    if (!self->allocated) {
+        release(self);
+        return;
+    }
+    pthread_mutex_lock(&leaving_lock);
+    self->next = leaving;
+    leaving = self;
+    pthread_mutex_unlock(&leaving_lock);
+    release_left();
+}
+
+void MPIDI_DIMMNET_boards_finalize(void)
+{
+    /* All ranks have ended their last collective. */
+    while (leaving) {
+        MPIDI_DIMMNET_board_t *self = leaving;
+        leaving = self->next;
+        release(self);
+    }
+}
+
+/* ---- buffers ---- */
+
+/* Bytes of a message, and where they lie one behind the other; NULL: in no such place. */
+static void *contiguous(const void *buf, MPI_Aint count, MPI_Datatype datatype, size_t *len_p)
+{
+    int contig;
+    MPI_Aint true_lb;
+    MPIDI_Datatype_check_contig_size_lb(datatype, count, contig, *len_p, true_lb);
+    return contig ? MPIR_get_contig_ptr(buf, true_lb) : NULL;
+}
+
+static int unpack(const void *packed, size_t len, void *buf, MPI_Aint count, MPI_Datatype datatype)
+{
+    MPI_Aint unpacked;
+    return MPIR_Typerep_unpack(packed, len, buf, count, datatype, 0, &unpacked);
+}
+
+static int bcast_on(MPIDI_DIMMNET_board_t *self, void *buffer, MPI_Aint count,
+                    MPI_Datatype datatype, int root)
+{
+    size_t len;
+    void *packed = NULL, *data = contiguous(buffer, count, datatype, &len);
+    bool is_root = self->comm->rank == root;
+    int mpi_errno = MPI_SUCCESS;
+    if (!data && is_root && len)
+        mpi_errno = MPIDI_DIMMNET_pack(buffer, count, datatype, &packed, &len);
+    else if (!data && len && !(packed = MPL_malloc(len, MPL_MEM_BUFFER)))
+        mpi_errno = MPIDI_DIMMNET_error_no_memory(len);
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
+    dnet_board_bcast(&self->board, data ? data : packed, len, (uint32_t) root);
+    if (packed && !is_root)
+        mpi_errno = unpack(packed, len, buffer, count, datatype);
+    MPL_free(packed);
+    return mpi_errno;
+}
+
+/* The two buffers of an exchange, contiguous. */
+typedef struct {
+    const void *from;
+    void *to;
+    size_t bytes;                  /* a block */
+    void *packed_from, *packed_to; /* to be freed */
+    MPI_Aint to_count;             /* elements of the whole receive buffer */
+} exchange_t;
+
+/* `blocks`: of the send buffer; the receive buffer has one for each rank. */
+static int exchange_begin(exchange_t *x, const MPIDI_DIMMNET_board_t *self, const void *sendbuf,
+                          MPI_Aint sendcount, MPI_Datatype sendtype, unsigned blocks, void *recvbuf,
+                          MPI_Aint recvcount, MPI_Datatype recvtype)
+{
+    size_t len;
+    int mpi_errno = MPI_SUCCESS;
+    *x = (exchange_t){.to_count = recvcount * self->comm->local_size};
+    x->to = contiguous(recvbuf, x->to_count, recvtype, &len);
+    x->bytes = len / (size_t) self->comm->local_size;
+    if (!x->to && len) {
+        /* In place the own blocks are there already. */
+        mpi_errno = MPIDI_DIMMNET_pack(recvbuf, x->to_count, recvtype, &x->packed_to, &len);
+        x->to = x->packed_to;
+    }
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
+    if (sendbuf == MPI_IN_PLACE) {
+        x->from = blocks > 1 ? x->to : (uint8_t *) x->to + x->bytes * (size_t) self->comm->rank;
+        return MPI_SUCCESS;
+    }
+    x->from = contiguous(sendbuf, sendcount * blocks, sendtype, &len);
+    if (!x->from && len) {
+        mpi_errno =
+            MPIDI_DIMMNET_pack(sendbuf, sendcount * blocks, sendtype, &x->packed_from, &len);
+        x->from = x->packed_from;
+    }
+    if (mpi_errno != MPI_SUCCESS)
+        MPL_free(x->packed_to);
+    return mpi_errno;
+}
+
+static int exchange_end(exchange_t *x, const MPIDI_DIMMNET_board_t *self, void *recvbuf,
+                        MPI_Datatype recvtype)
+{
+    int mpi_errno = MPI_SUCCESS;
+    if (x->packed_to)
+        mpi_errno = unpack(x->packed_to, x->bytes * (size_t) self->comm->local_size, recvbuf,
+                           x->to_count, recvtype);
+    MPL_free(x->packed_from);
+    MPL_free(x->packed_to);
+    return mpi_errno;
+}
+
+static int allgather_on(MPIDI_DIMMNET_board_t *self, const void *sendbuf, MPI_Aint sendcount,
+                        MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
+                        MPI_Datatype recvtype)
+{
+    exchange_t x;
+    int mpi_errno =
+        exchange_begin(&x, self, sendbuf, sendcount, sendtype, 1, recvbuf, recvcount, recvtype);
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
+    dnet_board_allgather(&self->board, x.from, x.to, x.bytes);
+    return exchange_end(&x, self, recvbuf, recvtype);
+}
+
+static int alltoall_on(MPIDI_DIMMNET_board_t *self, const void *sendbuf, MPI_Aint sendcount,
+                       MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
+                       MPI_Datatype recvtype)
+{
+    exchange_t x;
+    int mpi_errno = exchange_begin(&x, self, sendbuf, sendcount, sendtype,
+                                   (unsigned) self->comm->local_size, recvbuf, recvcount, recvtype);
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
+    dnet_board_alltoall(&self->board, x.from, x.to, x.bytes);
+    return exchange_end(&x, self, recvbuf, recvtype);
+}
+
+/* ---- reductions ---- */
+
+/* What MPI_Op and MPI_Datatype of a reduction are to reduce_any(). */
+typedef struct {
+    MPI_Op op;
+    MPI_Datatype datatype;
+} reduction_t;
+
+/* MPICH's loop, for what dnet_reduce_loop() does not have. */
+static void reduce_any(const void *in, void *inout, size_t count, const void *how)
+{
+    const reduction_t *by = how;
+    MPI_Aint n = (MPI_Aint) count;
+    MPI_Datatype datatype = by->datatype;
+    MPIR_OP_HDL_TO_FN(by->op)((void *) (uintptr_t) in, inout, &n, &datatype);
+}
+
+static const struct {
+    MPI_Op op;
+    dnet_reduce_op_t is;
+} ops[] = {{MPI_SUM, DNET_REDUCE_SUM},
+           {MPI_PROD, DNET_REDUCE_PROD},
+           {MPI_MIN, DNET_REDUCE_MIN},
+           {MPI_MAX, DNET_REDUCE_MAX}};
+static const struct {
+    MPI_Datatype datatype;
+    dnet_reduce_type_t is;
+} types[] = {
+    {MPI_DOUBLE, DNET_REDUCE_OF_DOUBLE},
+    {MPI_FLOAT, DNET_REDUCE_OF_FLOAT},
+    {MPI_INT, DNET_REDUCE_OF_INT32},
+    {MPI_LONG, DNET_REDUCE_OF_INT64},
+    {MPI_CHAR, DNET_REDUCE_OF_INT8},
+    {MPI_INT64_T, DNET_REDUCE_OF_INT64},
+    {MPI_INT32_T, DNET_REDUCE_OF_INT32},
+    {MPI_UINT64_T, DNET_REDUCE_OF_UINT64},
+    {MPI_UINT32_T, DNET_REDUCE_OF_UINT32},
+    {MPI_LONG_LONG, DNET_REDUCE_OF_INT64},
+    {MPI_UNSIGNED, DNET_REDUCE_OF_UINT32},
+    {MPI_UNSIGNED_LONG, DNET_REDUCE_OF_UINT64},
+    {MPI_SHORT, DNET_REDUCE_OF_INT16},
+    {MPI_UNSIGNED_SHORT, DNET_REDUCE_OF_UINT16},
+    {MPI_SIGNED_CHAR, DNET_REDUCE_OF_INT8},
+    {MPI_UNSIGNED_CHAR, DNET_REDUCE_OF_UINT8},
+    {MPI_INT8_T, DNET_REDUCE_OF_INT8},
+    {MPI_UINT8_T, DNET_REDUCE_OF_UINT8},
+    {MPI_INT16_T, DNET_REDUCE_OF_INT16},
+    {MPI_UINT16_T, DNET_REDUCE_OF_UINT16},
+    {MPI_UNSIGNED_LONG_LONG, DNET_REDUCE_OF_UINT64},
+};
+
+_Static_assert((char) -1 < 0 && sizeof(short) == 2 && sizeof(int) == 4 && sizeof(long) == 8 &&
+                   sizeof(long long) == 8,
+               "types[]");
+
+static dnet_reduce_fn reduce_loop(MPI_Op op, MPI_Datatype datatype)
+{
+    if (!HANDLE_IS_BUILTIN(op) || !HANDLE_IS_BUILTIN(datatype) || op == MPI_REPLACE ||
+        op == MPI_NO_OP)
+        return NULL;
+    for (unsigned i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
+        for (unsigned j = 0; op == ops[i].op && j < sizeof(types) / sizeof(types[0]); j++)
+            if (datatype == types[j].datatype)
+                return dnet_reduce_loop(ops[i].is, types[j].is);
+    return reduce_any;
+}
+
+/* ---- the calls ---- */
+
+/* The board for a collective that moves so many bytes a rank; *board_p NULL: MPICH's way. */
+static inline int board_of(MPIR_Comm *comm, MPI_Aint bytes, MPIR_Errflag_t *errflag,
+                           MPIDI_DIMMNET_board_t **board_p)
+{
+    const MPIDI_DIMMNET_comm_t *c = &comm->dev.ch4.netmod.dimmnet;
+    *board_p = c->board;
+    if (unlikely(!c->board))
+        return c->without_board ? MPI_SUCCESS : board_make(comm, errflag, board_p);
+    if (bytes > BOARD_MAX && !c->board->board.owner.read)
+        *board_p = NULL;
+    else
+        dnet_ep_count_board_collective(MPIDI_DIMMNET_global.ep);
+    return MPI_SUCCESS;
+}
+
+int MPIDI_DIMMNET_barrier(MPIR_Comm *comm, MPIR_Errflag_t *errflag)
+{
+    MPIDI_DIMMNET_board_t *board;
+    int mpi_errno = board_of(comm, 0, errflag, &board);
+    if (mpi_errno == MPI_SUCCESS && !board)
+        return MPIDI_DIMMNET_mpich_barrier(comm, errflag);
+    if (mpi_errno == MPI_SUCCESS)
+        dnet_board_barrier(&board->board);
+    return mpi_errno;
+}
+
+int MPIDI_DIMMNET_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
+                        MPIR_Comm *comm, MPIR_Errflag_t *errflag)
+{
+    MPIDI_DIMMNET_board_t *board;
+    MPI_Aint bytes;
+    MPIDI_Datatype_check_size(datatype, count, bytes);
+    int mpi_errno = board_of(comm, bytes, errflag, &board);
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
+    if (!board || (comm->local_size == 2 && bytes > BOARD_BCAST_OF_TWO_MAX))
+        return MPIDI_DIMMNET_mpich_bcast(buffer, count, datatype, root, comm, errflag);
+    return bcast_on(board, buffer, count, datatype, root);
+}
+
+/* The same for a reduction, with the loop it takes and the bytes of an element. */
+static inline int board_for(MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm,
+                            MPIR_Errflag_t *errflag, MPIDI_DIMMNET_board_t **board_p,
+                            MPI_Aint *element_p, dnet_reduce_fn *loop_p)
+{
+    *board_p = NULL;
+    *loop_p = reduce_loop(op, datatype);
+    if (!*loop_p)
+        return MPI_SUCCESS;
+    MPIR_Datatype_get_size_macro(datatype, *element_p);
+    return board_of(comm, 0, errflag, board_p);
+}
+
+int MPIDI_DIMMNET_allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
+                            MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm,
+                            MPIR_Errflag_t *errflag)
+{
+    MPIDI_DIMMNET_board_t *board;
+    MPI_Aint element = 0;
+    dnet_reduce_fn loop;
+    reduction_t how = {op, datatype};
+    int mpi_errno = board_for(datatype, op, comm, errflag, &board, &element, &loop);
+    if (mpi_errno == MPI_SUCCESS && !board)
+        return MPIDI_DIMMNET_mpich_allreduce(sendbuf, recvbuf, count, datatype, op, comm, errflag);
+    if (mpi_errno == MPI_SUCCESS)
+        dnet_board_allreduce(&board->board, sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, recvbuf,
+                             count, element, loop, &how);
+    return mpi_errno;
+}
+
+int MPIDI_DIMMNET_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype datatype,
+                         MPI_Op op, int root, MPIR_Comm *comm, MPIR_Errflag_t *errflag)
+{
+    MPIDI_DIMMNET_board_t *board;
+    MPI_Aint element = 0;
+    dnet_reduce_fn loop;
+    reduction_t how = {op, datatype};
+    int mpi_errno = board_for(datatype, op, comm, errflag, &board, &element, &loop);
+    if (mpi_errno == MPI_SUCCESS && !board)
+        return MPIDI_DIMMNET_mpich_reduce(sendbuf, recvbuf, count, datatype, op, root, comm,
+                                          errflag);
+    if (mpi_errno == MPI_SUCCESS)
+        dnet_board_reduce(&board->board, sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, recvbuf,
+                          count, element, loop, &how, root);
+    return mpi_errno;
+}
+
+int MPIDI_DIMMNET_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                            void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                            MPIR_Comm *comm, MPIR_Errflag_t *errflag)
+{
+    MPIDI_DIMMNET_board_t *board;
+    MPI_Aint bytes;
+    MPIDI_Datatype_check_size(recvtype, recvcount, bytes);
+    int mpi_errno = board_of(comm, bytes, errflag, &board);
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
+    if (!board)
+        return MPIDI_DIMMNET_mpich_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                                             recvtype, comm, errflag);
+    return allgather_on(board, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype);
+}
+
+int MPIDI_DIMMNET_alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                           void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                           MPIR_Comm *comm, MPIR_Errflag_t *errflag)
+{
+    MPIDI_DIMMNET_board_t *board;
+    MPI_Aint bytes;
+    MPIDI_Datatype_check_size(recvtype, recvcount, bytes);
+    int mpi_errno = board_of(comm, bytes, errflag, &board);
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
+    if (!board || !dnet_board_has_alltoall(&board->board))
+        return MPIDI_DIMMNET_mpich_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                                            recvtype, comm, errflag);
+    return alltoall_on(board, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Collectives of ranks of one host, on boards (src/collective): barrier, bcast, reduce, allreduce,
+ * allgather and alltoall.  Other collectives, other sizes and communicators without a board take
+ * MPICH's own ways.
+ *
+ * Which way a call takes follows from what MPI says is the same on all of its ranks: bytes, type
+ * and operator of a reduction, the communicator, how often it has been used.
+ */
+#ifndef DIMMNET_COLL_H_INCLUDED
+#define DIMMNET_COLL_H_INCLUDED
+
+#include "dimmnet_impl.h"
+
+/* MPICH's own collectives, of which the six below are those without a board. */
+#define MPIDI_NM_mpi_barrier MPIDI_DIMMNET_mpich_barrier
+#define MPIDI_NM_mpi_bcast MPIDI_DIMMNET_mpich_bcast
+#define MPIDI_NM_mpi_reduce MPIDI_DIMMNET_mpich_reduce
+#define MPIDI_NM_mpi_allreduce MPIDI_DIMMNET_mpich_allreduce
+#define MPIDI_NM_mpi_allgather MPIDI_DIMMNET_mpich_allgather
+#define MPIDI_NM_mpi_alltoall MPIDI_DIMMNET_mpich_alltoall
+#include "netmod_am_fallback_coll.h"
+#undef MPIDI_NM_mpi_barrier
+#undef MPIDI_NM_mpi_bcast
+#undef MPIDI_NM_mpi_reduce
+#undef MPIDI_NM_mpi_allreduce
+#undef MPIDI_NM_mpi_allgather
+#undef MPIDI_NM_mpi_alltoall
+
+int MPIDI_DIMMNET_barrier(MPIR_Comm *comm, MPIR_Errflag_t *errflag);
+int MPIDI_DIMMNET_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
+                        MPIR_Comm *comm, MPIR_Errflag_t *errflag);
+int MPIDI_DIMMNET_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype datatype,
+                         MPI_Op op, int root, MPIR_Comm *comm, MPIR_Errflag_t *errflag);
+int MPIDI_DIMMNET_allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
+                            MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm,
+                            MPIR_Errflag_t *errflag);
+int MPIDI_DIMMNET_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                            void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                            MPIR_Comm *comm, MPIR_Errflag_t *errflag);
+int MPIDI_DIMMNET_alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                           void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                           MPIR_Comm *comm, MPIR_Errflag_t *errflag);
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_barrier(MPIR_Comm *comm, MPIR_Errflag_t *errflag)
+{
+    return MPIDI_DIMMNET_barrier(comm, errflag);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype,
+                                                int root, MPIR_Comm *comm, MPIR_Errflag_t *errflag)
+{
+    return MPIDI_DIMMNET_bcast(buffer, count, datatype, root, comm, errflag);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
+                                                 MPI_Datatype datatype, MPI_Op op, int root,
+                                                 MPIR_Comm *comm, MPIR_Errflag_t *errflag)
+{
+    return MPIDI_DIMMNET_reduce(sendbuf, recvbuf, count, datatype, op, root, comm, errflag);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_allreduce(const void *sendbuf, void *recvbuf,
+                                                    MPI_Aint count, MPI_Datatype datatype,
+                                                    MPI_Op op, MPIR_Comm *comm,
+                                                    MPIR_Errflag_t *errflag)
+{
+    return MPIDI_DIMMNET_allreduce(sendbuf, recvbuf, count, datatype, op, comm, errflag);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_allgather(const void *sendbuf, MPI_Aint sendcount,
+                                                    MPI_Datatype sendtype, void *recvbuf,
+                                                    MPI_Aint recvcount, MPI_Datatype recvtype,
+                                                    MPIR_Comm *comm, MPIR_Errflag_t *errflag)
+{
+    return MPIDI_DIMMNET_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+                                   errflag);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_alltoall(const void *sendbuf, MPI_Aint sendcount,
+                                                   MPI_Datatype sendtype, void *recvbuf,
+                                                   MPI_Aint recvcount, MPI_Datatype recvtype,
+                                                   MPIR_Comm *comm, MPIR_Errflag_t *errflag)
+{
+    return MPIDI_DIMMNET_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+                                  errflag);
+}
+
+#endif

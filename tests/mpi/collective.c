@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Collectives on boards, compared with what the ranks have: sizes around a line, a slot and many
+ * slots, all roots, in place, types with gaps, operators with and without a loop of ours,
+ * communicators of all kinds, made and freed.  The counters say which of them had a board.
+ */
+#include <complex.h>
+#include <stdbool.h>
+
+#include "counter.h"
+
+#define ELEMENTS_MAX 40000
+#define ROUNDS 6 /* a communicator has its board from the fourth collective on */
+
+static int comm_rank, comm_size;
+
+static int32_t value_of(int who, int i)
+{
+    return (int32_t) ((uint32_t) who * 7919u + (uint32_t) i * 31u) % 1000 - 300;
+}
+
+/* Whole ints, or every second one: a type with gaps. */
+typedef struct {
+    MPI_Datatype type;
+    int stride;
+} layout_t;
+
+static layout_t layout_of(int gaps)
+{
+    layout_t l = {MPI_INT, 1};
+    if (gaps) {
+        MPI_Datatype vector;
+        l.stride = 2;
+        MPI_Type_vector(1, 1, 2, MPI_INT, &vector);
+        MPI_Type_create_resized(vector, 0, 8, &l.type);
+        MPI_Type_free(&vector);
+        MPI_Type_commit(&l.type);
+    }
+    return l;
+}
+
+static void layout_free(layout_t *l)
+{
+    if (l->stride > 1)
+        MPI_Type_free(&l->type);
+}
+
+static void fill(int32_t *to, const layout_t *l, int count, int who, int from)
+{
+    for (int i = 0; i < count; i++)
+        to[i * l->stride] = value_of(who, from + i);
+}
+
+static void expect(const char *what, const int32_t *at, const layout_t *l, int count, int who,
+                   int from)
+{
+    for (int i = 0; i < count; i++) {
+        if (at[i * l->stride] == value_of(who, from + i))
+            continue;
+        CHECK(false, "%s of %d, element %d of rank %d: %d instead of %d", what, count, i, who,
+              (int) at[i * l->stride], (int) value_of(who, from + i));
+        return;
+    }
+}
+
+static void bcast(MPI_Comm comm, int count, int gaps, int32_t *a)
+{
+    /* the types of the ranks may differ, the bytes do not */
+    layout_t l = layout_of(gaps && comm_rank % 2);
+    for (int root = 0; root < comm_size; root++) {
+        fill(a, &l, count, comm_rank, 5);
+        MPI_Bcast(a, count, l.type, root, comm);
+        expect("bcast", a, &l, count, root, 5);
+    }
+    layout_free(&l);
+}
+
+static void allgather(MPI_Comm comm, int count, int gaps, bool in_place, int32_t *a, int32_t *b)
+{
+    layout_t l = layout_of(gaps), whole = {MPI_INT, 1};
+    if (in_place) {
+        fill(b + comm_rank * count * l.stride, &l, count, comm_rank, 0);
+        MPI_Allgather(MPI_IN_PLACE, 0, MPI_INT, b, count, l.type, comm);
+    } else {
+        fill(a, &whole, count, comm_rank, 0);
+        MPI_Allgather(a, count, MPI_INT, b, count, l.type, comm);
+    }
+    for (int r = 0; r < comm_size; r++)
+        expect("allgather", b + r * count * l.stride, &l, count, r, 0);
+    layout_free(&l);
+}
+
+static void alltoall(MPI_Comm comm, int count, int gaps, bool in_place, int32_t *a, int32_t *b)
+{
+    layout_t l = layout_of(gaps);
+    int32_t *from = in_place ? b : a;
+    for (int r = 0; r < comm_size; r++)
+        fill(from + r * count * l.stride, &l, count, comm_rank, r);
+    if (in_place)
+        MPI_Alltoall(MPI_IN_PLACE, 0, MPI_INT, b, count, l.type, comm);
+    else
+        MPI_Alltoall(a, count, l.type, b, count, l.type, comm);
+    for (int r = 0; r < comm_size; r++)
+        expect("alltoall", b + r * count * l.stride, &l, count, r, comm_rank);
+    layout_free(&l);
+}
+
+/* What an operator makes of element i of all ranks. */
+static int32_t reduced(MPI_Op op, int i)
+{
+    int32_t all = value_of(0, i);
+    for (int r = 1; r < comm_size; r++) {
+        int32_t v = value_of(r, i);
+        all = op == MPI_SUM   ? all + v
+              : op == MPI_MIN ? (v < all ? v : all)
+              : op == MPI_MAX ? (v > all ? v : all)
+                              : (all ^ v);
+    }
+    return all;
+}
+
+static void expect_reduced(const char *what, const int32_t *at, MPI_Op op, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (at[i] == reduced(op, i))
+            continue;
+        CHECK(false, "%s of %d, element %d: %d instead of %d", what, count, i, (int) at[i],
+              (int) reduced(op, i));
+        return;
+    }
+}
+
+static void reductions(MPI_Comm comm, int count, bool in_place, int32_t *a, int32_t *b)
+{
+    const MPI_Op op[] = {MPI_SUM, MPI_MIN, MPI_MAX, MPI_BXOR};
+    layout_t whole = {MPI_INT, 1};
+    for (int i = 0; i < 4; i++) {
+        fill(a, &whole, count, comm_rank, 0);
+        fill(b, &whole, count, comm_rank, 0);
+        MPI_Allreduce(in_place ? MPI_IN_PLACE : a, b, count, MPI_INT, op[i], comm);
+        expect_reduced("allreduce", b, op[i], count);
+        int root = (count + i) % comm_size;
+        fill(b, &whole, count, comm_rank, 0);
+        MPI_Reduce(in_place && comm_rank == root ? MPI_IN_PLACE : a, b, count, MPI_INT, op[i], root,
+                   comm);
+        if (comm_rank == root)
+            expect_reduced("reduce", b, op[i], count);
+    }
+}
+
+/* Types with no loop of ours, and results that all ranks must have the same bits of. */
+static void other_types(MPI_Comm comm)
+{
+    double _Complex z = comm_rank + 1, zs;
+    long double d = comm_rank + 0.25L, ds;
+    struct {
+        double value;
+        int where;
+    } m = {(comm_rank * 7) % comm_size, comm_rank}, most;
+    double third = 1.0 / (comm_rank + 3), sum, least, greatest;
+    MPI_Allreduce(&z, &zs, 1, MPI_C_DOUBLE_COMPLEX, MPI_SUM, comm);
+    CHECK(zs == comm_size * (comm_size + 1) / 2, "sum of complex numbers");
+    MPI_Allreduce(&d, &ds, 1, MPI_LONG_DOUBLE, MPI_MAX, comm);
+    CHECK(ds == comm_size - 0.75L, "maximum of long doubles");
+    MPI_Allreduce(&m, &most, 1, MPI_DOUBLE_INT, MPI_MAXLOC, comm);
+    CHECK(most.value >= m.value, "maximum with its place");
+    MPI_Allreduce(&third, &sum, 1, MPI_DOUBLE, MPI_SUM, comm);
+    MPI_Allreduce(&sum, &least, 1, MPI_DOUBLE, MPI_MIN, comm);
+    MPI_Allreduce(&sum, &greatest, 1, MPI_DOUBLE, MPI_MAX, comm);
+    CHECK(least == greatest, "a sum differs between ranks");
+}
+
+static void all_of_them(MPI_Comm comm, int32_t *a, int32_t *b)
+{
+    static const int counts[] = {1, 0, 13, 14, 15, 100, 4095, 4096, 4097, 9000};
+    MPI_Comm_rank(comm, &comm_rank);
+    MPI_Comm_size(comm, &comm_size);
+    for (int round = 0; round < ROUNDS; round++)
+        MPI_Barrier(comm);
+    for (unsigned c = 0; c < sizeof(counts) / sizeof(*counts); c++) {
+        int count = counts[c];
+        int each = count * 2 * comm_size <= ELEMENTS_MAX * 2 ? count : 100;
+        for (int kind = 0; kind < 4; kind++) {
+            bcast(comm, count, kind & 1, a);
+            allgather(comm, each, kind & 1, kind & 2, a, b);
+            alltoall(comm, each, kind & 1, kind & 2, a, b);
+            reductions(comm, count, kind & 2, a, b);
+        }
+    }
+    other_types(comm);
+    MPI_Barrier(comm);
+}
+
+/* Messages go on while others wait in a collective. */
+static void with_messages(int32_t *a, int32_t *b)
+{
+    MPI_Request request;
+    int next = (rank + 1) % size, last = (rank + size - 1) % size;
+    layout_t whole = {MPI_INT, 1};
+    fill(a, &whole, ELEMENTS_MAX, rank, 1);
+    MPI_Isend(a, ELEMENTS_MAX, MPI_INT, next, 1, MPI_COMM_WORLD, &request);
+    if (rank == 0)
+        MPI_Recv(b, ELEMENTS_MAX, MPI_INT, last, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank != 0)
+        MPI_Recv(b, ELEMENTS_MAX, MPI_INT, last, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    expect("message", b, &whole, ELEMENTS_MAX, last, 1);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+/* More communicators, one after the other, than memory for boards at once. */
+static void many_communicators(void)
+{
+    for (int i = 0; i < 300; i++) {
+        MPI_Comm comm;
+        int sum = 0, one = 1;
+        MPI_Comm_split(MPI_COMM_WORLD, i % 3 ? 0 : rank % 2, i % 2 ? rank : -rank, &comm);
+        MPI_Comm_size(comm, &comm_size);
+        for (int round = 0; round < ROUNDS; round++)
+            MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm);
+        CHECK(sum == comm_size, "sum in communicator %d: %d instead of %d", i, sum, comm_size);
+        MPI_Comm_free(&comm);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Comm comm;
+    check_begin(&argc, &argv);
+    bool packets = argc > 1 && strcmp(argv[1], "packets") == 0;
+    int32_t *a = check_alloc(ELEMENTS_MAX * 2 * sizeof(*a));
+    int32_t *b = check_alloc(ELEMENTS_MAX * 2 * sizeof(*b));
+    all_of_them(MPI_COMM_WORLD, a, b);
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &comm);
+    all_of_them(comm, a, b);
+    MPI_Comm_free(&comm);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    all_of_them(comm, a, b);
+    MPI_Comm_free(&comm);
+    with_messages(a, b);
+    many_communicators();
+    CHECK((counter("board_collectives") > 1000) == !packets, "%llu collectives on boards",
+          (unsigned long long) counter("board_collectives"));
+    counters_end();
+    free(a);
+    free(b);
+    return check_end();
+}

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * src/collective: boards, with a thread for each rank.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "collective/collective.h"
+#include "collective/reduce.h"
+
+#define RANKS_MAX 17u
+#define ROUNDS 60u
+#define BYTES_MAX 150000u
+
+/* What a rank does, told apart by the rank that it finds out and by the round. */
+typedef bool (*body_t)(dnet_board_t *board, unsigned round, uint8_t *from, uint8_t *to);
+
+typedef struct {
+    void *memory;
+    uint32_t size, rank;
+    body_t body;
+    bool reads;
+    unsigned wakes;
+    bool good;
+} rank_t;
+
+static void idle(void *arg, bool first)
+{
+    (void) arg;
+    (void) first;
+    sched_yield();
+}
+
+static void wake(void *arg, uint32_t rank)
+{
+    (void) rank;
+    ((rank_t *) arg)->wakes++;
+}
+
+/* All ranks are in one process. */
+static void read_of(void *arg, uint32_t rank, const void *from, void *to, size_t bytes)
+{
+    (void) arg;
+    (void) rank;
+    memcpy(to, from, bytes);
+}
+
+static uint64_t mix(uint64_t x)
+{
+    x = (x ^ x >> 31) * 0x9e3779b97f4a7c15u;
+    return (x ^ x >> 29) * 0xbf58476d1ce4e5b9u;
+}
+
+/* The same length on all ranks: none, a few bytes, around a line and around a slot, many slots. */
+static size_t bytes_of(unsigned round)
+{
+    static const size_t some[] = {0, 1, 8, 55, 56, 57, 64, 500, 4096, 16383, 16384, 16385, 70000};
+    return some[mix(round) % (sizeof some / sizeof some[0])];
+}
+
+/* What byte i is that rank a has for rank b. */
+static uint8_t byte_of(unsigned round, uint32_t a, uint32_t b, size_t i)
+{
+    return (uint8_t) mix(round * 1000003u + a * 8191u + b * 131u + i);
+}
+
+static void fill(uint8_t *to, unsigned round, uint32_t a, uint32_t b, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        to[i] = byte_of(round, a, b, i);
+}
+
+static bool is_filled(const uint8_t *at, unsigned round, uint32_t a, uint32_t b, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (at[i] != byte_of(round, a, b, i))
+            return false;
+    return true;
+}
+
+static void *run(void *arg)
+{
+    rank_t *r = arg;
+    dnet_board_t board;
+    dnet_board_owner_t owner = {idle, wake, r->reads ? read_of : NULL, r};
+    uint8_t *from = malloc(RANKS_MAX * BYTES_MAX), *to = malloc(RANKS_MAX * BYTES_MAX);
+    dnet_board_join(&board, r->memory, r->size, r->rank, false, &owner);
+    r->good = from && to;
+    for (unsigned round = 0; r->good && round < ROUNDS; round++)
+        r->good = r->body(&board, round, from, to);
+    dnet_board_leave(&board);
+    free(from);
+    free(to);
+    return NULL;
+}
+
+static void check_with(uint32_t size, body_t body, bool reads)
+{
+    rank_t rank[RANKS_MAX];
+    pthread_t thread[RANKS_MAX];
+    void *memory = aligned_alloc(4096, dnet_board_bytes(size));
+    assert_non_null(memory);
+    memset(memory, 0, dnet_board_bytes(size));
+    for (uint32_t r = 0; r < size; r++) {
+        rank[r] = (rank_t){.memory = memory, .size = size, .rank = r, .body = body, .reads = reads};
+        assert_int_equal(pthread_create(&thread[r], NULL, run, &rank[r]), 0);
+    }
+    for (uint32_t r = 0; r < size; r++) {
+        pthread_join(thread[r], NULL);
+        assert_true(rank[r].good);
+    }
+    assert_true(dnet_board_left_by_all(memory, size));
+    free(memory);
+}
+
+static void check(body_t body)
+{
+    static const uint32_t sizes[] = {2, 3, 5, 8, 17};
+    for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        for (int reads = 0; reads < 2; reads++)
+            check_with(sizes[i], body, reads);
+}
+
+/* ---- */
+
+static bool bcast_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
+{
+    size_t bytes = bytes_of(round);
+    uint32_t root = (uint32_t) (mix(round + 7) % b->size);
+    (void) to;
+    if (b->rank == root)
+        fill(from, round, root, 0, bytes);
+    else
+        memset(from, 0, bytes);
+    dnet_board_bcast(b, from, bytes, root);
+    return is_filled(from, round, root, 0, bytes);
+}
+
+static bool allgather_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
+{
+    size_t bytes = bytes_of(round);
+    bool in_place = round % 3 == 0, good = true;
+    uint8_t *own = in_place ? to + b->rank * bytes : from;
+    fill(own, round, b->rank, 0, bytes);
+    dnet_board_allgather(b, own, to, bytes);
+    for (uint32_t r = 0; r < b->size; r++)
+        good &= is_filled(to + r * bytes, round, r, 0, bytes);
+    return good;
+}
+
+static bool alltoall_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
+{
+    size_t bytes = bytes_of(round);
+    bool good = true;
+    uint8_t *own = round % 3 ? from : to;
+    for (uint32_t r = 0; r < b->size; r++)
+        fill(own + r * bytes, round, b->rank, r, bytes);
+    dnet_board_alltoall(b, own, to, bytes);
+    for (uint32_t r = 0; r < b->size; r++)
+        good &= is_filled(to + r * bytes, round, r, b->rank, bytes);
+    return good;
+}
+
+static uint64_t element_of(unsigned round, uint32_t rank, size_t i)
+{
+    return mix(round * 77u + rank * 13u + i);
+}
+
+static bool is_sum(const dnet_board_t *b, unsigned round, const uint64_t *at, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t sum = 0;
+        for (uint32_t r = 0; r < b->size; r++)
+            sum += element_of(round, r, i);
+        if (at[i] != sum)
+            return false;
+    }
+    return true;
+}
+
+static uint64_t *vector_of(const dnet_board_t *b, unsigned round, void *at, size_t count)
+{
+    uint64_t *v = at;
+    for (size_t i = 0; i < count; i++)
+        v[i] = element_of(round, b->rank, i);
+    return v;
+}
+
+static bool allreduce_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
+{
+    size_t count = bytes_of(round) / 8;
+    uint64_t *own = vector_of(b, round, round % 3 ? from : to, count);
+    dnet_board_allreduce(b, own, to, count, 8,
+                         dnet_reduce_loop(DNET_REDUCE_SUM, DNET_REDUCE_OF_UINT64), NULL);
+    return is_sum(b, round, (const uint64_t *) (const void *) to, count);
+}
+
+static bool reduce_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
+{
+    size_t count = bytes_of(round) / 8;
+    uint32_t root = (uint32_t) (mix(round + 9) % b->size);
+    bool in_place = b->rank == root && round % 3 == 0;
+    uint64_t *own = vector_of(b, round, in_place ? to : from, count);
+    dnet_board_reduce(b, own, b->rank == root ? to : NULL, count, 8,
+                      dnet_reduce_loop(DNET_REDUCE_SUM, DNET_REDUCE_OF_UINT64), NULL, root);
+    return b->rank != root || is_sum(b, round, (const uint64_t *) (const void *) to, count);
+}
+
+static void test_bcast(void **state)
+{
+    (void) state;
+    check(bcast_once);
+}
+
+static void test_allgather(void **state)
+{
+    (void) state;
+    check(allgather_once);
+}
+
+static void test_alltoall(void **state)
+{
+    (void) state;
+    check(alltoall_once);
+}
+
+static void test_allreduce(void **state)
+{
+    (void) state;
+    check(allreduce_once);
+}
+
+static void test_reduce(void **state)
+{
+    (void) state;
+    check(reduce_once);
+}
+
+/* Ranks that only give run ahead of those that take, as far as there are slots. */
+static bool any_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
+{
+    static const body_t each[] = {bcast_once,    bcast_once,     reduce_once,
+                                  alltoall_once, allreduce_once, allgather_once};
+    return each[mix(round + 1) % (sizeof each / sizeof each[0])](b, round, from, to);
+}
+
+static void test_all_of_them_mixed(void **state)
+{
+    (void) state;
+    check(any_once);
+}
+
+/* All have come to a barrier before any goes on. */
+static _Atomic unsigned come;
+
+static bool barrier_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
+{
+    (void) from;
+    (void) to;
+    atomic_fetch_add(&come, 1);
+    dnet_board_barrier(b);
+    bool good = atomic_load(&come) >= (round + 1) * b->size;
+    dnet_board_barrier(b);
+    return good;
+}
+
+static void test_barrier(void **state)
+{
+    (void) state;
+    static const uint32_t sizes[] = {2, 3, 17};
+    for (unsigned i = 0; i < 3; i++) {
+        atomic_store(&come, 0);
+        check_with(sizes[i], barrier_once, false);
+    }
+}
+
+/* ---- waiting ---- */
+
+typedef struct {
+    dnet_board_t *waits, *comes;
+    unsigned idle, wakes;
+    uint32_t waits_for, woken;
+    bool good;
+} pair_t;
+
+/* The other rank comes when this one has been idle for long. */
+static void idle_of_pair(void *arg, bool first)
+{
+    pair_t *p = arg;
+    p->good &= first == (p->idle == 0);
+    p->waits_for = dnet_board_waits_for(p->waits);
+    if (++p->idle == 100)
+        dnet_board_bcast(p->comes, &(uint64_t){42}, 8, 1);
+}
+
+static void wake_of_pair(void *arg, uint32_t rank)
+{
+    pair_t *p = arg;
+    p->wakes++;
+    p->woken = rank;
+}
+
+static void test_who_dozes_is_woken_and_says_for_whom_it_waits(void **state)
+{
+    (void) state;
+    dnet_board_t a, b;
+    pair_t pair = {.waits = &a, .comes = &b, .good = true};
+    dnet_board_owner_t owner = {idle_of_pair, wake_of_pair, NULL, &pair};
+    void *memory = aligned_alloc(4096, dnet_board_bytes(2));
+    uint64_t word = 0;
+    assert_non_null(memory);
+    memset(memory, 0, dnet_board_bytes(2));
+    dnet_board_join(&a, memory, 2, 0, true, &owner);
+    dnet_board_join(&b, memory, 2, 1, true, &owner);
+    assert_int_equal(dnet_board_waits_for(&a), DNET_BOARD_NO_RANK);
+    dnet_board_bcast(&a, &word, 8, 1);
+    assert_int_equal(word, 42);
+    assert_int_equal(pair.waits_for, 1);
+    assert_int_equal(pair.idle, 100);
+    assert_true(pair.good);
+    assert_int_not_equal(pair.wakes, 0);
+    assert_int_equal(pair.woken, 0);
+    assert_int_equal(dnet_board_waits_for(&a), DNET_BOARD_NO_RANK);
+    /* Nobody dozes any more. */
+    pair.wakes = 0;
+    dnet_board_bcast(&b, &word, 8, 1);
+    dnet_board_bcast(&a, &word, 8, 1);
+    assert_int_equal(pair.wakes, 0);
+    dnet_board_leave(&a);
+    assert_false(dnet_board_left_by_all(memory, 2));
+    dnet_board_leave(&b);
+    assert_true(dnet_board_left_by_all(memory, 2));
+    free(memory);
+}
+
+static void test_boards_are_bounded(void **state)
+{
+    (void) state;
+    for (uint32_t size = 2; size <= DNET_BOARD_MAX_RANKS; size++)
+        assert_true(dnet_board_bytes(size) <= DNET_BOARD_MAX_BYTES + size * 8192 + 4096);
+}
+
+/* ---- loops ---- */
+
+#define COUNT 67u
+
+#define CHECK_LOOP(op, of_a_and_b, name, type, ...) \
+    { \
+        type in[COUNT], inout[COUNT], want[COUNT]; \
+        for (size_t i = 0; i < COUNT; i++) { \
+            type a = in[i] = (type) (mix(i) >> 49), b = inout[i] = (type) (mix(~i) >> 49); \
+            want[i] = (type) (of_a_and_b); \
+        } \
+        dnet_reduce_loop(DNET_REDUCE_##op, DNET_REDUCE_OF_##name)(in, inout, COUNT, NULL); \
+        assert_memory_equal(inout, want, sizeof want); \
+    }
+#define CHECK_LOOPS(name, type) DNET_REDUCE_EACH_OP(CHECK_LOOP, name, type, )
+
+static void test_loops(void **state)
+{
+    (void) state;
+    DNET_REDUCE_EACH_TYPE(CHECK_LOOPS)
+    int32_t most[2] = {INT32_MAX, INT32_MIN}, one[2] = {1, -1};
+    dnet_reduce_loop(DNET_REDUCE_SUM, DNET_REDUCE_OF_INT32)(one, most, 2, NULL);
+    assert_int_equal(most[0], INT32_MIN);
+    assert_int_equal(most[1], INT32_MAX);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_barrier),
+        cmocka_unit_test(test_bcast),
+        cmocka_unit_test(test_allgather),
+        cmocka_unit_test(test_alltoall),
+        cmocka_unit_test(test_allreduce),
+        cmocka_unit_test(test_reduce),
+        cmocka_unit_test(test_all_of_them_mixed),
+        cmocka_unit_test(test_who_dozes_is_woken_and_says_for_whom_it_waits),
+        cmocka_unit_test(test_boards_are_bounded),
+        cmocka_unit_test(test_loops),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
