@@ -90,8 +90,8 @@ bool dnet_ep_sodimm_offset(const dnet_ep_t *ep, const void *memory, size_t bytes
 bool dnet_ep_shares(const dnet_ep_t *ep)
 {
     const dnet_options_t *o = &ep->options;
-    return o->collectives == 0 && ep->dev->sodimm && !ep->job.cluster && !ep->capture &&
-           !o->faults && !o->fault_packet;
+    return o->collectives == 0 && ep->dev->sodimm && !ep->job.cluster && !ep->job.spans_hosts &&
+           !ep->capture && !o->faults && !o->fault_packet;
 }
 
 void *dnet_ep_map(dnet_ep_t *ep, uint32_t peer, uint32_t offset, size_t bytes)
