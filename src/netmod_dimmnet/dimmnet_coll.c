@@ -56,7 +56,7 @@ static void idle(void *arg, bool first)
     MPIDI_DIMMNET_board_t *self = arg;
     bool may_sleep = MPIR_ThreadInfo.thread_provided != MPI_THREAD_MULTIPLE;
     MPIDI_DIMMNET_global.asked.board = self;
-    if (first)
+    if (first && may_sleep)
         dnet_ep_waits_anew(MPIDI_DIMMNET_global.ep);
     if (may_sleep)
         dnet_ep_set_awaited(MPIDI_DIMMNET_global.ep, still_waits, self);
@@ -144,9 +144,14 @@ static void release_left(void)
     pthread_mutex_unlock(&leaving_lock);
 }
 
-static uint32_t next_of(const MPIR_Comm *comm)
+/* Each rank tries one other: whoever may read one of the user's processes may read all. */
+static bool can_read_next(const MPIDI_DIMMNET_board_t *self)
 {
-    return (uint32_t) ((comm->rank + 1) % comm->local_size);
+    uint32_t next = (uint32_t) ((self->comm->rank + 1) % self->comm->local_size);
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+    bool can = dnet_ep_can_read(MPIDI_DIMMNET_global.ep, peer_of(self, next));
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+    return can;
 }
 
 /* What a rank has, the least of all ranks in the end. */
@@ -168,12 +173,9 @@ static int make(MPIR_Comm *comm, MPIR_Errflag_t *errflag, MPIDI_DIMMNET_board_t 
         self->memory = dnet_ep_map(MPIDI_DIMMNET_global.ep,
                                    MPIDI_DIMMNET_AV(MPIDIU_comm_rank_to_av(comm, 0)).peer,
                                    place.offset, self->bytes);
-    *has_p = !self || !self->memory ? NO_BOARD
-             : dnet_ep_can_read(MPIDI_DIMMNET_global.ep, peer_of(self, next_of(comm)))
-                 ? BOARD_AND_READS
-                 : BOARD;
-    mpi_errno = MPIR_Allreduce_impl(MPI_IN_PLACE, has_p, 1, MPI_INT, MPI_MIN, comm, errflag);
-    return mpi_errno;
+    if (self && self->memory)
+        *has_p = can_read_next(self) ? BOARD_AND_READS : BOARD;
+    return MPIR_Allreduce_impl(MPI_IN_PLACE, has_p, 1, MPI_INT, MPI_MIN, comm, errflag);
 }
 
 /* May this communicator have a board?  The same answer on all of its ranks, but for what make()
