@@ -462,6 +462,28 @@ static void test_links_of_other_rates_carry_their_part(void **state)
 
 /* ---- topologies ---- */
 
+/* A director of 324 ports: 18 line chips, 9 fabric chips, two links between each two; and tables over
+ * such spines, though most of the chips have no servers. */
+static void test_directors_are_made_of_chips(void **state)
+{
+    (void) state;
+    dnet_topo_t *t = make("leaf-spine:324:1:1:36", 1);
+    assert_int_equal(t->n_switches, 324 + 18 + 9);
+    assert_int_equal(t->n_links, 324 + 18 * 18);
+    int links[18][9] = {{0}};
+    for (int l = 0; l < t->n_links; l++)
+        if (t->link[l].sw[0] >= 324)
+            links[t->link[l].sw[0] - 324][t->link[l].sw[1] - 324 - 18]++;
+    for (int i = 0; i < 18; i++)
+        for (int k = 0; k < 9; k++)
+            assert_int_equal(links[i][k], 2);
+    dnet_topo_free(t);
+    t = make("leaf-spine:12:3:3:8", 1);
+    check_complete(t, "turnadd");
+    check_complete(t, "updn");
+    dnet_topo_free(t);
+}
+
 /* A cable from a switch to itself carries nothing; everything else of the file counts. */
 static void test_loopback_cable_is_left_out(void **state)
 {
@@ -489,6 +511,7 @@ int main(void)
         cmocka_unit_test(test_lanes_are_those_of_the_sl2vl_tables),
         cmocka_unit_test(test_levels_written_are_those_read),
         cmocka_unit_test(test_links_of_other_rates_carry_their_part),
+        cmocka_unit_test(test_directors_are_made_of_chips),
         cmocka_unit_test(test_loopback_cable_is_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

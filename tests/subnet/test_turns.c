@@ -280,6 +280,7 @@ static void test_engines_on_all_kinds_verify(void **state)
                                         "fat-tree:2:8",
                                         "fat-tree:3:4",
                                         "leaf-spine:6:4:4",
+                                        "leaf-spine:12:3:2:8",
                                         "tsubame:8:6:2"};
     for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
         for (int e = 0; dnet_engine_at(e); e++) {

@@ -171,15 +171,58 @@ static dnet_status_t uniform_leaf_spine(dnet_topo_t *t, int leaves, int nodes, i
     return st;
 }
 
+/*
+ * A spine built of chips, as directors are: line chips with half of their ports outside, which the
+ * leaves plug into one after the other, and as many fabric chips as have room for the other halves
+ * [LID §2.6: 18 and 9 chips of 36 ports for 324].
+ */
+static void add_director(dnet_topo_t *t, int leaves, int spine, int radix)
+{
+    int half = radix / 2, lines = (leaves + half - 1) / half, fabrics = (lines + 1) / 2;
+    int line = t->n_switches, fabric = line + lines;
+    char prefix[32];
+    snprintf(prefix, sizeof(prefix), "spine%04d-", spine + 1);
+    for (int i = 0; i < lines; i++)
+        place(t, named_switch(t, prefix, "line", i, radix), 0, 1, spine, i);
+    for (int i = 0; i < fabrics; i++)
+        place(t, named_switch(t, prefix, "fabric", i, radix), 0, 2, spine, i);
+    for (int e = 0; e < leaves; e++)
+        dnet_topo_add_link(t, e, spine + 1, line + e / half, e % half + 1);
+    for (int i = 0; i < lines * half; i++)
+        dnet_topo_add_link(t, line + i / half, half + i % half + 1, fabric + i % fabrics, 0);
+}
+
+/* Leaves whose spines are directors of chips. */
+static dnet_status_t leaf_director(dnet_topo_t *t, int leaves, int nodes, int spines, int radix)
+{
+    if (radix < 4 || radix % 2 || radix > 64 || leaves > radix * radix / 2) {
+        dnet_error("subnet: leaf-spine: spines of chips with %d ports for %d leaves; use an even "
+                   "number of 4..64 ports, and at most half their square of leaves",
+                   radix, leaves);
+        return DNET_ERR_FORMAT;
+    }
+    for (int e = 0; e < leaves; e++)
+        place(t, named_switch(t, "", "leaf", e, nodes + spines), 0, 0, 0, e);
+    for (int e = 0; e < leaves; e++)
+        for (int j = 0; j < nodes; j++)
+            dnet_topo_add_host(t, NULL, e, spines + j + 1);
+    for (int s = 0; s < spines; s++)
+        add_director(t, leaves, s, radix);
+    t->symmetric = true;
+    return DNET_OK;
+}
+
 dnet_status_t dnet_topo_gen_leaf_spine(dnet_topo_t *t, const dnet_topo_args_t *args)
 {
     const int *n = args->number;
     if (args->count < 3 || n[0] < 1 || n[1] < 1 || n[2] < 1 || n[0] > 4096 || n[1] > 254 ||
         n[2] > 254) {
-        dnet_error("subnet: leaf-spine needs LEAVES:NODES:SPINES, each at least 1, at most 4096 "
-                   "leaves and 254 nodes or spines per leaf");
+        dnet_error("subnet: leaf-spine needs LEAVES:NODES:SPINES[:CHIP-PORTS], each at least 1, at "
+                   "most 4096 leaves and 254 nodes or spines per leaf");
         return DNET_ERR_FORMAT;
     }
+    if (args->count > 3)
+        return leaf_director(t, n[0], n[1], n[2], n[3]);
     return uniform_leaf_spine(t, n[0], n[1], n[2]);
 }
 

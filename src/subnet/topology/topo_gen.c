@@ -228,7 +228,9 @@ static const struct kind {
      "fat-tree:STAGES:RADIX[:PODS]  2 or 3 stages; fat-tree:3:36 has 11664 nodes, "
      "fat-tree:3:36:18 5832",
      dnet_topo_gen_fat_tree},
-    {"leaf-spine", "nnn", "leaf-spine:LEAVES:NODES:SPINES  one link from each leaf to each spine",
+    {"leaf-spine", "nnnn",
+     "leaf-spine:LEAVES:NODES:SPINES[:CHIP-PORTS]  one link from each leaf to each spine, a switch "
+     "or a director of chips",
      dnet_topo_gen_leaf_spine},
     {"tsubame", "nnnn",
      "tsubame[:EDGES[:UPLINKS[:EDGES-WITH-14[:IO-SERVERS]]]]  one rail of TSUBAME2.0",
