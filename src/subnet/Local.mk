@@ -7,6 +7,7 @@ libdnet_subnet_la_SOURCES = \
 	src/subnet/addresses/lid.c \
 	src/subnet/addresses/lid.h \
 	src/subnet/addresses/mft_file.c \
+	src/subnet/addresses/partition_file.c \
 	src/subnet/addresses/sl_file.c \
 	src/subnet/base/progress.c \
 	src/subnet/base/progress.h \
@@ -42,6 +43,8 @@ libdnet_subnet_la_SOURCES = \
 	src/subnet/routing/multicast.c \
 	src/subnet/routing/multicast.h \
 	src/subnet/routing/multicast_tree.c \
+	src/subnet/routing/partitions.c \
+	src/subnet/routing/partitions.h \
 	src/subnet/routing/paths.c \
 	src/subnet/routing/paths.h \
 	src/subnet/routing/paths_greedy.c \

@@ -40,6 +40,14 @@ printf 'Multicast mlids of switch Lid 1 guid 0x200000 (a):\n0xc000      x\n' >mf
 refuse 'saquery -g' verify --topology ring:5:1 --lfts ring.lfts --mfts mfts --groups ring.lfts
 expect 0 'multicast: good; 1 groups, 1 members' verify --topology ring:5:1 --lfts ring.lfts --mfts mfts
 
+# Partitions that are none.
+for text in 'ring' 'a=0x1 : ALL' 'a=0x10000 : ALL ;' 'a=0x1 : H00001 ;' 'a=0x1 : ALL=half ;' ''; do
+    echo "$text" >partitions
+    refuse 'partitions:1: ' verify --topology ring:5:1 --lfts ring.lfts --partitions partitions
+done
+echo 'a=0x1 : ALL=limited, 0x100001=full ;' >partitions
+expect 0 'good; 8 pairs' verify --topology ring:5:1 --lfts ring.lfts --partitions partitions
+
 # health OUTPUT: a reading of the counters that is no reading.
 "$subnet" gen --topology leaf-spine:2:2:2 --output net || exit 1
 summary='## Summary: 8 nodes checked, 0 bad nodes found

@@ -7,6 +7,7 @@
 #include "subnet/addresses/lid.h"
 #include "subnet/judges/verify.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -421,6 +422,57 @@ static void test_levels_written_are_those_read(void **state)
     dnet_topo_free(t);
 }
 
+/* ---- partitions ---- */
+
+static dnet_verdict_t judge_parts(const ring_t *r, const char *text)
+{
+    char path[] = "part-XXXXXX";
+    dnet_partitions_t *p;
+    dnet_traffic_t tr;
+    dnet_verdict_t v;
+    file_of(path, text);
+    assert_int_equal(dnet_partitions_read(r->t, path, &p), DNET_OK);
+    unlink(path);
+    assert_int_equal(dnet_partitions_traffic(p, r->t, &tr), DNET_OK);
+    dnet_judged_t what = {.tables = r->tables, .partitions = p, .traffic = &tr};
+    assert_int_equal(dnet_verify(&what, &v), DNET_OK);
+    dnet_traffic_free(&tr);
+    dnet_partitions_free(p);
+    return v;
+}
+
+/* A ring of four by shortest ways: clockwise to the server opposite.  Pairs of servers that may not
+ * talk close no cycle, and load nothing. */
+static void test_data_goes_where_partitions_let_it(void **state)
+{
+    (void) state;
+    static const struct {
+        const char *text;
+        int pairs, cyclic;
+        double load; /* of the link that carries most */
+    } cases[] = {
+        /* Three pairs each, of which two links carry two. */
+        {"Default=0x7fff, ipoib : ALL=full ;\n", 12, 1, 1},
+        {"Default=0x7fff,ipoib:\n  ALL_CAS=full,\n  ALL_SWITCHES=full;\n", 12, 1, 1},
+        {"# nobody\nDefault=0x7fff : ALL ;\n", 0, 0, 0},
+        {"Default=0x7fff : ALL=limited, 0x100001=full ;\n", 6, 0, 2},
+        {"a=0x1,defmember=full:0x100001,0x100004; b=0x8002 : 0x100007=full,0x10000a=limited;", 4, 0,
+         1},
+        {"a=0x1 : 0x100001=full, 0x100004 ;\na=0x8001 : 0x100007 ;\n", 4, 0, 1},
+    };
+    ring_t r = shortest_ways("ring:4:1");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        dnet_verdict_t v = judge_parts(&r, cases[i].text);
+        if (v.data.pairs != cases[i].pairs || v.data.cyclic_lanes != cases[i].cyclic ||
+            fabs(v.max_load - cases[i].load) > 1e-9)
+            fail_msg("case %zu: %ld pairs, %d lanes cyclic, load %f", i, v.data.pairs,
+                     v.data.cyclic_lanes, v.max_load);
+        assert_int_equal(v.data.missing + v.data.astray + v.data.loops, 0);
+    }
+    dnet_tables_free(r.tables);
+    dnet_topo_free(r.t);
+}
+
 /* ---- rates ---- */
 
 /* Leaves with a fast spine and a slow one: ways go by what the links carry. */
@@ -462,8 +514,8 @@ static void test_links_of_other_rates_carry_their_part(void **state)
 
 /* ---- topologies ---- */
 
-/* A director of 324 ports: 18 line chips, 9 fabric chips, two links between each two; and tables over
- * such spines, though most of the chips have no servers. */
+/* A director of 324 ports: 18 line chips, 9 fabric chips, two links between each two; and tables
+ * over such spines, though most of the chips have no servers. */
 static void test_directors_are_made_of_chips(void **state)
 {
     (void) state;
@@ -510,6 +562,7 @@ int main(void)
         cmocka_unit_test(test_service_levels_are_judged_for_each_server),
         cmocka_unit_test(test_lanes_are_those_of_the_sl2vl_tables),
         cmocka_unit_test(test_levels_written_are_those_read),
+        cmocka_unit_test(test_data_goes_where_partitions_let_it),
         cmocka_unit_test(test_links_of_other_rates_carry_their_part),
         cmocka_unit_test(test_directors_are_made_of_chips),
         cmocka_unit_test(test_loopback_cable_is_left_out),

@@ -10,7 +10,7 @@
 
 typedef struct {
     subnet_net_t net;
-    const char *lfts, *from, *sl, *sl2vl, *mfts, *groups, *json;
+    const char *lfts, *from, *sl, *sl2vl, *mfts, *groups, *partitions, *json;
 } options_t;
 
 static const tool_option_t options[] = {
@@ -25,6 +25,8 @@ static const tool_option_t options[] = {
                 "multicast tables, from dump_fts -M: judge them with the others"),
     TOOL_OPTION(options_t, groups, "groups", TOOL_TEXT, "FILE",
                 "their service levels, from saquery -g"),
+    TOOL_OPTION(options_t, partitions, "partitions", TOOL_TEXT, "FILE",
+                "OpenSM's partitions: data goes only where it may"),
     SUBNET_JSON_OPTION(options_t),
     {NULL},
 };
@@ -38,6 +40,7 @@ typedef struct look {
     dnet_lid_faults_t faults;
     dnet_lanes_t *lanes;
     dnet_mcast_t *multicast;
+    dnet_partitions_t *partitions;
     dnet_traffic_t tr, across;
     bool joined;
     dnet_verdict_t v;
@@ -73,6 +76,20 @@ static dnet_status_t read_lanes(look_t *k)
     return st;
 }
 
+/* For the loads: of all servers, inside trees and across apart, or of those that may. */
+static dnet_status_t assume_traffic(look_t *k)
+{
+    if (k->o->partitions) {
+        dnet_status_t st = dnet_partitions_read(k->t, k->o->partitions, &k->partitions);
+        return st ? st : dnet_partitions_traffic(k->partitions, k->t, &k->tr);
+    }
+    dnet_status_t st = dnet_traffic_init(&k->across, k->t, DNET_TRAFFIC_BETWEEN, 0);
+    k->joined = !st && k->across.n_trees > 1;
+    return st ? st
+              : dnet_traffic_init(&k->tr, k->t,
+                                  k->joined ? DNET_TRAFFIC_INSIDE : DNET_TRAFFIC_UNIFORM, 0);
+}
+
 static dnet_status_t judge(look_t *k)
 {
     dnet_status_t st = subnet_load(&k->o->net, &k->t);
@@ -85,15 +102,11 @@ static dnet_status_t judge(look_t *k)
     if (!st)
         st = read_lanes(k);
     if (!st)
-        st = dnet_traffic_init(&k->across, k->t, DNET_TRAFFIC_BETWEEN, 0);
-    if (!st) {
-        k->joined = k->across.n_trees > 1;
-        st = dnet_traffic_init(&k->tr, k->t, k->joined ? DNET_TRAFFIC_INSIDE : DNET_TRAFFIC_UNIFORM,
-                               0);
-    }
+        st = assume_traffic(k);
     dnet_judged_t what = {.tables = k->tables,
                           .lanes = k->lanes,
                           .multicast = k->multicast,
+                          .partitions = k->partitions,
                           .traffic = &k->tr,
                           .traffic2 = k->joined ? &k->across : NULL};
     return st ? st : dnet_verify(&what, &k->v);
@@ -173,6 +186,7 @@ static int run(int argc, char **argv)
     int rc = st ? subnet_exit(st) : bad ? TOOL_BAD : subnet_verdict_exit(&k.v, k.t);
     dnet_lanes_free(k.lanes);
     dnet_mcast_free(k.multicast);
+    dnet_partitions_free(k.partitions);
     dnet_traffic_free(&k.tr);
     dnet_traffic_free(&k.across);
     dnet_tables_free(k.tables);

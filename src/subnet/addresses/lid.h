@@ -8,6 +8,7 @@
 #define DNET_SUBNET_LID_H
 
 #include "subnet/routing/multicast.h"
+#include "subnet/routing/partitions.h"
 #include "subnet/routing/routing.h"
 
 #define DNET_LID_BLOCK 64
@@ -129,6 +130,10 @@ dnet_status_t dnet_mft_read(const dnet_topo_t *t, const char *path, dnet_mcast_t
 
 /** Read the groups' service levels from `saquery -g` output.  @return as dnet_lft_read */
 dnet_status_t dnet_mcast_read_levels(dnet_mcast_t *m, const char *path);
+
+/** Read OpenSM's partition configuration; ports outside the topology are left out.  @return as
+ * dnet_lft_read */
+dnet_status_t dnet_partitions_read(const dnet_topo_t *t, const char *path, dnet_partitions_t **out);
 
 /** Write service levels as `saquery -p` prints path records. */
 dnet_status_t dnet_sl_write(const dnet_tables_t *tables, const dnet_lanes_t *lanes, FILE *out);

@@ -18,6 +18,7 @@ typedef struct walker {
     const dnet_tables_t *tables;
     const dnet_topo_t *t;
     const dnet_lanes_t *lanes;
+    const dnet_partitions_t *partitions;
     dnet_depends_t depends[KINDS];
     int column, dest; /* the LID, and whose it is */
     int *out;         /* [switch]: channel towards it; see the marks below */
@@ -154,10 +155,12 @@ static int service_level(const walker_t *w, int sw, int host, int column)
 static void from_servers(walker_t *w, int kind, dnet_ways_t *ways, int s)
 {
     const dnet_topo_t *t = w->t;
-    bool each = w->lanes && (w->lanes->of_hosts || w->lanes->vl);
+    bool each = w->partitions || (w->lanes && (w->lanes->of_hosts || w->lanes->vl));
     for (int i = t->host_start[s]; i < t->host_start[s + 1]; i++) {
         int h = t->host_of[i], sl = service_level(w, s, h, w->column);
         if (each && h == w->dest)
+            continue;
+        if (kind == DATA && w->partitions && !dnet_partitions_talk(w->partitions, h, w->dest))
             continue;
         if (sl == DNET_SL_NONE) {
             w->v->assumed_sl += kind == DATA && each;
@@ -366,6 +369,7 @@ dnet_status_t dnet_verify(const dnet_judged_t *what, dnet_verdict_t *v)
     walker_t w = {.tables = tables,
                   .t = t,
                   .lanes = lanes,
+                  .partitions = what->partitions,
                   .tr = what->traffic,
                   .tr2 = what->traffic2,
                   .v = v};

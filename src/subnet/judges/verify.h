@@ -9,6 +9,7 @@
 #define DNET_SUBNET_VERIFY_H
 
 #include "subnet/judges/multicast.h"
+#include "subnet/routing/partitions.h"
 #include "subnet/routing/routing.h"
 
 #define DNET_VERIFY_HOPS 64
@@ -67,6 +68,7 @@ typedef struct dnet_judged {
     const dnet_tables_t *tables;
     const dnet_lanes_t *lanes;
     const dnet_mcast_t *multicast;
+    const dnet_partitions_t *partitions;      /* data goes only where it may */
     const dnet_traffic_t *traffic, *traffic2; /* for the loads */
     double *load; /* [channel], set: what links carry of the first, 1 is all that a server sends */
 } dnet_judged_t;
