@@ -45,6 +45,7 @@ lists.results = {
   [7] = "refused",
   [8] = "no way",
   [9] = "answered",
+  [10] = "on its way",
 }
 lists.heads = {
   [1] = "SYNC",
