@@ -3,6 +3,7 @@
  * For hang.sh: ranks that wait, each in another way, in a communicator "row" that counts them the
  * other way round.
  *
+ *   hang ring            the ring of docs/hangs.md: each receives from its left neighbour first
  *   hang circle          0 waits for 2, 2 for 1, 1 for 0, for ever
  *   hang collective      rank 1 is in MPI_Recv from 0, the others in MPI_Barrier, for ever
  *   hang board           the same, where the communicator has a board
@@ -87,7 +88,9 @@ int main(int argc, char **argv)
     bool board = strcmp(argv[1], "board") == 0;
     for (int i = 0; board && i < 8; i++)
         MPI_Barrier(row);
-    if (strcmp(argv[1], "circle") == 0)
+    if (strcmp(argv[1], "ring") == 0)
+        MPI_Recv(&word, 1, MPI_INT, (rank + size - 1) % size, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    else if (strcmp(argv[1], "circle") == 0)
         MPI_Recv(&word, 1, MPI_INT, row_rank((rank + size - 1) % size), 3, row, MPI_STATUS_IGNORE);
     else if ((board || strcmp(argv[1], "collective") == 0) && rank == 1)
         MPI_Recv(&word, 1, MPI_INT, row_rank(0), 3, row, MPI_STATUS_IGNORE);

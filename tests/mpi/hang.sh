@@ -42,6 +42,16 @@ print(*[r["pid"] for j in json.load(sys.stdin)["jobs"] for r in j["ranks"] if r[
 }
 answers() { [ "$(grep -c '] state: ' "dump-$1" 2>/dev/null || :)" = "$2" ]; }
 
+# The session of docs/hangs.md: the same lines, but for processes, seconds, host and path.
+same() { sed 's/ *[0-9][0-9]*  waits *[0-9.]* s /PID waits S /; s/^job of 3 ranks on .*/job of 3 ranks/'; }
+start -n 3 ./hang ring
+until_true stat_shows '^deadlock: '
+same <out >shown
+sed -n '/^    \$ dnet-stat/,/^    deadlock/s/^    //p' "$DNET_SRC/docs/hangs.md" | sed 1d | same >told
+[ "$(wc -l <told)" = 9 ] || fail "the session in docs/hangs.md has $(wc -l <told) lines"
+diff told shown >diff.out || fail "docs/hangs.md shows something else: $(cat diff.out)"
+end
+
 # A deadlock, in a communicator that counts the other way round.
 start -n 3 ./hang circle
 until_true stat_shows '^deadlock: 0 -> 2 -> 1 -> 0 (each waits for the next)$'
