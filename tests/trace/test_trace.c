@@ -121,6 +121,13 @@ static void test_trace_json_and_chrome_are_json(void **state)
              "print(sum(e[\"ph\"] == \"i\" and e[\"name\"] == \"arrive\" "
              "for e in json.load(sys.stdin)[\"traceEvents\"]))'");
     assert_string_equal(o.first, "10\n");
+    /* An arrow for each message, from its sender to its receiver, forward in time. */
+    o = tool("show --chrome json.0 json.1 | python3 -c 'import json, sys; "
+             "t = json.load(sys.stdin)[\"traceEvents\"]; "
+             "s, f = ({e[\"id\"]: e for e in t if e[\"ph\"] == p} for p in \"sf\"); "
+             "print(len(s), s.keys() == f.keys(), all(s[i][\"ts\"] <= f[i][\"ts\"] and "
+             "s[i][\"tid\"] != f[i][\"tid\"] for i in s))'");
+    assert_string_equal(o.first, "10 True True\n");
     o = tool("list --json | python3 -m json.tool");
     assert_int_equal(o.status, 0);
     no_trace();

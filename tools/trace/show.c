@@ -38,6 +38,7 @@ typedef struct {
     const trace_ring_t *ring;
     uint64_t time_ns, first, second;
     uint32_t point, who;
+    uint64_t arrow; /* of a message whose send and arrival are both there, from 1; else 0 */
 } event_t;
 
 /* Copies an event that is whole; its process may write it meanwhile. */
@@ -48,7 +49,7 @@ static bool event_read(const trace_ring_t *r, uint64_t n, event_t *e)
     at += n % r->capacity;
     /* Acquire: pairs with the release store of dnet_trace_write(). */
     uint64_t time_ns = atomic_load_explicit(&at->time_ns, memory_order_acquire);
-    *e = (event_t){r, time_ns, at->first, at->second, at->point, at->who};
+    *e = (event_t){r, time_ns, at->first, at->second, at->point, at->who, 0};
     atomic_thread_fence(memory_order_acquire);
     return time_ns != 0 && e->point < DNET_TRACE_COUNT &&
            atomic_load_explicit(&at->time_ns, memory_order_relaxed) == time_ns;
@@ -84,6 +85,64 @@ static event_t *collect(uint64_t mask, size_t *count_p)
     qsort(events, count, sizeof(*events), by_time);
     *count_p = count;
     return events;
+}
+
+/* ---- from a send to its arrival ---- */
+
+typedef struct {
+    uint64_t envelope; /* context, sender's rank and tag */
+    int to;            /* rank */
+    event_t *event;
+} end_t;
+
+/* In one envelope from one sender to one receiver messages arrive in their order. */
+static int by_message(const void *a, const void *b)
+{
+    const end_t *x = a, *y = b;
+    if (x->to != y->to)
+        return x->to - y->to;
+    if (x->envelope != y->envelope)
+        return x->envelope < y->envelope ? -1 : 1;
+    return (x->event > y->event) - (x->event < y->event);
+}
+
+/* False: it is neither a send nor an arrival. */
+static bool is_end(event_t *e, end_t *end)
+{
+    const uint64_t message =
+        DNET_MASK(LH_CONTEXT) | DNET_MASK(LH_RANK) | (DNET_MASK(LH_TAG) & 0x7fffffff);
+    int rank;
+    if ((e->point != DNET_TRACE_send && e->point != DNET_TRACE_arrive) ||
+        sscanf(e->ring->who, "rank %d", &rank) != 1)
+        return false;
+    *end = (end_t){e->first & message, e->point == DNET_TRACE_send ? (int) e->who : rank, e};
+    return true;
+}
+
+/* Number the messages whose two ends are there; `events` are in the order of time. */
+static void draw_arrows(event_t *events, size_t count)
+{
+    end_t *ends = malloc(count * sizeof(*ends) + 1);
+    size_t n = 0, arrows = 0;
+    if (!ends) {
+        tool_error("no memory for the ends of %zu messages", count);
+        exit(TOOL_SYSTEM);
+    }
+    for (size_t i = 0; i < count; i++)
+        n += is_end(&events[i], &ends[n]);
+    if (n)
+        qsort(ends, n, sizeof(*ends), by_message);
+    for (size_t i = 0, sent = 0; i < n; i++) {
+        if (i && (ends[i].to != ends[i - 1].to || ends[i].envelope != ends[i - 1].envelope))
+            sent = i;
+        if (ends[i].event->point == DNET_TRACE_send)
+            continue;
+        while (sent < i && ends[sent].event->point != DNET_TRACE_send)
+            sent++;
+        if (sent < i)
+            ends[i].event->arrow = ends[sent++].event->arrow = ++arrows;
+    }
+    free(ends);
 }
 
 /* ---- showing ---- */
@@ -149,6 +208,17 @@ static void print_chrome(const event_t *e, uint64_t start_ns)
            (double) (e->time_ns - start_ns) / 1e3, e->ring->header->pid, e->ring->header->pid);
     print_arguments(CHROME, e);
     printf("}}");
+    /* An arrow ends at slices, not at instants. */
+    bool send = e->point == DNET_TRACE_send;
+    const double ts = (double) (e->time_ns - start_ns) / 1e3;
+    const int pid = e->ring->header->pid;
+    if (e->arrow)
+        printf(",\n{\"name\": \"%s\", \"cat\": \"message\", \"ph\": \"X\", \"ts\": %.3f, "
+               "\"dur\": 0.1, \"pid\": %d, \"tid\": %d},\n"
+               "{\"name\": \"message\", \"cat\": \"message\", \"ph\": \"%s\", \"id\": %" PRIu64
+               ", \"ts\": %.3f, \"pid\": %d, \"tid\": %d}",
+               send ? "out" : "in", ts, pid, pid, send ? "s" : "f\", \"bp\": \"e", e->arrow, ts,
+               pid, pid);
 }
 
 static void print_event(form_t form, const event_t *e, uint64_t start_ns)
@@ -185,6 +255,8 @@ static void show(form_t form, uint64_t mask, size_t last)
     event_t *events = collect(mask, &count);
     size_t i = last && last < count ? count - last : 0;
     uint64_t start_ns = count ? events[0].time_ns : 0;
+    if (form == CHROME)
+        draw_arrows(events + i, count - i);
     bool list = form == JSON || form == CHROME;
     if (form == TABLE)
         printf("       time/us  who        point\n");
