@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #define LIMIT_S 20
+#define LIMIT_OF_FAULTS_S 100 /* each resend that is lost costs up to a second */
 
 /* ---- the settings of a seed ---- */
 
@@ -51,16 +52,19 @@ static int threads_of(uint64_t seed, int ranks)
 static void print_settings(uint64_t seed)
 {
     rng_t rng = {mix(seed ^ 0x7365)};
-    bool prototype = chance(&rng, 25);
+    bool prototype = chance(&rng, 25), faults = false;
     printf("%u", 2 + below(&rng, RANKS_MAX - 1));
     for (uint32_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
-        if (chance(&rng, settings[i].percent))
+        if (chance(&rng, settings[i].percent)) {
             printf(" %s=%s", settings[i].name, any_value(&rng, &settings[i]));
+            faults |= strcmp(settings[i].name, "DIMMNET_FAULTS") == 0;
+        }
     if (prototype)
         printf(" DIMMNET_PROFILE=prototype");
-    if (chance(&rng, 25)) /* `stall` needs apertures */
+    if (chance(&rng, 25)) /* `stall` needs apertures, and knows no stops that could be lost */
         printf(" DIMMNET_FLOW=%s",
-               (const char *const[]){"rnr", "limit", "stall"}[below(&rng, prototype ? 2 : 3)]);
+               (const char *const[]){"rnr", "limit",
+                                     "stall"}[below(&rng, prototype || faults ? 2 : 3)]);
     putchar('\n');
 }
 
@@ -138,7 +142,8 @@ int main(int argc, char **argv)
 {
     static player_t players[THREADS_MAX];
     const char *shared = NULL;
-    int option, rank, size, provided, limit_s = LIMIT_S;
+    int option, rank, size, provided;
+    int limit_s = getenv("DIMMNET_FAULTS") ? LIMIT_OF_FAULTS_S : LIMIT_S;
     bool only_settings = false;
     while ((option = getopt(argc, argv, "s:p:l:c")) != -1) {
         switch (option) {
