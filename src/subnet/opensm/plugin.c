@@ -238,22 +238,17 @@ static int *last_tree(const engine_context_t *c, const dnet_topo_t *now)
     return tree;
 }
 
-/* A tree for the groups that goes together with the tables.  @param m  set: all servers as one
- * group
- */
-static dnet_status_t plan_groups(const engine_context_t *c, const dnet_tables_t *tables,
-                                 const int *old, int *tree, dnet_mcast_t **m)
+/* All servers as one group. */
+static dnet_status_t join_all(const engine_context_t *c, const dnet_topo_t *t, const int *tree,
+                              int left, dnet_mcast_t **m)
 {
-    const dnet_topo_t *t = tables->topo;
-    int left = 0, all = DNET_TOPO_NONE;
-    dnet_status_t st = dnet_mcast_tree(tables, old, tree, &left);
-    if (!st && left)
+    int all = DNET_TOPO_NONE;
+    if (left)
         osm_log(&c->osm->log, OSM_LOG_ERROR,
                 "dimmnet: %s: %d switches are in no tree that goes together with the tables; their "
                 "servers get no multicast\n",
                 c->engine->name, left);
-    if (!st)
-        st = dnet_mcast_new(t, m);
+    dnet_status_t st = dnet_mcast_new(t, m);
     if (!st)
         all = dnet_mcast_group(*m, DNET_MLID_FIRST);
     if (!st && all == DNET_TOPO_NONE)
@@ -305,7 +300,7 @@ static dnet_status_t route_fabric(fabric_t *f, engine_context_t *c, double began
     dnet_traffic_t tr = {0};
     dnet_routing_t r = {0};
     dnet_mcast_t *m = NULL;
-    int *old_tree = last_tree(c, f->topo);
+    int left = 0, *old_tree = last_tree(c, f->topo);
     int *tree = dnet_subnet_alloc((size_t) f->topo->n_switches, sizeof(*tree));
     dnet_status_t st = tree ? DNET_OK : DNET_ERR_NO_MEMORY;
     if (!st)
@@ -316,10 +311,10 @@ static dnet_status_t route_fabric(fabric_t *f, engine_context_t *c, double began
         opt.from = old;
         opt.from_tree = old_tree;
         if (!st)
-            st = dnet_route(f->topo, engine, &opt, NULL, &r);
+            st = dnet_mcast_route(f->topo, engine, &opt, &r, tree, &left);
     }
     if (!st)
-        st = plan_groups(c, r.tables, old_tree, tree, &m);
+        st = join_all(c, f->topo, tree, left, &m);
     if (!st)
         st = judge(engine, r.tables, m);
     if (!st)

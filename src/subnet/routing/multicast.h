@@ -6,7 +6,7 @@
 #ifndef DNET_SUBNET_MULTICAST_H
 #define DNET_SUBNET_MULTICAST_H
 
-#include "subnet/routing/forwarding.h"
+#include "subnet/routing/routing.h"
 
 #define DNET_MLID_FIRST 0xc000 /* of multicast LIDs */
 #define DNET_MLID_LAST 0xfffe
@@ -60,6 +60,17 @@ static inline void dnet_mcast_add(dnet_mcast_t *m, int group, int s, int port)
  * @return DNET_OK, ERR_NO_MEMORY
  */
 dnet_status_t dnet_mcast_tree(const dnet_tables_t *tables, const int *old, int *tree, int *left);
+
+/**
+ * Route, and find the groups' tree.  Where none goes together with what is kept of opt->from and
+ * opt->from_tree, both are made from nothing.
+ *
+ * @return as dnet_route(), whose result is to be freed only if this is DNET_OK; tree, left: as
+ *         dnet_mcast_tree()
+ */
+dnet_status_t dnet_mcast_route(const dnet_topo_t *t, const dnet_engine_t *engine,
+                               const dnet_route_options_t *opt, dnet_routing_t *r, int *tree,
+                               int *left);
 
 /** Join a group's switches, those with a port of it, by the tree's links.  @return DNET_OK,
  * ERR_NO_MEMORY */

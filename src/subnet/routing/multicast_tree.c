@@ -5,7 +5,6 @@
  */
 #include "subnet/routing/acyclic.h"
 #include "subnet/routing/multicast.h"
-#include "subnet/routing/turns.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@ enum { OLD, USED, ANY, LINKS };
 typedef struct growth {
     const dnet_topo_t *t;
     dnet_turns_t *turns; /* that tables take, and the tree */
+    uint64_t *used;      /* their bits without the tree */
     dnet_order_t *order; /* made when first needed; NULL: no other turns yet */
     bool opening;        /* other turns may be taken */
     const int *old;
@@ -76,6 +76,9 @@ static int grow(growth_t *g, int root, int kinds)
 {
     const dnet_topo_t *t = g->t;
     int served = 0;
+    memcpy(g->turns->bits, g->used, g->turns->start[t->n_switches] * sizeof(*g->used));
+    dnet_order_free(g->order);
+    g->order = NULL;
     memset(g->at, 0, sizeof(g->at));
     memset(g->inside, 0, (size_t) t->n_switches * sizeof(*g->inside));
     memset(g->slots, 0, g->start[t->n_switches] * sizeof(*g->slots));
@@ -144,8 +147,12 @@ static dnet_status_t growth_init(growth_t *g, const dnet_tables_t *tables, int *
         *wanted += t->sw[s].hosts > 0 && !t->sw[s].down;
     }
     g->slots = dnet_subnet_alloc(g->start[ns], sizeof(*g->slots));
+    g->used = dnet_subnet_alloc(g->turns->start[ns], sizeof(*g->used));
+    if (!g->slots || !g->used)
+        return DNET_ERR_NO_MEMORY;
     take_turns(tables, g->turns);
-    return g->slots ? DNET_OK : DNET_ERR_NO_MEMORY;
+    memcpy(g->used, g->turns->bits, g->turns->start[ns] * sizeof(*g->used));
+    return DNET_OK;
 }
 
 static dnet_status_t find_tree(const dnet_tables_t *tables, const int *old, int *tree, int *left)
@@ -160,12 +167,15 @@ static dnet_status_t find_tree(const dnet_tables_t *tables, const int *old, int 
         *left = wanted - grow(&g, root, LINKS);
     if (!st && *left)
         *left = wanted - try_roots(&g, wanted, &root);
+    if (!st && *left)
+        grow(&g, root, LINKS); /* the best there was */
     dnet_order_free(g.order);
     dnet_turns_free(g.turns);
     free(g.queue);
     free(g.inside);
     free(g.start);
     free(g.slots);
+    free(g.used);
     return st;
 }
 
@@ -173,6 +183,25 @@ dnet_status_t dnet_mcast_tree(const dnet_tables_t *tables, const int *old, int *
 {
     dnet_status_t st = find_tree(tables, old, tree, left);
     return st || !*left || !old ? st : find_tree(tables, NULL, tree, left);
+}
+
+dnet_status_t dnet_mcast_route(const dnet_topo_t *t, const dnet_engine_t *engine,
+                               const dnet_route_options_t *opt, dnet_routing_t *r, int *tree,
+                               int *left)
+{
+    dnet_status_t st = dnet_route(t, engine, opt, NULL, r);
+    if (st)
+        return st;
+    st = dnet_mcast_tree(r->tables, opt->from_tree, tree, left);
+    if (!st && (!*left || !r->kept))
+        return DNET_OK;
+    dnet_routing_free(r);
+    if (st)
+        return st;
+    dnet_route_options_t anew = *opt;
+    anew.from = NULL;
+    anew.from_tree = NULL;
+    return dnet_mcast_route(t, engine, &anew, r, tree, left);
 }
 
 static int far_end(const dnet_topo_t *t, int link, int s)
