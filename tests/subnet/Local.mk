@@ -4,6 +4,7 @@
 DNET_SUBNET_TESTS = \
 	tests/subnet/test_change \
 	tests/subnet/test_health_rails \
+	tests/subnet/test_judge \
 	tests/subnet/test_lid \
 	tests/subnet/test_multicast \
 	tests/subnet/test_service \
@@ -20,6 +21,8 @@ tests_subnet_test_change_SOURCES = tests/subnet/test_change.c
 tests_subnet_test_change_LDADD = libdnet_subnet.la -lcmocka
 tests_subnet_test_lid_SOURCES = tests/subnet/test_lid.c
 tests_subnet_test_lid_LDADD = libdnet_subnet.la -lcmocka
+tests_subnet_test_judge_SOURCES = tests/subnet/test_judge.c
+tests_subnet_test_judge_LDADD = libdnet_subnet.la -lcmocka
 tests_subnet_test_multicast_SOURCES = tests/subnet/test_multicast.c
 tests_subnet_test_multicast_LDADD = libdnet_subnet.la -lcmocka
 

@@ -210,11 +210,33 @@ static void test_balance_after_many_failures(void **state)
     dnet_topo_free(t);
 }
 
+/* A link that is back carries packets again: what is kept does not keep it idle. */
+static void test_a_link_that_is_back_is_used(void **state)
+{
+    (void) state;
+    dnet_topo_t *t = make("leaf-spine:8:4:4", 1);
+    dnet_routing_t whole = route_from(t, "turnadd", NULL);
+    dnet_topo_set_link(t, 5, true);
+    dnet_routing_t cut = route_from(t, "turnadd", whole.tables);
+    dnet_topo_set_link(t, 5, false);
+    dnet_routing_t back = route_from(t, "turnadd", cut.tables);
+    assert_true(cut.kept && back.kept);
+    int uses = 0, s = dnet_topo_tail(t, 10);
+    for (int h = 0; h < t->n_hosts; h++)
+        uses += dnet_tables_row(back.tables, s)[h] == dnet_topo_out_port(t, 10);
+    assert_true(uses > 0);
+    dnet_routing_free(&back);
+    dnet_routing_free(&cut);
+    dnet_routing_free(&whole);
+    dnet_topo_free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_mixture_after_a_failure_can_deadlock),
         cmocka_unit_test(test_planned_stages_have_no_cyclic_mixture),
+        cmocka_unit_test(test_a_link_that_is_back_is_used),
         cmocka_unit_test(test_balance_after_many_failures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
