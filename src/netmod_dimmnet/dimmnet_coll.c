@@ -61,6 +61,8 @@ static void idle(void *arg, bool first)
     if (may_sleep)
         dnet_ep_set_awaited(MPIDI_DIMMNET_global.ep, still_waits, self);
     (void) MPIDI_progress_wait_round();
+    /* Other threads go on meanwhile: one may be what a rank waits for in another collective. */
+    MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     if (may_sleep)
         dnet_ep_set_awaited(MPIDI_DIMMNET_global.ep, NULL, NULL);
 }
