@@ -476,6 +476,20 @@ static void combine_all_read(const dnet_board_t *b, const reduction_t *by, const
     }
 }
 
+/* Of two ranks each combines all, in the order of the ranks, so that both have the same bits. */
+static void allreduce_of_two(dnet_board_t *b, const reduction_t *by, const offer_t *theirs,
+                             const uint8_t *from, uint8_t *result, size_t count)
+{
+    uint8_t *scratch = begin(b, b->slot_bytes); /* no contribution to this step follows */
+    if (b->rank == 0) {
+        combine_all_read(b, by, theirs, from, result, count, scratch);
+    } else {
+        memcpy(result, from, count * by->element_bytes);
+        combine_read(b, by, 0, theirs[0].from, result, 0, count, scratch);
+    }
+    end_of_reading(b);
+}
+
 /* Each rank combines its part from all ranks' memory, says so in a second step, whose slot it reads
  * into, and then reads the others' parts of the result.  Of two ranks each combines all, unless it
  * would overwrite what the other one reads. */
@@ -491,8 +505,7 @@ static void allreduce_in_place(dnet_board_t *b, const reduction_t *by, const uin
         apart &= theirs[r].from != theirs[r].result;
     }
     if (apart && b->size == 2) {
-        combine_all_read(b, by, theirs, from, result, count, NULL);
-        end_of_reading(b);
+        allreduce_of_two(b, by, theirs, from, result, count);
         return;
     }
     end_of_all(b);
@@ -539,56 +552,48 @@ static bool in_parts(const dnet_board_t *b, size_t bytes)
     return bytes * b->size > COMBINE_ALL_BYTES;
 }
 
+/* Parts of the vectors, one slot after the other; the result is for rank `root`, or ALL. */
+#define ALL UINT32_MAX
+static void reduce_by_slots(dnet_board_t *b, const reduction_t *by, const uint8_t *from,
+                            uint8_t *result, size_t count, uint32_t root)
+{
+    size_t room = b->slot_bytes / by->element_bytes;
+    for (size_t at = 0; at < count; at += room) {
+        size_t n = least(count - at, room), bytes = n * by->element_bytes;
+        uint8_t *mine = begin(b, bytes);
+        memcpy(mine, from + at * by->element_bytes, bytes);
+        contribute(b);
+        if (in_parts(b, bytes))
+            combine_part(b, by, mine, n);
+        if (root != ALL && root != b->rank) {
+            end(b);
+            continue;
+        }
+        if (in_parts(b, bytes))
+            collect_parts(b, by, result + at * by->element_bytes, n);
+        else
+            combine_all(b, by, result + at * by->element_bytes, n);
+        end_of_all(b);
+    }
+}
+
 void dnet_board_allreduce(dnet_board_t *b, const void *from, void *result, size_t count,
                           size_t element_bytes, dnet_reduce_fn fn, const void *how)
 {
     reduction_t by = {element_bytes, fn, how};
-    size_t room = b->slot_bytes / element_bytes;
     /* What is read are parts, of which each rank combines one. */
-    if (is_read(b, count * element_bytes * 2 / b->size)) {
+    if (is_read(b, count * element_bytes * 2 / b->size))
         allreduce_in_place(b, &by, from, result, count);
-        return;
-    }
-    for (size_t at = 0; at < count; at += room) {
-        size_t n = least(count - at, room);
-        uint8_t *part = (uint8_t *) result + at * element_bytes;
-        uint8_t *mine = begin(b, n * element_bytes);
-        memcpy(mine, (const uint8_t *) from + at * element_bytes, n * element_bytes);
-        contribute(b);
-        if (in_parts(b, n * element_bytes)) {
-            combine_part(b, &by, mine, n);
-            collect_parts(b, &by, part, n);
-        } else {
-            combine_all(b, &by, part, n);
-        }
-        end_of_all(b);
-    }
+    else
+        reduce_by_slots(b, &by, from, result, count, ALL);
 }
 
 void dnet_board_reduce(dnet_board_t *b, const void *from, void *result, size_t count,
                        size_t element_bytes, dnet_reduce_fn fn, const void *how, uint32_t root)
 {
     reduction_t by = {element_bytes, fn, how};
-    size_t room = b->slot_bytes / element_bytes;
-    if (is_read(b, count * element_bytes) && b->size <= READ_ALL_MOST_RANKS) {
+    if (is_read(b, count * element_bytes) && b->size <= READ_ALL_MOST_RANKS)
         reduce_in_place(b, &by, from, result, count, root);
-        return;
-    }
-    for (size_t at = 0; at < count; at += room) {
-        size_t n = least(count - at, room);
-        uint8_t *part = (uint8_t *) result + at * element_bytes;
-        uint8_t *mine = begin(b, n * element_bytes);
-        memcpy(mine, (const uint8_t *) from + at * element_bytes, n * element_bytes);
-        contribute(b);
-        if (in_parts(b, n * element_bytes))
-            combine_part(b, &by, mine, n);
-        if (b->rank != root)
-            end(b);
-        else if (in_parts(b, n * element_bytes))
-            collect_parts(b, &by, part, n);
-        else
-            combine_all(b, &by, part, n);
-        if (b->rank == root)
-            end_of_all(b);
-    }
+    else
+        reduce_by_slots(b, &by, from, result, count, root);
 }

@@ -24,25 +24,20 @@
         } \
     }
 
-#define BASE_LOOPS(name, type) DNET_REDUCE_EACH_OP(LOOP, name, type, base, )
-#define BASE_ENTRY(op, of_a_and_b, name) \
-    [DNET_REDUCE_##op][DNET_REDUCE_OF_##name] = LOOP_NAME(op, name, base),
-#define BASE_ENTRIES(name, type) DNET_REDUCE_EACH_OP(BASE_ENTRY, name)
+#define LOOPS(name, type, set, target) DNET_REDUCE_EACH_OP(LOOP, name, type, set, target)
+#define ENTRY(op, of_a_and_b, name, set) \
+    [DNET_REDUCE_##op][DNET_REDUCE_OF_##name] = LOOP_NAME(op, name, set),
+#define ENTRIES(name, type, set) DNET_REDUCE_EACH_OP(ENTRY, name, set)
 
-DNET_REDUCE_EACH_TYPE(BASE_LOOPS)
-static const dnet_reduce_fn base[DNET_REDUCE_OPS][DNET_REDUCE_TYPES] = {
-    DNET_REDUCE_EACH_TYPE(BASE_ENTRIES)};
+/* All loops for an instruction set, and the table of them. */
+#define LOOPS_FOR(set, target) \
+    DNET_REDUCE_EACH_TYPE(LOOPS, set, target) \
+    static const dnet_reduce_fn set[DNET_REDUCE_OPS][DNET_REDUCE_TYPES] = { \
+        DNET_REDUCE_EACH_TYPE(ENTRIES, set)};
 
+LOOPS_FOR(base, )
 #ifdef __x86_64__
-#define AVX2_LOOPS(name, type) \
-    DNET_REDUCE_EACH_OP(LOOP, name, type, avx2, __attribute__((target("avx2"))))
-#define AVX2_ENTRY(op, of_a_and_b, name) \
-    [DNET_REDUCE_##op][DNET_REDUCE_OF_##name] = LOOP_NAME(op, name, avx2),
-#define AVX2_ENTRIES(name, type) DNET_REDUCE_EACH_OP(AVX2_ENTRY, name)
-
-DNET_REDUCE_EACH_TYPE(AVX2_LOOPS)
-static const dnet_reduce_fn avx2[DNET_REDUCE_OPS][DNET_REDUCE_TYPES] = {
-    DNET_REDUCE_EACH_TYPE(AVX2_ENTRIES)};
+LOOPS_FOR(avx2, __attribute__((target("avx2"))))
 #endif
 
 dnet_reduce_fn dnet_reduce_loop(dnet_reduce_op_t op, dnet_reduce_type_t type)

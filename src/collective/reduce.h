@@ -15,23 +15,25 @@
     X(MIN, a < b ? a : b, __VA_ARGS__) \
     X(MAX, a > b ? a : b, __VA_ARGS__)
 
-/** Types of elements: X(name, C type) */
-#define DNET_REDUCE_EACH_TYPE(X) \
-    X(INT8, int8_t) \
-    X(INT16, int16_t) \
-    X(INT32, int32_t) \
-    X(INT64, int64_t) \
-    X(UINT8, uint8_t) \
-    X(UINT16, uint16_t) \
-    X(UINT32, uint32_t) \
-    X(UINT64, uint64_t) \
-    X(FLOAT, float) \
-    X(DOUBLE, double)
+/** Types of elements: X(name, C type, ...) */
+#define DNET_REDUCE_EACH_TYPE(X, ...) \
+    X(INT8, int8_t, __VA_ARGS__) \
+    X(INT16, int16_t, __VA_ARGS__) \
+    X(INT32, int32_t, __VA_ARGS__) \
+    X(INT64, int64_t, __VA_ARGS__) \
+    X(UINT8, uint8_t, __VA_ARGS__) \
+    X(UINT16, uint16_t, __VA_ARGS__) \
+    X(UINT32, uint32_t, __VA_ARGS__) \
+    X(UINT64, uint64_t, __VA_ARGS__) \
+    X(FLOAT, float, __VA_ARGS__) \
+    X(DOUBLE, double, __VA_ARGS__)
 
 #define DNET_REDUCE_OP_NAME(name, of_a_and_b, ...) DNET_REDUCE_##name,
-#define DNET_REDUCE_TYPE_NAME(name, type) DNET_REDUCE_OF_##name,
+#define DNET_REDUCE_TYPE_NAME(name, type, ...) DNET_REDUCE_OF_##name,
 typedef enum { DNET_REDUCE_EACH_OP(DNET_REDUCE_OP_NAME, ) DNET_REDUCE_OPS } dnet_reduce_op_t;
-typedef enum { DNET_REDUCE_EACH_TYPE(DNET_REDUCE_TYPE_NAME) DNET_REDUCE_TYPES } dnet_reduce_type_t;
+typedef enum {
+    DNET_REDUCE_EACH_TYPE(DNET_REDUCE_TYPE_NAME, ) DNET_REDUCE_TYPES
+} dnet_reduce_type_t;
 
 /** The loop for an operator and a type, for this processor.  Sums and products of signed integers
  * wrap. */

@@ -214,6 +214,37 @@ static bool reduce_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t 
     return b->rank != root || is_sum(b, round, (const uint64_t *) (const void *) to, count);
 }
 
+/* No sum: what comes of it says in which order it was combined. */
+static void in_order(const void *in, void *inout, size_t count, const void *how)
+{
+    const uint64_t *from = in;
+    uint64_t *to = inout;
+    (void) how;
+    for (size_t i = 0; i < count; i++)
+        to[i] = mix(from[i]) + 3 * to[i];
+}
+
+/* All ranks have the same bits. */
+static bool same_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
+{
+    size_t bytes = bytes_of(round) / 8 * 8;
+    bool in_place = round % 3 == 0, good = true;
+    uint64_t *own = vector_of(b, round, in_place ? to : from, bytes / 8);
+    dnet_board_allreduce(b, own, to, bytes / 8, 8, in_order, NULL);
+    for (uint32_t root = 0; root < b->size; root++) {
+        memcpy(from, to, bytes);
+        dnet_board_bcast(b, from, bytes, root);
+        good &= memcmp(from, to, bytes) == 0;
+    }
+    return good;
+}
+
+static void test_allreduce_gives_all_ranks_the_same_bits(void **state)
+{
+    (void) state;
+    check(same_once);
+}
+
 static void test_bcast(void **state)
 {
     (void) state;
@@ -362,12 +393,12 @@ static void test_boards_are_bounded(void **state)
         dnet_reduce_loop(DNET_REDUCE_##op, DNET_REDUCE_OF_##name)(in, inout, COUNT, NULL); \
         assert_memory_equal(inout, want, sizeof want); \
     }
-#define CHECK_LOOPS(name, type) DNET_REDUCE_EACH_OP(CHECK_LOOP, name, type, )
+#define CHECK_LOOPS(name, type, ...) DNET_REDUCE_EACH_OP(CHECK_LOOP, name, type, )
 
 static void test_loops(void **state)
 {
     (void) state;
-    DNET_REDUCE_EACH_TYPE(CHECK_LOOPS)
+    DNET_REDUCE_EACH_TYPE(CHECK_LOOPS, )
     int32_t most[2] = {INT32_MAX, INT32_MIN}, one[2] = {1, -1};
     dnet_reduce_loop(DNET_REDUCE_SUM, DNET_REDUCE_OF_INT32)(one, most, 2, NULL);
     assert_int_equal(most[0], INT32_MIN);
@@ -382,6 +413,7 @@ int main(void)
         cmocka_unit_test(test_allgather),
         cmocka_unit_test(test_alltoall),
         cmocka_unit_test(test_allreduce),
+        cmocka_unit_test(test_allreduce_gives_all_ranks_the_same_bits),
         cmocka_unit_test(test_reduce),
         cmocka_unit_test(test_all_of_them_mixed),
         cmocka_unit_test(test_who_dozes_is_woken_and_says_for_whom_it_waits),
