@@ -338,29 +338,19 @@ static int exchange_end(exchange_t *x, const MPIDI_DIMMNET_board_t *self, void *
     return mpi_errno;
 }
 
-static int allgather_on(MPIDI_DIMMNET_board_t *self, const void *sendbuf, MPI_Aint sendcount,
-                        MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
-                        MPI_Datatype recvtype)
-{
-    exchange_t x;
-    int mpi_errno =
-        exchange_begin(&x, self, sendbuf, sendcount, sendtype, 1, recvbuf, recvcount, recvtype);
-    if (mpi_errno != MPI_SUCCESS)
-        return mpi_errno;
-    dnet_board_allgather(&self->board, x.from, x.to, x.bytes);
-    return exchange_end(&x, self, recvbuf, recvtype);
-}
-
-static int alltoall_on(MPIDI_DIMMNET_board_t *self, const void *sendbuf, MPI_Aint sendcount,
+/* `blocks`: of the send buffer */
+static int exchange_on(MPIDI_DIMMNET_board_t *self,
+                       void (*exchange)(dnet_board_t *, const void *, void *, size_t),
+                       unsigned blocks, const void *sendbuf, MPI_Aint sendcount,
                        MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
                        MPI_Datatype recvtype)
 {
     exchange_t x;
-    int mpi_errno = exchange_begin(&x, self, sendbuf, sendcount, sendtype,
-                                   (unsigned) self->comm->local_size, recvbuf, recvcount, recvtype);
+    int mpi_errno = exchange_begin(&x, self, sendbuf, sendcount, sendtype, blocks, recvbuf,
+                                   recvcount, recvtype);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
-    dnet_board_alltoall(&self->board, x.from, x.to, x.bytes);
+    exchange(&self->board, x.from, x.to, x.bytes);
     return exchange_end(&x, self, recvbuf, recvtype);
 }
 
@@ -473,51 +463,62 @@ int MPIDI_DIMMNET_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int
     return bcast_on(board, buffer, count, datatype, root);
 }
 
-/* The same for a reduction, with the loop it takes and the bytes of an element. */
-static inline int board_for(MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm,
-                            MPIR_Errflag_t *errflag, MPIDI_DIMMNET_board_t **board_p,
-                            MPI_Aint *element_p, dnet_reduce_fn *loop_p)
+#define ALL_RANKS (-1)
+
+/* A reduction whose result is for one rank or for all.  *done_p false: it takes MPICH's way. */
+static int reduce_on_board(const void *sendbuf, void *recvbuf, MPI_Aint count,
+                           MPI_Datatype datatype, MPI_Op op, int root, MPIR_Comm *comm,
+                           MPIR_Errflag_t *errflag, bool *done_p)
 {
-    *board_p = NULL;
-    *loop_p = reduce_loop(op, datatype);
-    if (!*loop_p)
-        return MPI_SUCCESS;
-    MPIR_Datatype_get_size_macro(datatype, *element_p);
-    return board_of(comm, 0, errflag, board_p);
+    MPIDI_DIMMNET_board_t *board = NULL;
+    reduction_t how = {op, datatype};
+    dnet_reduce_fn loop = reduce_loop(op, datatype);
+    /* Parts of a vector go by slots: any length does. */
+    int mpi_errno = loop ? board_of(comm, 0, errflag, &board) : MPI_SUCCESS;
+    *done_p = mpi_errno != MPI_SUCCESS || board;
+    if (mpi_errno != MPI_SUCCESS || !board)
+        return mpi_errno;
+    MPI_Aint element;
+    MPIR_Datatype_get_size_macro(datatype, element);
+    const void *from = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
+    if (root == ALL_RANKS)
+        dnet_board_allreduce(&board->board, from, recvbuf, count, element, loop, &how);
+    else
+        dnet_board_reduce(&board->board, from, recvbuf, count, element, loop, &how,
+                          (uint32_t) root);
+    return MPI_SUCCESS;
 }
 
 int MPIDI_DIMMNET_allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
                             MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm,
                             MPIR_Errflag_t *errflag)
 {
-    MPIDI_DIMMNET_board_t *board;
-    MPI_Aint element = 0;
-    dnet_reduce_fn loop;
-    reduction_t how = {op, datatype};
-    int mpi_errno = board_for(datatype, op, comm, errflag, &board, &element, &loop);
-    if (mpi_errno == MPI_SUCCESS && !board)
-        return MPIDI_DIMMNET_mpich_allreduce(sendbuf, recvbuf, count, datatype, op, comm, errflag);
-    if (mpi_errno == MPI_SUCCESS)
-        dnet_board_allreduce(&board->board, sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, recvbuf,
-                             count, element, loop, &how);
-    return mpi_errno;
+    bool done;
+    int mpi_errno =
+        reduce_on_board(sendbuf, recvbuf, count, datatype, op, ALL_RANKS, comm, errflag, &done);
+    return done ? mpi_errno
+                : MPIDI_DIMMNET_mpich_allreduce(sendbuf, recvbuf, count, datatype, op, comm,
+                                                errflag);
 }
 
 int MPIDI_DIMMNET_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype datatype,
                          MPI_Op op, int root, MPIR_Comm *comm, MPIR_Errflag_t *errflag)
 {
-    MPIDI_DIMMNET_board_t *board;
-    MPI_Aint element = 0;
-    dnet_reduce_fn loop;
-    reduction_t how = {op, datatype};
-    int mpi_errno = board_for(datatype, op, comm, errflag, &board, &element, &loop);
-    if (mpi_errno == MPI_SUCCESS && !board)
-        return MPIDI_DIMMNET_mpich_reduce(sendbuf, recvbuf, count, datatype, op, root, comm,
-                                          errflag);
-    if (mpi_errno == MPI_SUCCESS)
-        dnet_board_reduce(&board->board, sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, recvbuf,
-                          count, element, loop, &how, root);
-    return mpi_errno;
+    bool done;
+    int mpi_errno =
+        reduce_on_board(sendbuf, recvbuf, count, datatype, op, root, comm, errflag, &done);
+    return done ? mpi_errno
+                : MPIDI_DIMMNET_mpich_reduce(sendbuf, recvbuf, count, datatype, op, root, comm,
+                                             errflag);
+}
+
+/* The board for an exchange of blocks of `count` elements. */
+static inline int board_for(MPIR_Comm *comm, MPI_Aint count, MPI_Datatype datatype,
+                            MPIR_Errflag_t *errflag, MPIDI_DIMMNET_board_t **board_p)
+{
+    MPI_Aint bytes;
+    MPIDI_Datatype_check_size(datatype, count, bytes);
+    return board_of(comm, bytes, errflag, board_p);
 }
 
 int MPIDI_DIMMNET_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
@@ -525,15 +526,13 @@ int MPIDI_DIMMNET_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatyp
                             MPIR_Comm *comm, MPIR_Errflag_t *errflag)
 {
     MPIDI_DIMMNET_board_t *board;
-    MPI_Aint bytes;
-    MPIDI_Datatype_check_size(recvtype, recvcount, bytes);
-    int mpi_errno = board_of(comm, bytes, errflag, &board);
+    int mpi_errno = board_for(comm, recvcount, recvtype, errflag, &board);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
-    if (!board)
-        return MPIDI_DIMMNET_mpich_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount,
-                                             recvtype, comm, errflag);
-    return allgather_on(board, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype);
+    return board ? exchange_on(board, dnet_board_allgather, 1, sendbuf, sendcount, sendtype,
+                               recvbuf, recvcount, recvtype)
+                 : MPIDI_DIMMNET_mpich_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                                                 recvtype, comm, errflag);
 }
 
 int MPIDI_DIMMNET_alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
@@ -541,13 +540,12 @@ int MPIDI_DIMMNET_alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype
                            MPIR_Comm *comm, MPIR_Errflag_t *errflag)
 {
     MPIDI_DIMMNET_board_t *board;
-    MPI_Aint bytes;
-    MPIDI_Datatype_check_size(recvtype, recvcount, bytes);
-    int mpi_errno = board_of(comm, bytes, errflag, &board);
+    int mpi_errno = board_for(comm, recvcount, recvtype, errflag, &board);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
-    if (!board || !dnet_board_has_alltoall(&board->board))
-        return MPIDI_DIMMNET_mpich_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount,
-                                            recvtype, comm, errflag);
-    return alltoall_on(board, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype);
+    return board && dnet_board_has_alltoall(&board->board)
+               ? exchange_on(board, dnet_board_alltoall, (unsigned) comm->local_size, sendbuf,
+                             sendcount, sendtype, recvbuf, recvcount, recvtype)
+               : MPIDI_DIMMNET_mpich_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                                              recvtype, comm, errflag);
 }

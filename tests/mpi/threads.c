@@ -2,11 +2,13 @@
  *
  * MPI_THREAD_MULTIPLE: four threads of each process exchange messages of all sizes with their
  * partners at once, each on its own tag, with blocking, waiting and probing calls mixed; and one
- * thread waits for a message that only another thread of the same process can make happen.
+ * thread waits for a message that only another thread of the same process can make happen.  Threads
+ * are in collectives of different communicators at once, in another order on each rank.
  */
 #include "check.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 enum { THREADS = 4, ROUNDS = 150, MOST = 100000 };
 
@@ -68,6 +70,40 @@ static void *wait_for_self(void *arg)
     return NULL;
 }
 
+/* What a thread has its collectives on. */
+static MPI_Comm comms[THREADS];
+
+static void *collect(void *arg)
+{
+    int t = (int) (intptr_t) arg;
+    for (int round = 0; round < ROUNDS; round++) {
+        int one = 1, sum = 0;
+        /* the ranks come to their communicators at different times */
+        if ((rank + t + round) % 3 == 0)
+            usleep(200);
+        MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comms[t]);
+        if (sum != size)
+            fail(t, round, "wrong sum");
+        MPI_Barrier(comms[t]);
+    }
+    return NULL;
+}
+
+static void collect_at_once(void)
+{
+    pthread_t threads[THREADS];
+    for (int t = 0; t < THREADS; t++)
+        MPI_Comm_dup(MPI_COMM_WORLD, &comms[t]);
+    for (int t = 0; t < THREADS; t++) {
+        int which = rank % 2 ? THREADS - 1 - t : t;
+        pthread_create(&threads[t], NULL, collect, (void *) (intptr_t) which);
+    }
+    for (int t = 0; t < THREADS; t++)
+        pthread_join(threads[t], NULL);
+    for (int t = 0; t < THREADS; t++)
+        MPI_Comm_free(&comms[t]);
+}
+
 int main(int argc, char **argv)
 {
     int provided;
@@ -81,6 +117,7 @@ int main(int argc, char **argv)
         for (int t = 0; t < THREADS; t++)
             pthread_join(threads[t], NULL);
     }
+    collect_at_once();
     int value = 0, sent = 77;
     pthread_create(&threads[0], NULL, wait_for_self, &value);
     MPI_Barrier(MPI_COMM_WORLD);

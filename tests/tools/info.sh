@@ -25,6 +25,8 @@ refuse DIMMNET_DUMP=dump-%x '% that is not %r'
 refuse DIMMNET_EAGER_LIMIT=12parsecs 'is not a number'
 expect 2 env DIMMNET_FLOW=stall DIMMNET_PROFILE=prototype dnet-info
 says 'can deadlock'
+expect 2 env DIMMNET_FLOW=stall DIMMNET_FAULTS=20 dnet-info
+says 'DIMMNET_FAULTS is for stops'
 mkdir folder 0
 refuse DIMMNET_PCAP=folder 'Is a directory'
 refuse DIMMNET_DUMP=folder 'Is a directory'

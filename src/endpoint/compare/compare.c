@@ -25,6 +25,11 @@ dnet_status_t dnet_compare_check(const dnet_ep_t *ep)
         dnet_error("DIMMNET_FLOW=stall is for NICs of the job's own; leave DIMMNET_CLUSTER out");
         return DNET_ERR_STATE;
     }
+    if (ep->options.faults) {
+        dnet_error("DIMMNET_FAULTS is for stops and resends, of which DIMMNET_FLOW=stall has none; "
+                   "leave one of them out");
+        return DNET_ERR_STATE;
+    }
     if (dnet_job_profile(ep) == DNET_PROFILE_EXTENDED)
         return DNET_OK;
     /* There a process reads its messages by requests of its own, which would wait behind the
