@@ -27,7 +27,7 @@ endif
 
 # All test programs, without running them.
 check-programs: $(check_LTLIBRARIES) $(check_PROGRAMS)
-check-unit: $(check_LTLIBRARIES) $(check_PROGRAMS)
+check-unit: tools/dnet-trace $(check_LTLIBRARIES) $(check_PROGRAMS)
 	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests unit
 check-device: $(check_LTLIBRARIES) $(check_PROGRAMS)
 	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/run-tests device

@@ -11,7 +11,7 @@ DNET_SUBNET_TESTS = \
 	tests/subnet/test_turns
 check_PROGRAMS += $(DNET_SUBNET_TESTS)
 DNET_UNIT_TESTS += $(DNET_SUBNET_TESTS)
-tests_subnet_test_turns_SOURCES = tests/subnet/test_turns.c
+tests_subnet_test_turns_SOURCES = tests/subnet/made.h tests/subnet/test_turns.c
 tests_subnet_test_turns_LDADD = libdnet_subnet.la -lcmocka
 tests_subnet_test_health_rails_SOURCES = tests/subnet/test_health_rails.c
 tests_subnet_test_health_rails_LDADD = libdnet_subnet.la -lcmocka
@@ -21,7 +21,7 @@ tests_subnet_test_change_SOURCES = tests/subnet/test_change.c
 tests_subnet_test_change_LDADD = libdnet_subnet.la -lcmocka
 tests_subnet_test_lid_SOURCES = tests/subnet/test_lid.c
 tests_subnet_test_lid_LDADD = libdnet_subnet.la -lcmocka
-tests_subnet_test_judge_SOURCES = tests/subnet/test_judge.c
+tests_subnet_test_judge_SOURCES = tests/subnet/made.h tests/subnet/test_judge.c
 tests_subnet_test_judge_LDADD = libdnet_subnet.la -lcmocka
 tests_subnet_test_multicast_SOURCES = tests/subnet/test_multicast.c
 tests_subnet_test_multicast_LDADD = libdnet_subnet.la -lcmocka

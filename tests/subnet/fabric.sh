@@ -87,9 +87,13 @@ start_opensm() {
     return 0
 }
 
-stop_opensm() {
+# The manager and the fabric end.
+stop_fabric() {
     kill "$opensm_pid" 2>/dev/null
     wait "$opensm_pid" 2>/dev/null
+    kill $fabric_pids 2>/dev/null
+    wait
+    fabric_pids=
 }
 
 # wait_sweeps N: until the N-th SUBNET UP, at most SWEEP_SECONDS (60).

@@ -29,10 +29,7 @@ dump() {
             done
         done
     fi
-    stop_opensm
-    kill $fabric_pids 2>/dev/null
-    wait
-    fabric_pids=
+    stop_fabric
 }
 
 "$subnet" gen --topology ring:7:1 --output net || fail "gen"

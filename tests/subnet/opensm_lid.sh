@@ -34,10 +34,7 @@ measure() {
     echo 'Clear "spine0001"' >console
     wait_sweeps $((n + 1))
     tables after.lfts
-    stop_opensm
-    kill $fabric_pids 2>/dev/null
-    wait
-    fabric_pids=
+    stop_fabric
     "$subnet" diff --topology file:net --cut spine0001 --lfts before.lfts --against after.lfts \
         --json diff.json || fail "diff"
     "$subnet" verify --topology file:net --cut spine0001 --lfts after.lfts || fail "after the cut"

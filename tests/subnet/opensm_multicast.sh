@@ -40,13 +40,6 @@ look() {
         --json "$1.json" >"$1.txt" || verdict=$?
 }
 
-stop() {
-    stop_opensm
-    kill $fabric_pids 2>/dev/null
-    wait
-    fabric_pids=
-}
-
 # updn on a ring: no packet to a single port turns far from the root, at S00005.
 "$subnet" gen --topology ring:7:1 --output net || fail "gen"
 echo 0x200000 >roots
@@ -54,13 +47,13 @@ start_ibsim net H00001
 start_opensm updn -a "$scratch/roots"
 broadcast '7 1 2' near
 [ $verdict = 0 ] || fail "a tree near the root is rejected: $(cat near.txt)"
-stop
+stop_fabric
 start_ibsim net H00001
 start_opensm updn -a "$scratch/roots"
 broadcast '4 5 6' far
 [ $verdict = 1 ] || fail "a tree that turns far from the root is accepted: $(cat far.txt)"
 [ "$(json far.json closed_by)" = '"0xc000"' ] || fail "the group is not named: $(cat far.json)"
-stop
+stop_fabric
 
 # Our engines give groups a tree that goes together with their tables, after a failure, too.
 [ -f "$DNET_BUILD/.libs/libdimmnet_osm.so" ] ||
@@ -82,5 +75,5 @@ for engine in turnadd turnprohib; do
     cmp -s whole.mfts cut.mfts && fail "$engine: $link is gone, and the group's tree is the same"
     [ $verdict = 0 ] || fail "$engine without $link: $(cat cut.txt)"
     [ "$(json cut.json members)" = 11 ] || fail "$engine: members are lost: $(cat cut.json)"
-    stop
+    stop_fabric
 done

@@ -40,10 +40,7 @@ for case in turnadd:torus:4x4:2 turnprohib:torus:4x4:2 turnadd:random:12:4:2; do
     on_fabric ibnetdiscover >now.net
     grep -q S00006 now.net && fail "the switch is still there"
     judge switch
-    stop_opensm
-    kill $fabric_pids 2>/dev/null
-    wait
-    fabric_pids=
+    stop_fabric
 done
 
 # Two joined trees, which OpenSM does not tell us: the tables are balanced for both kinds of traffic.
@@ -55,10 +52,7 @@ on_fabric dump_fts >held.lfts 2>dump.err || fail "dump_fts: $(cat dump.err)"
     fail "the verifier rejects the tables of the joined trees"
 awk -v i="$(json held.json tables_inside)" -v b="$(json held.json tables_between)" \
     'BEGIN { exit !(i > 0.9 && b > 0.9) }' || fail "not balanced: $(cat held.json)"
-stop_opensm
-kill $fabric_pids 2>/dev/null
-wait
-fabric_pids=
+stop_fabric
 
 # A leaf and a spine whose link is gone: the manager reaches both, and both answer.
 "$subnet" gen --topology leaf-spine:8:4:4 --output net || fail "gen"
@@ -72,10 +66,7 @@ spine=$(sed -n 's/^\[.*"spine0001" lid \([0-9]*\).*/\1/p' uplink.net | head -n 1
 [ -n "$spine" ] || fail "no LID of spine0001 in uplink.net"
 on_fabric perfquery -x "$spine" 0 >perf.out 2>&1 || on_fabric perfquery "$spine" 1 >perf.out 2>&1 ||
     fail "perfquery of spine0001: $(cat perf.out)"
-stop_opensm
-kill $fabric_pids 2>/dev/null
-wait
-fabric_pids=
+stop_fabric
 
 # Two LIDs a port: all are routed, and not all alike.
 "$subnet" gen --topology leaf-spine:4:4:4 --output net || fail "gen"

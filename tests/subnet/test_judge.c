@@ -17,25 +17,19 @@
 
 #include <cmocka.h>
 
+#include "made.h"
+
 /*
- * A ring of switches 0 to 3, SHORT across it from 0 to 2, and STUB, whose link to 0 has the lowest
+ * A ring of switches 0 to 3, SHORT across it from 0 to 2, and ASIDE, whose link to 0 has the lowest
  * number of all.  Server and switch have one number.
  */
-enum { SHORT = 4, STUB = 5, SWITCHES = 6 };
+enum { SHORT = 4, ASIDE = 5, SWITCHES = 6 };
 
 static dnet_topo_t *make_ring(void)
 {
-    static const int links[][2] = {{STUB, 0}, {0, 1},     {1, 2},    {2, 3},
-                                   {3, 0},    {SHORT, 0}, {SHORT, 2}};
-    dnet_topo_t *t = dnet_topo_new("ring with a short cut");
-    for (int s = 0; s < SWITCHES; s++) {
-        dnet_topo_add_switch(t, NULL, 8);
-        dnet_topo_add_host(t, NULL, s, 8);
-    }
-    for (size_t l = 0; l < sizeof(links) / sizeof(links[0]); l++)
-        dnet_topo_add_link(t, links[l][0], 0, links[l][1], 0);
-    assert_int_equal(dnet_topo_finish(t), DNET_OK);
-    return t;
+    static const int links[][2] = {{ASIDE, 0}, {0, 1},     {1, 2},    {2, 3},
+                                   {3, 0},     {SHORT, 0}, {SHORT, 2}};
+    return made("ring with a short cut", SWITCHES, 8, links, sizeof(links) / sizeof(links[0]));
 }
 
 static dnet_tables_t *no_tables(const dnet_topo_t *t)
@@ -118,14 +112,14 @@ static void test_tables_of_other_networks_are_no_change(void **state)
 }
 
 /* Three parts of the circle are data's, the fourth is that of queries of a switch.  It is entered
- * from the stub, which is not on it. */
+ * from the switch aside, which is not on it. */
 static void test_management_closes_a_cycle_with_data(void **state)
 {
     (void) state;
     dnet_topo_t *t = make_ring();
     dnet_tables_t *tables = no_tables(t);
     WAY(tables, 0, 1, 2, 3, 0);
-    WAY(tables, 2, STUB, 0, 1, 2);
+    WAY(tables, 2, ASIDE, 0, 1, 2);
     dnet_verdict_t v = judge(tables, NULL);
     assert_int_equal(v.data.cyclic_lanes + v.management.cyclic_lanes, 0);
     WAY(tables, t->n_hosts + 1, 3, 0, 1);
@@ -201,7 +195,7 @@ static void test_faults_have_a_kind_and_a_place(void **state)
     (void) state;
     dnet_topo_t *t = make_ring();
     dnet_tables_t *tables = no_tables(t);
-    WAY(tables, 0, STUB, 0);
+    WAY(tables, 0, ASIDE, 0);
     WAY(tables, 0, SHORT, 0);
     WAY(tables, 0, 1, 2, 3, 0);
     uint16_t *entry = &dnet_tables_row(tables, 3)[0];

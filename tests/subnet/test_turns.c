@@ -16,6 +16,8 @@
 
 #include <cmocka.h>
 
+#include "made.h"
+
 static dnet_topo_t *make(const char *spec, uint64_t seed)
 {
     dnet_topo_t *t = NULL;
@@ -80,15 +82,7 @@ static void test_turnadd_grid_decides_as_in_figure_16(void **state)
 static dnet_topo_t *two_triangles(void)
 {
     static const int links[][2] = {{0, 3}, {3, 4}, {4, 0}, {2, 5}, {5, 6}, {6, 2}, {0, 1}, {1, 2}};
-    dnet_topo_t *t = dnet_topo_new("two triangles");
-    for (int s = 0; s < 7; s++) {
-        dnet_topo_add_switch(t, NULL, 8);
-        dnet_topo_add_host(t, NULL, s, 1);
-    }
-    for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
-        dnet_topo_add_link(t, links[i][0], 0, links[i][1], 0);
-    assert_int_equal(dnet_topo_finish(t), DNET_OK);
-    return t;
+    return made("two triangles", 7, 1, links, sizeof(links) / sizeof(links[0]));
 }
 
 /* The published test, one direction only, leaves ABC and CBA on a cycle; the correction refuses. */
