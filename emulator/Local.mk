@@ -44,16 +44,22 @@ libdnet_emulator_la_SOURCES = \
 	emulator/states.def \
 	emulator/status_write_unit.c \
 	emulator/status_write_unit.h \
-	emulator/swif/alive.c \
-	emulator/swif/alive.h \
 	emulator/swif/burst.c \
 	emulator/swif/capture.c \
 	emulator/swif/fault_point.c \
 	emulator/swif/faults.c \
-	emulator/swif/hosts.c \
-	emulator/swif/libfabric.c \
-	emulator/swif/plug.h \
-	emulator/swif/plugs.def \
+	emulator/swif/hosts/alive.c \
+	emulator/swif/hosts/alive.h \
+	emulator/swif/hosts/connection.c \
+	emulator/swif/hosts/connection.h \
+	emulator/swif/hosts/flow.c \
+	emulator/swif/hosts/hosts.c \
+	emulator/swif/hosts/in.c \
+	emulator/swif/hosts/libfabric.c \
+	emulator/swif/hosts/out.c \
+	emulator/swif/hosts/plug.h \
+	emulator/swif/hosts/plugs.def \
+	emulator/swif/hosts/port.c \
 	emulator/swif/shm.c \
 	emulator/swif/swif.h \
 	emulator/swif/switches.c \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include "emulator/swif/alive.h"
+#include "emulator/swif/hosts/alive.h"
 
 #include <errno.h>
 #include <linux/errqueue.h>

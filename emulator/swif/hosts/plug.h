@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A plug to a network between hosts, as swif/hosts.c sees it: messages of up to DNET_PLUG_BYTES
+ * A plug to a network between hosts, as hosts.c sees it: messages of up to DNET_PLUG_BYTES
  * between the ports of processes.  A message arrives whole and once, or is reported as not sent;
  * messages of one port to another one arrive in order unless one of them is not sent.  Numbers,
  * acknowledgements and flow control are the business of hosts.c.
@@ -60,7 +60,7 @@ typedef struct {
 } dnet_emu_plug_ops_t;
 
 #define DNET_PLUG(name, title) extern const dnet_emu_plug_ops_t dnet_emu_plug_##name;
-#include "emulator/swif/plugs.def"
+#include "emulator/swif/hosts/plugs.def"
 #undef DNET_PLUG
 
 #endif

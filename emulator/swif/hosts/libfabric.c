@@ -5,7 +5,7 @@
  */
 #include "config.h"
 
-#include "emulator/swif/plug.h"
+#include "emulator/swif/hosts/plug.h"
 
 #include <stdio.h>
 

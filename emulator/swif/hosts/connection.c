@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Processes of other hosts, and connections to those that have been sent a packet.
+ */
+#include "config.h"
+
+#include "emulator/swif/hosts/connection.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/log.h"
+
+dnet_emu_far_t *dnet_emu_far_of(const dnet_emu_port_t *port, uint16_t lid, unsigned wid)
+{
+    uint32_t i = dnet_hold_index(lid, wid);
+    bool known = i < port->to_count && dnet_clid_to_lid(dnet_lid_to_clid(lid)) == lid &&
+                 wid < DNET_PROCESSES_PER_NIC && port->to[i].at.bytes;
+
+    return known ? &port->to[i] : NULL;
+}
+
+void dnet_emu_connection_due(dnet_emu_port_t *port, dnet_emu_connection_t *c)
+{
+    if (c->is_due)
+        return;
+    c->is_due = true;
+    c->due_next = port->due;
+    port->due = c;
+}
+
+DNET_COLD static dnet_emu_connection_t *connect_to(dnet_emu_port_t *port, dnet_emu_far_t *f,
+                                                   uint16_t lid, unsigned wid)
+{
+    dnet_emu_connection_t *c = calloc(1, sizeof *c);
+
+    if (!c) {
+        dnet_error("no memory for a connection to %s: %zu bytes needed", f->host, sizeof *c);
+        return NULL;
+    }
+    if (!port->plug->reach(port->end, &f->at, &c->peer)) {
+        free(c);
+        return NULL;
+    }
+    c->lid = lid;
+    c->wid = (uint8_t) wid;
+    dnet_fc_tx_open(&c->tx, port->at.epoch, 0, 0);
+    dnet_fc_rx_open(&c->rx, f->at.epoch, 0);
+    c->next = port->connections;
+    port->connections = c;
+    port->stats.connected++;
+    f->connection = c;
+    return c;
+}
+
+dnet_emu_connection_t *dnet_emu_connection_of(dnet_emu_port_t *port, uint16_t lid, unsigned wid)
+{
+    dnet_emu_far_t *f = dnet_emu_far_of(port, lid, wid);
+
+    if (!f)
+        return NULL;
+    return f->connection ? f->connection : connect_to(port, f, lid, wid);
+}
+void dnet_emu_connection_lose(dnet_emu_connection_t *c, const char *why)
+{
+    if (!c->why[0])
+        snprintf(c->why, sizeof c->why, "%s", why);
+}

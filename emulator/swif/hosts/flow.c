@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the connection machine (srq_flowctl/connection.h) asks for.
+ */
+#include "config.h"
+
+#include "emulator/swif/hosts/connection.h"
+
+#include <stdio.h>
+
+#include "emulator/receive_controller.h"
+
+#define TIMERS_EVERY_NS 10000000u
+
+static dnet_emu_connection_t *of_tx(dnet_fc_tx_t *tx)
+{
+    return (dnet_emu_connection_t *) (void *) ((uint8_t *) tx -
+                                               offsetof(dnet_emu_connection_t, tx));
+}
+
+static dnet_emu_connection_t *of_rx(dnet_fc_rx_t *rx)
+{
+    return (dnet_emu_connection_t *) (void *) ((uint8_t *) rx -
+                                               offsetof(dnet_emu_connection_t, rx));
+}
+
+/* dnet_emu_out_push() sends all before tx.send_seq; here it is only said from where on, if it goes
+ * back. */
+static void tx_transmit(void *arg, dnet_fc_tx_t *tx, const dnet_fc_data_t *data)
+{
+    dnet_emu_port_t *port = arg;
+    dnet_emu_connection_t *c = of_tx(tx);
+
+    if (!c->post || dnet_fc_before(data->seq, c->post->head.seq)) {
+        c->post = c->first;
+        while (c->post && c->post->head.seq != data->seq)
+            c->post = c->post->next;
+    }
+    dnet_emu_connection_due(port, c);
+}
+
+static void tx_control(void *arg, dnet_fc_tx_t *tx, const dnet_fc_control_t *word)
+{
+    dnet_emu_connection_t *c = of_tx(tx);
+
+    c->word[word->type] = *word;
+    c->words |= 1u << word->type;
+    dnet_emu_connection_due(arg, c);
+}
+static void tx_acked(void *arg, dnet_fc_tx_t *tx, uint32_t una_seq)
+{
+    dnet_emu_connection_t *c = of_tx(tx);
+
+    while (c->first && dnet_fc_before(c->first->head.seq, una_seq)) {
+        dnet_emu_kept_t *k = c->first;
+
+        c->first = k->next;
+        if (c->post == k)
+            c->post = k->next;
+        dnet_emu_out_release(arg, k);
+    }
+    if (!c->first)
+        c->last = NULL;
+}
+
+/* The peer says that it knows this connection no more. */
+static void tx_dead(void *arg, dnet_fc_tx_t *tx)
+{
+    (void) arg;
+    snprintf(of_tx(tx)->why, sizeof of_tx(tx)->why, "has left the job");
+}
+
+const dnet_fc_tx_ops_t dnet_emu_connection_tx_ops = {
+    .transmit = tx_transmit, .control = tx_control, .acked = tx_acked, .dead = tx_dead};
+
+static void rx_control(void *arg, dnet_fc_rx_t *rx, const dnet_fc_control_t *word)
+{
+    dnet_emu_port_t *port = arg;
+    dnet_emu_connection_t *c = of_rx(rx);
+
+    if (word->type == DNET_FC_CONTROL_ACK) {
+        if (c->acks++ == 0)
+            c->acks_since_ns = port->now_ns;
+    } else {
+        c->word[word->type] = *word;
+        c->words |= 1u << word->type;
+    }
+    dnet_emu_connection_due(port, c);
+}
+
+/* The Receive Controller has put the sender into the flow ring. */
+static void rx_note_stop(void *arg, dnet_fc_rx_t *rx)
+{
+    dnet_emu_port_t *port = arg;
+
+    (void) rx;
+    port->stats.stops++;
+}
+
+const dnet_fc_rx_ops_t dnet_emu_connection_rx_ops = {.control = rx_control,
+                                                     .note_stop = rx_note_stop};
+
+bool dnet_emu_connection_is_open(const dnet_emu_connection_t *c, uint32_t window)
+{
+    return c->tx.state == DNET_FC_TX_RUN && c->tx.next_seq - c->tx.una_seq < window;
+}
+
+void dnet_emu_connection_resume(dnet_emu_port_t *port, dnet_emu_connection_t *c)
+{
+    dnet_emu_packet_t p = {
+        .header = {DNET_PUT(DNET_PRIM_RESEND, PK_TYPE) |
+                       DNET_PUT(dnet_emu_pgid(port->nic, port->wid), PK_PGID) |
+                       DNET_PUT(port->wid, PK_DWID) | DNET_PUT(c->wid, PK_SWID) |
+                       DNET_PUT(port->nic->lid, PK_DLID),
+                   0},
+        .header_lines = 2,
+        .packets = 1,
+        .slid = c->lid,
+    };
+
+    c->wants = false;
+    (void) dnet_emu_rc_receive(port->nic, &p);
+}
+void dnet_emu_connection_run_timers(dnet_emu_port_t *port)
+{
+    port->timers_ns = port->now_ns + TIMERS_EVERY_NS;
+    for (dnet_emu_connection_t *c = port->connections; c; c = c->next)
+        if (!c->why[0] && c->tx.deadline_ns <= port->now_ns)
+            dnet_fc_tx_timer(&c->tx, &port->env, port->now_ns);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Opening a port by one of the plugs.
+ */
+#include "config.h"
+
+#include "emulator/swif/hosts/connection.h"
+
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "common/log.h"
+
+#define SILENT_NS 1000000000u /* a packet under way, or a stop, is asked after */
+
+static const struct {
+    const dnet_emu_plug_ops_t *ops;
+    const char *title;
+} plugs[] = {
+#define DNET_PLUG(name, title) {&dnet_emu_plug_##name, title},
+#include "emulator/swif/hosts/plugs.def"
+#undef DNET_PLUG
+};
+
+void dnet_emu_plugs(void (*visit)(void *arg, const char *name, const char *title, bool found,
+                                  const char *text),
+                    void *arg)
+{
+    char text[256];
+
+    for (unsigned i = 0; i < sizeof plugs / sizeof *plugs; i++) {
+        bool found = plugs[i].ops->found(text, sizeof text);
+
+        visit(arg, plugs[i].ops->name, plugs[i].title, found, text);
+    }
+}
+
+/* The first plug that this library has. */
+static bool choose_plug(dnet_emu_port_t *port)
+{
+    for (unsigned i = 0; i < sizeof plugs / sizeof *plugs; i++)
+        if (plugs[i].ops->open) {
+            port->plug = plugs[i].ops;
+            port->at.plug = (uint8_t) i;
+            return true;
+        }
+    dnet_error(
+        "ranks are on several hosts, and this library has no plug to a network: configure it "
+        "where libfabric's headers are (Debian: libfabric-dev)");
+    return false;
+}
+
+dnet_status_t dnet_emu_port_open(const dnet_emu_port_config_t *config, dnet_emu_port_t **port_p)
+{
+    dnet_emu_port_t *port = calloc(1, sizeof *port);
+    dnet_status_t status = DNET_NOT_FOUND;
+
+    if (!port) {
+        dnet_error("no memory for a port: %zu bytes needed", sizeof *port);
+        return DNET_ERR_NO_MEMORY;
+    }
+    if (getrandom(&port->at.key, sizeof port->at.key, 0) != sizeof port->at.key ||
+        getrandom(&port->at.epoch, sizeof port->at.epoch, 0) != sizeof port->at.epoch) {
+        dnet_error("no random number for a port: %m");
+        status = DNET_ERR_SYSTEM;
+    } else if (choose_plug(port)) {
+        status = port->plug->open(config, &port->at, &port->end);
+    }
+    if (status != DNET_OK) {
+        free(port);
+        return status;
+    }
+    port->wait_s = config->wait_s;
+    port->alive = dnet_emu_alive_start(&port->at);
+    port->env = dnet_fc_tx_defaults(&dnet_emu_connection_tx_ops, port);
+    port->env.window = WINDOW;
+    port->env.ack_ns = port->env.stop_ns = SILENT_NS;
+    /* A process that computes answers no PROBE; alive.c says whether it is there. */
+    port->env.repeats = UINT32_MAX;
+    port->env.random = port->at.key;
+    port->pool = (dnet_fc_pool_t){.ops = &dnet_emu_connection_rx_ops, .arg = port};
+    port->stats.plug = port->plug->name;
+    port->stats.network = port->plug->network(port->end);
+    port->stats.connection_bytes = sizeof(dnet_emu_connection_t);
+    *port_p = port;
+    return DNET_OK;
+}
+
+void dnet_emu_port_address(const dnet_emu_port_t *port, dnet_emu_port_address_t *address_p)
+{
+    *address_p = port->at;
+}
+
+void dnet_emu_port_close(dnet_emu_port_t *port)
+{
+    if (port->alive)
+        dnet_emu_alive_end(port->alive);
+    port->plug->close(port->end); /* it has no message any more */
+    while (port->connections) {
+        dnet_emu_connection_t *c = port->connections;
+
+        port->connections = c->next;
+        while (c->first) {
+            dnet_emu_kept_t *k = c->first;
+
+            c->first = k->next;
+            free(k);
+        }
+        free(c);
+    }
+    free(port->to);
+    free(port);
+}
