@@ -10,13 +10,16 @@ EXTRA_DIST += \
 	benchmarks/memory \
 	benchmarks/memory.c \
 	benchmarks/osu.c \
+	benchmarks/oversub \
+	benchmarks/oversub.c \
 	benchmarks/overlap \
 	benchmarks/overlap.c \
+	benchmarks/rma \
 	benchmarks/strided \
 	benchmarks/strided.c
 
 # Scripts, though a .c file of the name stands beside them (make's own rule would compile it).
-benchmarks/incast benchmarks/memory benchmarks/overlap benchmarks/strided: ;
+benchmarks/incast benchmarks/memory benchmarks/overlap benchmarks/oversub benchmarks/strided: ;
 
 # Two NICs without anything above them.
 noinst_PROGRAMS += benchmarks/nic_pingpong

@@ -39,6 +39,11 @@ class Library:
             return {self.name: []}
         return {self.name: [], f"{self.name}-vader": ["--mca", "pml", "ob1", "--mca", "btl", "self,vader"]}
 
+    def crowded_settings(self):
+        """The same for more ranks than processors, as users of Open MPI are told to run it."""
+        yields = ["--mca", "mpi_yield_when_idle", "1"] if self.open_mpi else []
+        return {name: options + yields for name, options in self.settings().items()}
+
     def binding(self, ranks):
         """Each rank on a processor of its own, where there are as many."""
         if ranks <= len(os.sched_getaffinity(0)):
