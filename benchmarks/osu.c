@@ -17,6 +17,7 @@
 #include <string.h>
 
 enum { WINDOW = 64, LARGE_BYTES = 8192, PAGE = 4096, MIB = 1 << 20, FIRST = 100 };
+#define COMPUTES_S 0.1 /* the target of passive_us() */
 
 /* Iterations and warm-up of small messages and of those above LARGE_BYTES. */
 typedef struct {
@@ -27,6 +28,7 @@ static const loops_t latency_loops = {10000, 100, 1000, 10};
 static const loops_t bandwidth_loops = {100, 10, 20, 2};
 static const loops_t collective_loops = {1000, 100, 100, 10};
 static const loops_t first_loops = {FIRST, 0, FIRST, 0};
+static const loops_t passive_loops = {5, 1, 5, 1};
 
 static int rank, ranks;
 static char *out, *in;
@@ -125,7 +127,34 @@ static double bibw_mb_s(int len, int iterations, int skip)
 
 /* ---- one-sided, rank 0 at rank 1 ---- */
 
-static double rma_us(int len, int iterations, int skip, bool put, int per_flush)
+static void put(int len)
+{
+    MPI_Put(out, len, MPI_CHAR, 1, 0, len, MPI_CHAR, window);
+}
+
+static void get(int len)
+{
+    MPI_Get(in, len, MPI_CHAR, 1, 0, len, MPI_CHAR, window);
+}
+
+static void accumulate(int len)
+{
+    MPI_Accumulate(out, len, MPI_CHAR, 1, 0, len, MPI_CHAR, MPI_SUM, window);
+}
+
+static void fetch_and_op(int len)
+{
+    (void) len;
+    MPI_Fetch_and_op(out, in, MPI_LONG_LONG, 1, 0, MPI_SUM, window);
+}
+
+static void compare_and_swap(int len)
+{
+    (void) len;
+    MPI_Compare_and_swap(out, out, in, MPI_LONG_LONG, 1, 0, window);
+}
+
+static double rma_us(int len, int iterations, int skip, void (*call)(int len), int per_flush)
 {
     double start = 0, time = 0;
     MPI_Barrier(MPI_COMM_WORLD);
@@ -134,12 +163,8 @@ static double rma_us(int len, int iterations, int skip, bool put, int per_flush)
         for (int i = 0; i < iterations + skip; i++) {
             if (i == skip)
                 start = MPI_Wtime();
-            for (int j = 0; j < per_flush; j++) {
-                if (put)
-                    MPI_Put(out, len, MPI_CHAR, 1, 0, len, MPI_CHAR, window);
-                else
-                    MPI_Get(in, len, MPI_CHAR, 1, 0, len, MPI_CHAR, window);
-            }
+            for (int j = 0; j < per_flush; j++)
+                call(len);
             MPI_Win_flush(1, window);
         }
         time = MPI_Wtime() - start;
@@ -149,24 +174,41 @@ static double rma_us(int len, int iterations, int skip, bool put, int per_flush)
     return time * 1e6 / iterations;
 }
 
-static double put_us(int len, int iterations, int skip)
-{
-    return rma_us(len, iterations, skip, true, 1);
-}
+#define ONE_SIDED(name, call) \
+    static double name##_us(int len, int iterations, int skip) \
+    { \
+        return rma_us(len, iterations, skip, call, 1); \
+    } \
+    static double name##_mb_s(int len, int iterations, int skip) \
+    { \
+        return (double) len * WINDOW / rma_us(len, iterations, skip, call, WINDOW); \
+    }
 
-static double get_us(int len, int iterations, int skip)
-{
-    return rma_us(len, iterations, skip, false, 1);
-}
+ONE_SIDED(put, put)
+ONE_SIDED(get, get)
+ONE_SIDED(acc, accumulate)
+ONE_SIDED(fop, fetch_and_op)
+ONE_SIDED(cas, compare_and_swap)
 
-static double put_mb_s(int len, int iterations, int skip)
+/* A lock, a put, a flush and an unlock while the target computes and makes no call of MPI. */
+static double passive_us(int len, int iterations, int skip)
 {
-    return (double) len * WINDOW / rma_us(len, iterations, skip, true, WINDOW);
-}
-
-static double get_mb_s(int len, int iterations, int skip)
-{
-    return (double) len * WINDOW / rma_us(len, iterations, skip, false, WINDOW);
+    double sum = 0;
+    for (int i = 0; i < iterations + skip; i++) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        double start = MPI_Wtime();
+        if (rank == 0) {
+            MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, window);
+            put(len);
+            MPI_Win_flush(1, window);
+            MPI_Win_unlock(1, window);
+            sum += i < skip ? 0 : MPI_Wtime() - start;
+        } else {
+            while (MPI_Wtime() - start < COMPUTES_S)
+                ;
+        }
+    }
+    return sum * 1e6 / iterations;
 }
 
 /* ---- collectives ---- */
@@ -238,6 +280,13 @@ static const test_t tests[] = {
     {"get_latency", "us", get_us, &latency_loops, 1, 4 * MIB, 2, WITH_WINDOW},
     {"put_bw", "MB/s", put_mb_s, &bandwidth_loops, 1, 4 * MIB, 2, WITH_WINDOW},
     {"get_bw", "MB/s", get_mb_s, &bandwidth_loops, 1, 4 * MIB, 2, WITH_WINDOW},
+    {"acc_latency", "us", acc_us, &latency_loops, 1, 4 * MIB, 2, WITH_WINDOW},
+    {"acc_bw", "MB/s", acc_mb_s, &bandwidth_loops, 1, 4 * MIB, 2, WITH_WINDOW},
+    {"fop_latency", "us", fop_us, &latency_loops, 8, 8, 2, WITH_WINDOW},
+    {"fop_bw", "MB/s", fop_mb_s, &bandwidth_loops, 8, 8, 2, WITH_WINDOW},
+    {"cas_latency", "us", cas_us, &latency_loops, 8, 8, 2, WITH_WINDOW},
+    {"cas_bw", "MB/s", cas_mb_s, &bandwidth_loops, 8, 8, 2, WITH_WINDOW},
+    {"passive", "us", passive_us, &passive_loops, 8, 8, 2, WITH_WINDOW},
     {"barrier", "us", barrier_us, &collective_loops, 0, 0, 0, NO_SIZE},
     {"bcast", "us", bcast_us, &collective_loops, 1, MIB, 0, ONE_BUFFER},
     {"reduce", "us", reduce_us, &collective_loops, 4, MIB, 0, ONE_BUFFER},
@@ -288,9 +337,10 @@ static const char *parse(int argc, char **argv, order_t *order)
         if (!good)
             return "wrong option or value";
     }
-    if (order->from < order->test->least_bytes || order->test->memory == NO_SIZE)
+    bool one_size = order->test->least_bytes == order->test->most_bytes;
+    if (order->from < order->test->least_bytes || one_size)
         order->from = order->test->least_bytes;
-    if (order->to < 0 || order->test->memory == NO_SIZE)
+    if (order->to < 0 || one_size)
         order->to = order->test->most_bytes;
     return ranks % 2 || (order->test->most_ranks && ranks != order->test->most_ranks)
                ? "this test wants 2 ranks, or an even number"
