@@ -9,8 +9,8 @@
  *   alltoall  us an all-to-all of 64 bytes a pair
  *   solver    us an iteration of a conjugate gradient: halos of two neighbours, a product, two sums
  *   ring      us a hop of a token that goes around all ranks
- *   idle      ranks other than 0 wait in MPI_Recv for ITERATIONS seconds: percent of a processor that
- *             each of them uses, the mean
+ *   idle      ranks other than 0 wait in MPI_Recv for ITERATIONS seconds: percent of a processor
+ * that each of them uses, the mean
  *
  * One number, printed by rank 0.
  */
