@@ -60,6 +60,12 @@ libdnet_emulator_la_SOURCES = \
 	emulator/swif/hosts/plug.h \
 	emulator/swif/hosts/plugs.def \
 	emulator/swif/hosts/port.c \
+	emulator/swif/hosts/verbs.c \
+	emulator/swif/hosts/verbs_connect.c \
+	emulator/swif/hosts/verbs_device.c \
+	emulator/swif/hosts/verbs_end.h \
+	emulator/swif/hosts/verbs_functions.def \
+	emulator/swif/hosts/verbs_states.def \
 	emulator/swif/shm.c \
 	emulator/swif/swif.h \
 	emulator/swif/switches.c \

@@ -167,10 +167,17 @@ typedef struct {
 _Static_assert(sizeof(dnet_emu_port_address_t) == 48, "port address layout");
 
 typedef struct {
+    const char *plug;      /* NULL: the first that finds a network here */
     const char *provider;  /* of libfabric; NULL: tcp */
     const char *interface; /* network interface, or address of one; NULL: the first that is not the
                               loopback */
     uint32_t wait_s;       /* a process not heard of for so long is lost */
+    /* of verbs */
+    const char *device; /* or device:port; NULL: the first active port */
+    const char *gid;    /* index; NULL: chosen */
+    const char *pkey;   /* NULL: the default partition's */
+    uint32_t mtu_bytes; /* at most */
+    uint32_t buffers;   /* for receiving; 0: by the link's rate */
 } dnet_emu_port_config_t;
 
 /** A process's port to other hosts. */

@@ -250,7 +250,14 @@ dnet_status_t dnet_job_take(dnet_ep_t *ep, bool in_line)
 {
     dnet_status_t status = DNET_OK;
     if (ep->job.spans_hosts) {
+        static const char *const plugs[] = {NULL, "verbs", "libfabric"};
         dnet_emu_port_config_t config = {
+            .plug = plugs[ep->options.plug],
+            .device = ep->options.verbs_device,
+            .gid = ep->options.verbs_gid,
+            .pkey = ep->options.verbs_pkey,
+            .mtu_bytes = (uint32_t) ep->options.verbs_mtu,
+            .buffers = (uint32_t) ep->options.verbs_buffers,
             .provider = ep->options.provider,
             .interface = ep->options.interface,
             .wait_s = (uint32_t) ep->options.host_wait_s,

@@ -15,6 +15,9 @@
 #include <unistd.h>
 
 #include "job.h"
+#ifdef DNET_TEST_FABRIC
+#include "fabric.h"
+#endif
 
 enum { CONTEXT = 3 };
 
@@ -241,7 +244,13 @@ static void test_endpoint_hosts_settings_are_refused(void **state)
     } cases[] = {{"DIMMNET_FLOW", "stall", DNET_ERR_STATE},
                  {"DIMMNET_CLUSTER", "any", DNET_ERR_STATE},
                  {"DIMMNET_INTERFACE", "none0", DNET_NOT_FOUND},
+#ifdef DNET_TEST_FABRIC
+                 {"DIMMNET_VERBS_DEVICE", "none0", DNET_NOT_FOUND},
+                 {"DIMMNET_VERBS_GID", "17", DNET_NOT_FOUND},
+                 {"DIMMNET_VERBS_PKEY", "0x8002", DNET_NOT_FOUND}};
+#else
                  {"DIMMNET_PROVIDER", "none", DNET_NOT_FOUND}};
+#endif
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         dnet_ep_config_t config = {.size = 2, .job = 1, .node = two};
         dnet_ep_t *ep;
@@ -255,6 +264,7 @@ static void test_endpoint_hosts_settings_are_refused(void **state)
     }
 }
 
+#ifndef DNET_TEST_FABRIC
 static void look(void *arg, const char *name, const char *title, bool found, const char *text)
 {
     (void) title;
@@ -262,8 +272,9 @@ static void look(void *arg, const char *name, const char *title, bool found, con
         printf("%s: %s\n", name, text);
     *(bool *) arg |= found;
 }
+#endif
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_endpoint_hosts_every_size_arrives),
@@ -274,11 +285,23 @@ int main(void)
         cmocka_unit_test(test_endpoint_hosts_computing_is_not_death),
         cmocka_unit_test(test_endpoint_hosts_settings_are_refused),
     };
+    (void) argc;
+    (void) argv;
+#ifdef DNET_TEST_FABRIC
+    if (!dnet_fabric_begin(argv))
+        return 1;
+#else
     bool found = false;
     dnet_emu_plugs(look, &found);
     if (!found)
         return 77;
+    setenv("DIMMNET_PLUG", "libfabric", 1);
+#endif
     setenv("DIMMNET_INTERFACE", "lo", 1);
     setenv("DIMMNET_SPIN_US", "0", 1); /* the hosts share this machine's processors */
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+#ifdef DNET_TEST_FABRIC
+    dnet_fabric_end();
+#endif
+    return failed;
 }

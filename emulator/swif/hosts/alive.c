@@ -46,18 +46,15 @@ struct dnet_emu_alive {
     dnet_emu_wid_t *sleeper;
 };
 
-/* The IP address in a port's address, with another port number.  0: it is none. */
-static socklen_t address_of(const dnet_emu_port_address_t *at, uint16_t port, address_t *a)
+/* An address with another port number.  0: it is no IP address. */
+static socklen_t address_of(const struct sockaddr_storage *ip, uint16_t port, address_t *a)
 {
-    memset(a, 0, sizeof *a);
-    if (at->bytes > sizeof *a)
-        return 0;
-    memcpy(a, at->at, at->bytes);
-    if (at->bytes >= sizeof a->v4 && a->any.sa_family == AF_INET) {
+    memcpy(a, ip, sizeof *a);
+    if (a->any.sa_family == AF_INET) {
         a->v4.sin_port = htons(port);
         return sizeof a->v4;
     }
-    if (at->bytes >= sizeof a->v6 && a->any.sa_family == AF_INET6) {
+    if (a->any.sa_family == AF_INET6) {
         a->v6.sin6_port = htons(port);
         return sizeof a->v6;
     }
@@ -144,11 +141,12 @@ static void close_all(dnet_emu_alive_t *a)
     free(a);
 }
 
-dnet_emu_alive_t *dnet_emu_alive_start(dnet_emu_port_address_t *at)
+dnet_emu_alive_t *dnet_emu_alive_start(const struct sockaddr_storage *ip,
+                                       dnet_emu_port_address_t *at)
 {
     const int on = 1;
     address_t own;
-    socklen_t length = address_of(at, 0, &own);
+    socklen_t length = address_of(ip, 0, &own);
     dnet_emu_alive_t *a;
     bool good;
 
@@ -189,11 +187,12 @@ void dnet_emu_alive_end(dnet_emu_alive_t *a)
     close_all(a);
 }
 
-void dnet_emu_alive_ask(dnet_emu_alive_t *a, const dnet_emu_port_address_t *at, uint32_t tag)
+void dnet_emu_alive_ask(dnet_emu_alive_t *a, const struct sockaddr_storage *ip,
+                        const dnet_emu_port_address_t *at, uint32_t tag)
 {
     const datagram_t d = {.kind = QUESTION, .key = at->key, .tag = tag};
     address_t to;
-    socklen_t length = address_of(at, at->alive_port, &to);
+    socklen_t length = address_of(ip, at->alive_port, &to);
 
     /* A host that cannot be reached now answers nothing, and that is what counts. */
     if (length && at->alive_port)

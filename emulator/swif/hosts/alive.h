@@ -7,6 +7,8 @@
 #ifndef DNET_EMU_ALIVE_H
 #define DNET_EMU_ALIVE_H
 
+#include <sys/socket.h>
+
 #include "emulator/core_logic.h"
 
 typedef struct dnet_emu_alive dnet_emu_alive_t;
@@ -14,10 +16,12 @@ typedef struct dnet_emu_alive dnet_emu_alive_t;
 /**
  * Answer from now on.
  *
- * @param at   in: `at` is an IP socket address of this host, and `key` is set; out: `alive_port`
- * @return NULL: cannot be had (logged), or `at` is no IP address
+ * @param ip  an IP address of this host
+ * @param at  in: `key` is set; out: `alive_port`
+ * @return NULL: cannot be had (logged), or `ip` is no IP address
  */
-dnet_emu_alive_t *dnet_emu_alive_start(dnet_emu_port_address_t *at);
+dnet_emu_alive_t *dnet_emu_alive_start(const struct sockaddr_storage *ip,
+                                       dnet_emu_port_address_t *at);
 
 /** The opposite. */
 void dnet_emu_alive_end(dnet_emu_alive_t *a);
@@ -29,8 +33,10 @@ void dnet_emu_alive_watch(dnet_emu_alive_t *a, int fd, dnet_emu_wid_t *sleeper);
 /** The process sleeps from now on.  @return false: nothing could wake it */
 bool dnet_emu_alive_arm(dnet_emu_alive_t *a);
 
-/** Ask the process that has this address.  @param tag  comes back with the answer */
-void dnet_emu_alive_ask(dnet_emu_alive_t *a, const dnet_emu_port_address_t *at, uint32_t tag);
+/** Ask the process that has this address, on the host `ip`.  @param tag  comes back with the answer
+ */
+void dnet_emu_alive_ask(dnet_emu_alive_t *a, const struct sockaddr_storage *ip,
+                        const dnet_emu_port_address_t *at, uint32_t tag);
 
 /** The next answer.  @param gone_p  its host says that no such process is there  @return false:
  * there is none now */

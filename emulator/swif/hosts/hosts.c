@@ -196,6 +196,7 @@ static void hear_answers(dnet_emu_port_t *port)
 static void ask(dnet_emu_port_t *port, const dnet_emu_far_t *f, dnet_emu_connection_t *c)
 {
     uint64_t now = dnet_clock_ns();
+    struct sockaddr_storage ip;
 
     hear_answers(port);
     if (c->asked_ns && now - c->asked_ns >= port->wait_s * UINT64_C(1000000000)) {
@@ -211,19 +212,24 @@ static void ask(dnet_emu_port_t *port, const dnet_emu_far_t *f, dnet_emu_connect
     c->ask_next_ns = now + ASK_EVERY_NS;
     if (c->asked_ns == 0)
         c->asked_ns = now;
-    dnet_emu_alive_ask(port->alive, &f->at, dnet_hold_index(c->lid, c->wid));
+    if (port->plug->ip(&f->at, &ip))
+        dnet_emu_alive_ask(port->alive, &ip, &f->at, dnet_hold_index(c->lid, c->wid));
 }
 
 static bool hosts_lost(dnet_emu_nic_t *via, uint16_t lid, unsigned wid)
 {
     dnet_emu_port_t *port = via->hosts;
     const dnet_emu_far_t *f = dnet_emu_far_of(port, lid, wid);
+    const char *why;
 
     if (!f)
         return dnet_emu_swif_shm.lost(via, lid, wid);
     if (!f->connection)
         return false;
-    if (port->alive && !f->connection->why[0])
+    why = port->plug->why ? port->plug->why(port->end, f->connection->peer) : NULL;
+    if (why)
+        dnet_emu_connection_lose(f->connection, why);
+    else if (port->alive && !f->connection->why[0])
         ask(port, f, f->connection);
     return f->connection->why[0];
 }

@@ -13,6 +13,7 @@
 
 #include <dlfcn.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
@@ -306,6 +307,19 @@ static bool libfabric_reach(dnet_emu_plug_end_t *e, const dnet_emu_port_address_
     return true;
 }
 
+static socklen_t libfabric_ip(const dnet_emu_port_address_t *at, struct sockaddr_storage *ip)
+{
+    memset(ip, 0, sizeof *ip);
+    memcpy(ip, at->at, at->bytes < sizeof at->at ? at->bytes : sizeof at->at);
+    switch (ip->ss_family) {
+        case AF_INET:
+            return sizeof(struct sockaddr_in);
+        case AF_INET6:
+            return sizeof(struct sockaddr_in6);
+    }
+    return 0;
+}
+
 static dnet_status_t libfabric_send(dnet_emu_plug_end_t *e, uint64_t peer, const void *data,
                                     uint32_t bytes, dnet_emu_plug_op_t *op)
 {
@@ -383,6 +397,7 @@ const dnet_emu_plug_ops_t dnet_emu_plug_libfabric = {
     .found = libfabric_found,
     .open = libfabric_open,
     .reach = libfabric_reach,
+    .ip = libfabric_ip,
     .send = libfabric_send,
     .poll = libfabric_poll,
     .wait_fd = libfabric_wait_fd,

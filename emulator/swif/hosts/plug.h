@@ -10,6 +10,8 @@
 #ifndef DNET_EMU_PLUG_H
 #define DNET_EMU_PLUG_H
 
+#include <sys/socket.h>
+
 #include "emulator/core_logic.h"
 
 #define DNET_PLUG_BYTES 16384u /* longest message */
@@ -43,6 +45,8 @@ typedef struct {
                           dnet_emu_plug_end_t **end_p);
     /** Learn an address.  @return false: it cannot be one of this network (logged) */
     bool (*reach)(dnet_emu_plug_end_t *end, const dnet_emu_port_address_t *at, uint64_t *peer_p);
+    /** The IP address in a port's address, for alive.c.  @return its bytes; 0: it has none */
+    socklen_t (*ip)(const dnet_emu_port_address_t *at, struct sockaddr_storage *ip_p);
     /** Send a message.  @return DNET_OK: sent() follows; DNET_STOPPED: not now; else: not at all */
     dnet_status_t (*send)(dnet_emu_plug_end_t *end, uint64_t peer, const void *data, uint32_t bytes,
                           dnet_emu_plug_op_t *op);
@@ -50,6 +54,9 @@ typedef struct {
      * have arrived */
     unsigned (*poll)(dnet_emu_plug_end_t *end, unsigned budget,
                      const dnet_emu_plug_events_t *events, void *arg);
+    /** Why nothing can go to a peer any more, as the end of a sentence that begins with it; NULL
+     * (also the operation): it can. */
+    const char *(*why)(const dnet_emu_plug_end_t *end, uint64_t peer);
     /** A descriptor that can be read when something is to be polled for; -1: there is none. */
     int (*wait_fd)(const dnet_emu_plug_end_t *end);
     /** May a process wait for that descriptor?  False: poll first. */

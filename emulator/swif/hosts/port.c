@@ -35,25 +35,40 @@ void dnet_emu_plugs(void (*visit)(void *arg, const char *name, const char *title
     }
 }
 
-/* The first plug that this library has. */
-static bool choose_plug(dnet_emu_port_t *port)
+/* The plug that is wanted, or else the first that finds something on this host, or the last one,
+ * which will say what is missing. */
+static bool choose_plug(dnet_emu_port_t *port, const dnet_emu_port_config_t *config)
 {
-    for (unsigned i = 0; i < sizeof plugs / sizeof *plugs; i++)
-        if (plugs[i].ops->open) {
-            port->plug = plugs[i].ops;
-            port->at.plug = (uint8_t) i;
-            return true;
+    const char *wanted = config->plug       ? config->plug
+                         : config->device   ? "verbs"
+                         : config->provider ? "libfabric"
+                                            : NULL;
+    char text[256] = "";
+
+    for (unsigned i = 0; i < sizeof plugs / sizeof *plugs; i++) {
+        if (wanted && strcmp(wanted, plugs[i].ops->name) != 0)
+            continue;
+        if (!plugs[i].ops->open) {
+            (void) plugs[i].ops->found(text, sizeof text);
+            continue;
         }
-    dnet_error(
-        "ranks are on several hosts, and this library has no plug to a network: configure it "
-        "where libfabric's headers are (Debian: libfabric-dev)");
-    return false;
+        port->plug = plugs[i].ops;
+        port->at.plug = (uint8_t) i;
+        if (!wanted && i + 1 < sizeof plugs / sizeof *plugs &&
+            plugs[i].ops->found(text, sizeof text))
+            break;
+    }
+    if (!port->plug)
+        dnet_error("ranks are on several hosts, and there is no plug %s to a network: %s",
+                   wanted ? wanted : "", text);
+    return port->plug;
 }
 
 dnet_status_t dnet_emu_port_open(const dnet_emu_port_config_t *config, dnet_emu_port_t **port_p)
 {
     dnet_emu_port_t *port = calloc(1, sizeof *port);
     dnet_status_t status = DNET_NOT_FOUND;
+    struct sockaddr_storage ip;
 
     if (!port) {
         dnet_error("no memory for a port: %zu bytes needed", sizeof *port);
@@ -63,7 +78,7 @@ dnet_status_t dnet_emu_port_open(const dnet_emu_port_config_t *config, dnet_emu_
         getrandom(&port->at.epoch, sizeof port->at.epoch, 0) != sizeof port->at.epoch) {
         dnet_error("no random number for a port: %m");
         status = DNET_ERR_SYSTEM;
-    } else if (choose_plug(port)) {
+    } else if (choose_plug(port, config)) {
         status = port->plug->open(config, &port->at, &port->end);
     }
     if (status != DNET_OK) {
@@ -71,7 +86,8 @@ dnet_status_t dnet_emu_port_open(const dnet_emu_port_config_t *config, dnet_emu_
         return status;
     }
     port->wait_s = config->wait_s;
-    port->alive = dnet_emu_alive_start(&port->at);
+    if (port->plug->ip(&port->at, &ip))
+        port->alive = dnet_emu_alive_start(&ip, &port->at);
     port->env = dnet_fc_tx_defaults(&dnet_emu_connection_tx_ops, port);
     port->env.window = WINDOW;
     port->env.ack_ns = port->env.stop_ns = SILENT_NS;

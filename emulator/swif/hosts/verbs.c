@@ -1,0 +1,536 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A plug to InfiniBand and RoCE by libibverbs: messages by reliable connections (verbs_connect.c),
+ * into one shared receive queue of the process.  The library is loaded when a job spans hosts.
+ *
+ * A message is copied into a registered slot, or goes inline, and is reported as sent when the
+ * peer's adapter has acknowledged it.  A queue pair that fails reports what was under way as not
+ * sent, and another one is made for the next message.  A receive buffer is offered again as soon as
+ * its message has been handed over; should they run out all the same, the adapters wait for one
+ * another (RNR) as long as it takes.
+ */
+#include "config.h"
+
+#include "emulator/swif/hosts/plug.h"
+
+#include <stdio.h>
+
+#ifdef HAVE_STRUCT_IBV_GID_ENTRY
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "emulator/swif/hosts/verbs_end.h"
+
+/*
+ * Receive buffers, whatever the number of peers (flow control specification, equation 2): what
+ * comes at the link's rate between two polls, and a burst, the window of one sender.
+ */
+#define POLL_US 50u
+#define BURST 64u
+#define EVENTS_EVERY 1024u /* polls, after which the device's events are looked at */
+
+/* ---- a port ---- */
+
+static void verbs_close(dnet_emu_plug_end_t *e)
+{
+    while (e->peers) {
+        dnet_emu_verbs_peer_t *p = e->peers;
+
+        e->peers = p->next;
+        if (p->qp)
+            e->lib.destroy_qp(p->qp);
+        e->lib.destroy_ah(p->ah);
+        free(p);
+    }
+    if (e->ud)
+        e->lib.destroy_qp(e->ud);
+    if (e->srq)
+        e->lib.destroy_srq(e->srq);
+    if (e->cq)
+        e->lib.destroy_cq(e->cq);
+    if (e->channel)
+        e->lib.destroy_comp_channel(e->channel);
+    if (e->mr)
+        e->lib.dereg_mr(e->mr);
+    if (e->pd)
+        e->lib.dealloc_pd(e->pd);
+    if (e->port.context)
+        e->lib.close_device(e->port.context);
+    if (e->wait_fd >= 0)
+        close(e->wait_fd);
+    if (e->slab)
+        munmap(e->slab, e->slab_bytes);
+    free(e);
+}
+
+/* Mbit/s of the link. */
+static uint64_t rate_of(const struct ibv_port_attr *a)
+{
+    static const uint32_t lane[] = {2500, 5000, 10000, 10000, 14063, 25781, 53125, 106250};
+    unsigned speed = a->active_speed ? (unsigned) __builtin_ctz(a->active_speed) : 0;
+    unsigned lanes = a->active_width == 2    ? 4
+                     : a->active_width == 4  ? 8
+                     : a->active_width == 8  ? 12
+                     : a->active_width == 16 ? 2
+                                             : 1;
+
+    return (uint64_t) lane[speed < 8 ? speed : 7] * lanes;
+}
+
+static uint32_t buffers_for(const dnet_emu_plug_end_t *e, const dnet_emu_port_config_t *config,
+                            const struct ibv_device_attr *device)
+{
+    uint64_t bytes = rate_of(&e->port.attr) * POLL_US / 8;
+    uint32_t n = config->buffers
+                     ? config->buffers
+                     : (uint32_t) ((bytes + DNET_PLUG_BYTES - 1) / DNET_PLUG_BYTES) + BURST;
+
+    return n < (uint32_t) device->max_srq_wr ? n : (uint32_t) device->max_srq_wr;
+}
+
+/* All memory that the adapter reads and writes.  A child process does not get it: what the parent
+ * then writes would go to a copy. */
+static bool make_slab(dnet_emu_plug_end_t *e)
+{
+    uint8_t *at;
+
+    e->slab_bytes =
+        (size_t) (e->buffers + VERBS_TX) * DNET_PLUG_BYTES + (size_t) 2 * VERBS_UD * VERBS_UD_BYTES;
+    at = mmap(NULL, e->slab_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) {
+        dnet_error("no memory for a port: %zu bytes needed", e->slab_bytes);
+        return false;
+    }
+    (void) madvise(at, e->slab_bytes, MADV_DONTFORK);
+    e->slab = e->rx = at;
+    e->tx_slots = e->rx + (size_t) e->buffers * DNET_PLUG_BYTES;
+    e->ud_rx = e->tx_slots + (size_t) VERBS_TX * DNET_PLUG_BYTES;
+    e->ud_tx = e->ud_rx + (size_t) VERBS_UD * VERBS_UD_BYTES;
+    return true;
+}
+
+static bool register_slab(dnet_emu_plug_end_t *e)
+{
+    struct rlimit limit = {.rlim_cur = RLIM_INFINITY};
+    int error;
+
+    e->mr = e->lib.reg_mr(e->pd, e->slab, e->slab_bytes, IBV_ACCESS_LOCAL_WRITE);
+    if (e->mr)
+        return true;
+    error = errno;
+    (void) getrlimit(RLIMIT_MEMLOCK, &limit);
+    if (error == ENOMEM && limit.rlim_cur != RLIM_INFINITY)
+        dnet_error(
+            "verbs: %zu KB of memory cannot be locked: the limit is %zu KB; raise it (ulimit "
+            "-l unlimited)",
+            e->slab_bytes / 1024, (size_t) limit.rlim_cur / 1024);
+    else
+        dnet_error("verbs: %s: ibv_reg_mr of %zu KB: %s", e->port.text, e->slab_bytes / 1024,
+                   strerror(error));
+    return false;
+}
+
+/* Offer receive buffers. */
+static int offer(dnet_emu_plug_end_t *e, const uint32_t *buffer, uint32_t count)
+{
+    struct ibv_sge sge[VERBS_EVENTS];
+    struct ibv_recv_wr wr[VERBS_EVENTS], *bad;
+
+    for (uint32_t i = 0; i < count; i++) {
+        sge[i] =
+            (struct ibv_sge){.addr = (uintptr_t) (e->rx + (size_t) buffer[i] * DNET_PLUG_BYTES),
+                             .length = DNET_PLUG_BYTES,
+                             .lkey = e->mr->lkey};
+        wr[i] = (struct ibv_recv_wr){.wr_id = dnet_emu_verbs_wr(VERBS_WR_RX, buffer[i]),
+                                     .next = i + 1 < count ? &wr[i + 1] : NULL,
+                                     .sg_list = &sge[i],
+                                     .num_sge = 1};
+    }
+    return count ? ibv_post_srq_recv(e->srq, wr, &bad) : 0;
+}
+
+static bool watch(const dnet_emu_plug_end_t *e, int fd)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+
+    return fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) == 0 &&
+           epoll_ctl(e->wait_fd, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+/* @return NULL, or the call that failed; its error in errno */
+static const char *make_queues(dnet_emu_plug_end_t *e)
+{
+    struct ibv_srq_init_attr srq = {.attr = {.max_wr = e->buffers, .max_sge = 1}};
+    const char *what;
+    uint32_t i = 0;
+
+    e->wait_fd = epoll_create1(EPOLL_CLOEXEC);
+    e->channel = e->lib.create_comp_channel(e->port.context);
+    if (!e->channel)
+        return "ibv_create_comp_channel";
+    if (e->wait_fd < 0 || !watch(e, e->channel->fd) || !watch(e, e->port.context->async_fd))
+        return "epoll";
+    e->cq = e->lib.create_cq(e->port.context, (int) (e->buffers + VERBS_TX + 2 * VERBS_UD), NULL,
+                             e->channel, 0);
+    if (!e->cq)
+        return "ibv_create_cq";
+    e->srq = e->lib.create_srq(e->pd, &srq);
+    if (!e->srq)
+        return "ibv_create_srq";
+    for (errno = 0; i < e->buffers && errno == 0; i++)
+        errno = offer(e, &i, 1);
+    if (errno != 0)
+        return "ibv_post_srq_recv";
+    errno = dnet_emu_verbs_ud_open(e, &what);
+    return errno == 0 ? NULL : what;
+}
+
+static dnet_status_t open_all(dnet_emu_plug_end_t *e, const dnet_emu_port_config_t *config)
+{
+    struct ibv_device_attr device;
+    const char *what;
+    int error = e->lib.query_device(e->port.context, &device);
+
+    if (error) {
+        dnet_error("verbs: %s: ibv_query_device: %s", e->port.text, strerror(error));
+        return DNET_ERR_SYSTEM;
+    }
+    e->buffers = buffers_for(e, config, &device);
+    if (!make_slab(e))
+        return DNET_ERR_NO_MEMORY;
+    e->pd = e->lib.alloc_pd(e->port.context);
+    if (!e->pd) {
+        dnet_error("verbs: %s: ibv_alloc_pd: %s", e->port.text, strerror(errno));
+        return DNET_ERR_SYSTEM;
+    }
+    if (!register_slab(e))
+        return DNET_ERR_SYSTEM;
+    what = make_queues(e);
+    if (what) {
+        dnet_error("verbs: %s: %s: %s", e->port.text, what, strerror(errno));
+        return DNET_ERR_SYSTEM;
+    }
+    return DNET_OK;
+}
+
+static dnet_status_t verbs_open(const dnet_emu_port_config_t *config, dnet_emu_port_address_t *at,
+                                dnet_emu_plug_end_t **end_p)
+{
+    dnet_emu_plug_end_t *e = calloc(1, sizeof *e);
+    dnet_status_t status = DNET_NOT_FOUND;
+
+    if (!e) {
+        dnet_error("no memory for a port: %zu bytes needed", sizeof *e);
+        return DNET_ERR_NO_MEMORY;
+    }
+    e->wait_fd = -1;
+    e->key = at->key;
+    e->wait_ns = config->wait_s * UINT64_C(1000000000);
+    e->inline_bytes = VERBS_INLINE;
+    for (uint32_t i = 0; i < VERBS_TX; i++)
+        e->tx[i].next = i + 1;
+    if (!dnet_emu_verbs_load(&e->lib))
+        dnet_error("ranks are on several hosts, and %s is not there or too old: %s", VERBS_LIBRARY,
+                   dlerror());
+    else
+        status = dnet_emu_verbs_choose(&e->lib, config, &e->port);
+    if (status == DNET_OK) {
+        (void) e->lib.fork_init();
+        status = open_all(e, config);
+    }
+    if (status != DNET_OK) {
+        verbs_close(e);
+        return status;
+    }
+    e->at = (dnet_emu_verbs_at_t){.qpn = e->ud->qp_num,
+                                  .lid = e->port.attr.lid,
+                                  .pkey = e->port.pkey,
+                                  .mtu = e->port.mtu,
+                                  .roce = e->port.roce};
+    memcpy(e->at.gid, e->port.gid, sizeof e->at.gid);
+    memcpy(at->at, &e->at, sizeof e->at);
+    at->bytes = sizeof e->at;
+    *end_p = e;
+    return DNET_OK;
+}
+
+static bool verbs_reach(dnet_emu_plug_end_t *e, const dnet_emu_port_address_t *at, uint64_t *peer_p)
+{
+    dnet_emu_verbs_at_t there;
+    dnet_emu_verbs_peer_t *p;
+
+    memcpy(&there, at->at, sizeof there);
+    if (there.roce != e->at.roce) {
+        dnet_error("verbs: %s here, and %s there", e->at.roce ? "RoCE" : "InfiniBand",
+                   there.roce ? "RoCE" : "InfiniBand");
+        return false;
+    }
+    if (((there.pkey ^ e->at.pkey) & 0x7fff) || !((there.pkey | e->at.pkey) & 0x8000)) {
+        dnet_error("verbs: PKEY %#x here and %#x there are no members of one partition that may "
+                   "talk to each other",
+                   e->at.pkey, there.pkey);
+        return false;
+    }
+    p = dnet_emu_verbs_peer(e, &there, at->key);
+    *peer_p = (uintptr_t) p;
+    return p;
+}
+
+/* The IPv4 or global IPv6 address that a RoCE GID is. */
+static socklen_t verbs_ip(const dnet_emu_port_address_t *at, struct sockaddr_storage *ip)
+{
+    static const uint8_t v4_mapped[12] = {[10] = 0xff, [11] = 0xff};
+    struct sockaddr_in v4 = {.sin_family = AF_INET};
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
+    dnet_emu_verbs_at_t there;
+
+    memcpy(&there, at->at, sizeof there);
+    if (!there.roce || (there.gid[0] == 0xfe && (there.gid[1] & 0xc0) == 0x80))
+        return 0;
+    if (memcmp(there.gid, v4_mapped, sizeof v4_mapped) == 0) {
+        memcpy(&v4.sin_addr, there.gid + 12, sizeof v4.sin_addr);
+        memcpy(ip, &v4, sizeof v4);
+        return sizeof v4;
+    }
+    memcpy(&v6.sin6_addr, there.gid, sizeof v6.sin6_addr);
+    memcpy(ip, &v6, sizeof v6);
+    return sizeof v6;
+}
+
+/* ---- messages ---- */
+
+static dnet_status_t verbs_send(dnet_emu_plug_end_t *e, uint64_t peer, const void *data,
+                                uint32_t bytes, dnet_emu_plug_op_t *op)
+{
+    dnet_emu_verbs_peer_t *p = (dnet_emu_verbs_peer_t *) (uintptr_t) peer;
+    uint32_t i = e->tx_free;
+    struct ibv_sge sge = {.addr = (uintptr_t) data, .length = bytes, .lkey = e->mr->lkey};
+    struct ibv_send_wr wr = {.wr_id = dnet_emu_verbs_wr(VERBS_WR_TX, i),
+                             .sg_list = &sge,
+                             .num_sge = 1,
+                             .opcode = IBV_WR_SEND,
+                             .send_flags = IBV_SEND_SIGNALED};
+    struct ibv_send_wr *bad;
+
+    if (e->fatal || p->state == VERBS_DEAD)
+        return DNET_ERR_DEVICE;
+    if (p->state == VERBS_IDLE)
+        dnet_emu_verbs_connect(e, p);
+    if (p->state != VERBS_READY || i == VERBS_TX || p->under_way == VERBS_DEPTH)
+        return DNET_STOPPED;
+    if (bytes <= e->inline_bytes) {
+        wr.send_flags |= IBV_SEND_INLINE;
+    } else {
+        uint8_t *slot = e->tx_slots + (size_t) i * DNET_PLUG_BYTES;
+
+        memcpy(slot, data, bytes);
+        sge.addr = (uintptr_t) slot;
+    }
+    if (ibv_post_send(p->qp, &wr, &bad) != 0) {
+        dnet_emu_verbs_disconnect(e, p);
+        return DNET_STOPPED;
+    }
+    e->tx_free = e->tx[i].next;
+    e->tx[i].op = op;
+    e->tx[i].peer = p;
+    p->under_way++;
+    return DNET_OK;
+}
+
+/* A message has left, or cannot. */
+static void tx_done(dnet_emu_plug_end_t *e, uint32_t i, const char *why,
+                    const dnet_emu_plug_events_t *events, void *arg)
+{
+    dnet_emu_plug_op_t *op = e->tx[i].op;
+
+    e->tx[i].peer->under_way--;
+    e->tx[i].op = NULL;
+    e->tx[i].next = e->tx_free;
+    e->tx_free = i;
+    events->sent(arg, op, why);
+}
+
+static void tx_completed(dnet_emu_plug_end_t *e, uint32_t i, const struct ibv_wc *wc,
+                         const dnet_emu_plug_events_t *events, void *arg)
+{
+    dnet_emu_verbs_peer_t *p = e->tx[i].peer;
+    const char *why = wc->status == IBV_WC_SUCCESS ? NULL : e->lib.wc_status_str(wc->status);
+
+    if (why)
+        dnet_emu_verbs_failed(e, p, wc->status == IBV_WC_WR_FLUSH_ERR ? NULL : why);
+    else
+        p->failing_ns = 0;
+    tx_done(e, i, why, events, arg);
+}
+
+/* ---- what happens to the device ---- */
+
+/* Everything is gone: nothing completes any more. */
+static void device_failed(dnet_emu_plug_end_t *e, const dnet_emu_plug_events_t *events, void *arg)
+{
+    if (e->fatal)
+        return;
+    dnet_error("verbs: device %s has failed: its driver has reported a fatal error", e->port.name);
+    e->fatal = true;
+    for (uint32_t i = 0; i < VERBS_TX; i++)
+        if (e->tx[i].op)
+            tx_done(e, i, "the device has failed", events, arg);
+}
+
+static void take_events(dnet_emu_plug_end_t *e, const dnet_emu_plug_events_t *events, void *arg)
+{
+    struct ibv_async_event event;
+
+    while (e->lib.get_async_event(e->port.context, &event) == 0) {
+        bool fatal = event.event_type == IBV_EVENT_DEVICE_FATAL;
+        bool of_port =
+            event.event_type == IBV_EVENT_PORT_ERR || event.event_type == IBV_EVENT_PORT_ACTIVE;
+
+        if (of_port && event.element.port_num == e->port.port)
+            dnet_warn("verbs: %s: %s", e->port.text, e->lib.event_type_str(event.event_type));
+        e->lib.ack_async_event(&event);
+        if (fatal)
+            device_failed(e, events, arg);
+    }
+}
+
+static void take_notices(dnet_emu_plug_end_t *e)
+{
+    struct ibv_cq *cq;
+    void *context;
+
+    while (e->lib.get_cq_event(e->channel, &cq, &context) == 0)
+        e->lib.ack_cq_events(cq, 1);
+    e->armed = false;
+}
+
+/* ---- polling ---- */
+
+/* @return how many messages have arrived */
+static unsigned take(dnet_emu_plug_end_t *e, const struct ibv_wc *wc, int n,
+                     const dnet_emu_plug_events_t *events, void *arg)
+{
+    uint32_t again[VERBS_EVENTS], count = 0;
+    unsigned arrived = 0;
+
+    for (int k = 0; k < n; k++) {
+        uint32_t i = (uint32_t) wc[k].wr_id;
+        bool good = wc[k].status == IBV_WC_SUCCESS;
+
+        switch (wc[k].wr_id >> 32) {
+            case VERBS_WR_RX:
+                if (good) {
+                    events->arrived(arg, e->rx + (size_t) i * DNET_PLUG_BYTES, wc[k].byte_len);
+                    arrived++;
+                }
+                again[count++] = i;
+                break;
+            case VERBS_WR_TX:
+                if (e->tx[i].op)
+                    tx_completed(e, i, &wc[k], events, arg);
+                break;
+            case VERBS_WR_UD_RX:
+                if (good)
+                    dnet_emu_verbs_ud_arrived(e, e->ud_rx + (size_t) i * VERBS_UD_BYTES,
+                                              wc[k].byte_len);
+                (void) dnet_emu_verbs_ud_post(e, i);
+                break;
+            case VERBS_WR_UD_TX:
+                e->ud_tx_free |= UINT64_C(1) << i;
+                break;
+        }
+    }
+    (void) offer(e, again, count);
+    return arrived;
+}
+
+static unsigned verbs_poll(dnet_emu_plug_end_t *e, unsigned budget,
+                           const dnet_emu_plug_events_t *events, void *arg)
+{
+    struct ibv_wc wc[VERBS_EVENTS];
+    unsigned arrived = 0;
+    int n = e->kept_count;
+
+    if (e->armed || e->polls++ % EVENTS_EVERY == 0)
+        take_events(e, events, arg);
+    if (e->armed)
+        take_notices(e);
+    e->kept_count = 0;
+    arrived += take(e, e->kept, n, events, arg);
+    do {
+        n = e->fatal ? 0 : ibv_poll_cq(e->cq, VERBS_EVENTS, wc);
+        arrived += take(e, wc, n, events, arg);
+    } while (n == VERBS_EVENTS && arrived < budget);
+    if (n < 0)
+        device_failed(e, events, arg);
+    if (e->unsettled)
+        dnet_emu_verbs_settle(e);
+    return arrived;
+}
+
+static int verbs_wait_fd(const dnet_emu_plug_end_t *e)
+{
+    return e->wait_fd;
+}
+
+static bool verbs_may_wait(dnet_emu_plug_end_t *e)
+{
+    if (e->unsettled || e->kept_count || e->fatal)
+        return false;
+    e->armed = ibv_req_notify_cq(e->cq, 0) == 0;
+    /* What came before the notice was asked for gives none. */
+    e->kept_count = ibv_poll_cq(e->cq, VERBS_EVENTS, e->kept);
+    if (e->kept_count < 0)
+        e->kept_count = 0;
+    return e->armed && e->kept_count == 0;
+}
+
+static const char *verbs_network(const dnet_emu_plug_end_t *e)
+{
+    return e->port.text;
+}
+
+static const char *verbs_why(const dnet_emu_plug_end_t *e, uint64_t peer)
+{
+    const dnet_emu_verbs_peer_t *p = (const dnet_emu_verbs_peer_t *) (uintptr_t) peer;
+
+    if (e->fatal)
+        return "cannot be reached: this host's device has failed";
+    return p->state == VERBS_DEAD ? p->why : NULL;
+}
+
+const dnet_emu_plug_ops_t dnet_emu_plug_verbs = {
+    .name = "verbs",
+    .found = dnet_emu_verbs_found,
+    .open = verbs_open,
+    .reach = verbs_reach,
+    .ip = verbs_ip,
+    .send = verbs_send,
+    .poll = verbs_poll,
+    .why = verbs_why,
+    .wait_fd = verbs_wait_fd,
+    .may_wait = verbs_may_wait,
+    .network = verbs_network,
+    .close = verbs_close,
+};
+
+#else
+
+static bool verbs_found(char *text, size_t bytes)
+{
+    snprintf(text, bytes, "not built: libibverbs' headers were missing (Debian: libibverbs-dev)");
+    return false;
+}
+
+const dnet_emu_plug_ops_t dnet_emu_plug_verbs = {.name = "verbs", .found = verbs_found};
+
+#endif

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Wire-up of a verbs port: a reliable connection for each peer, made when the first message goes
+ * there and again when it has failed.
+ *
+ * Both sides say CONNECT by unreliable datagrams, over and over until they are READY: the number of
+ * their own queue pair, and of the peer's that it is joined to.  A queue pair is joined once; when
+ * the peer has a new one, so must this side.  No message means anything but the state that its
+ * sender is in, so it does not matter which are lost, late or doubled, or who began.
+ */
+#include "config.h"
+
+#ifdef HAVE_STRUCT_IBV_GID_ENTRY
+
+#include "emulator/swif/hosts/verbs_end.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "common/clock.h"
+#include "common/log.h"
+
+#define MAGIC 0x43564e44u /* "DNVC" */
+#define GRH_BYTES 40u
+_Static_assert(VERBS_UD_BYTES >= GRH_BYTES + sizeof(dnet_emu_verbs_connect_t), "a UD buffer");
+
+/* About 0.25 to 2 s until a queue pair gives up: 4.096 us << 14, 7 times, of which devices may take
+ * up to four times as long.  A receiver without a buffer is waited for without end. */
+#define ACK_TIMEOUT 14
+#define RETRIES 7
+#define RNR_FOR_EVER 7
+#define RNR_TIMER 12 /* 0.64 ms */
+
+/* A Q_Key that no privilege is needed for. */
+static uint32_t qkey_of(uint32_t key)
+{
+    return key & 0x7fffffff;
+}
+
+static int to_init(dnet_emu_plug_end_t *e, struct ibv_qp *qp, bool ud)
+{
+    struct ibv_qp_attr a = {.qp_state = IBV_QPS_INIT,
+                            .pkey_index = e->port.pkey_index,
+                            .port_num = e->port.port,
+                            .qkey = qkey_of(e->key)};
+
+    return e->lib.modify_qp(qp, &a,
+                            IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+                                (ud ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS));
+}
+
+static struct ibv_ah_attr way_to(const dnet_emu_plug_end_t *e, const dnet_emu_verbs_at_t *at)
+{
+    struct ibv_ah_attr a = {.dlid = at->lid, .port_num = e->port.port};
+
+    /* Beyond the own subnet, and always with RoCE, a global route header says where. */
+    if (e->port.roce || memcmp(at->gid, e->at.gid, 8) != 0) {
+        a.is_global = 1;
+        a.grh.sgid_index = (uint8_t) e->port.gid_index;
+        a.grh.hop_limit = 64;
+        memcpy(a.grh.dgid.raw, at->gid, sizeof at->gid);
+    }
+    return a;
+}
+
+/* ---- datagrams ---- */
+
+int dnet_emu_verbs_ud_post(dnet_emu_plug_end_t *e, uint32_t i)
+{
+    struct ibv_sge sge = {.addr = (uintptr_t) (e->ud_rx + (size_t) i * VERBS_UD_BYTES),
+                          .length = VERBS_UD_BYTES,
+                          .lkey = e->mr->lkey};
+    struct ibv_recv_wr wr = {
+        .wr_id = dnet_emu_verbs_wr(VERBS_WR_UD_RX, i), .sg_list = &sge, .num_sge = 1};
+    struct ibv_recv_wr *bad;
+
+    return ibv_post_recv(e->ud, &wr, &bad);
+}
+
+int dnet_emu_verbs_ud_open(dnet_emu_plug_end_t *e, const char **what_p)
+{
+    struct ibv_qp_init_attr init = {.send_cq = e->cq,
+                                    .recv_cq = e->cq,
+                                    .cap = {.max_send_wr = VERBS_UD,
+                                            .max_recv_wr = VERBS_UD,
+                                            .max_send_sge = 1,
+                                            .max_recv_sge = 1},
+                                    .qp_type = IBV_QPT_UD};
+    struct ibv_qp_attr rtr = {.qp_state = IBV_QPS_RTR}, rts = {.qp_state = IBV_QPS_RTS};
+    int error;
+
+    *what_p = "ibv_create_qp (UD)";
+    e->ud = e->lib.create_qp(e->pd, &init);
+    if (!e->ud)
+        return errno;
+    *what_p = "ibv_modify_qp (UD)";
+    error = to_init(e, e->ud, true);
+    if (!error)
+        error = e->lib.modify_qp(e->ud, &rtr, IBV_QP_STATE);
+    if (!error)
+        error = e->lib.modify_qp(e->ud, &rts, IBV_QP_STATE | IBV_QP_SQ_PSN);
+    for (uint32_t i = 0; i < VERBS_UD && !error; i++) {
+        *what_p = "ibv_post_recv (UD)";
+        error = dnet_emu_verbs_ud_post(e, i);
+    }
+    e->ud_tx_free = UINT64_MAX;
+    return error;
+}
+
+/* What the peer must know.  One that cannot leave now is said again. */
+static void say(dnet_emu_plug_end_t *e, const dnet_emu_verbs_peer_t *peer)
+{
+    dnet_emu_verbs_connect_t m = {.magic = MAGIC,
+                                  .to_key = peer->key,
+                                  .from_key = e->key,
+                                  .qpn = peer->qp->qp_num,
+                                  .psn = peer->psn,
+                                  .number = peer->number,
+                                  .seen = peer->peer_number,
+                                  .wants = peer->state != VERBS_READY,
+                                  .from = e->at};
+    uint32_t i = (uint32_t) __builtin_ctzll(e->ud_tx_free);
+    struct ibv_sge sge = {.length = sizeof m, .lkey = e->mr->lkey};
+    struct ibv_send_wr wr = {
+        .wr_id = dnet_emu_verbs_wr(VERBS_WR_UD_TX, i),
+        .sg_list = &sge,
+        .num_sge = 1,
+        .opcode = IBV_WR_SEND,
+        .send_flags = IBV_SEND_SIGNALED,
+        .wr.ud = {.ah = peer->ah, .remote_qpn = peer->at.qpn, .remote_qkey = qkey_of(peer->key)}};
+    struct ibv_send_wr *bad;
+
+    if (e->ud_tx_free == 0)
+        return;
+    sge.addr = (uintptr_t) (e->ud_tx + (size_t) i * VERBS_UD_BYTES);
+    memcpy(e->ud_tx + (size_t) i * VERBS_UD_BYTES, &m, sizeof m);
+    if (ibv_post_send(e->ud, &wr, &bad) == 0)
+        e->ud_tx_free &= ~(UINT64_C(1) << i);
+}
+
+/* ---- peers ---- */
+
+dnet_emu_verbs_peer_t *dnet_emu_verbs_peer(dnet_emu_plug_end_t *e, const dnet_emu_verbs_at_t *at,
+                                           uint32_t key)
+{
+    dnet_emu_verbs_peer_t *p = e->peers;
+    struct ibv_ah_attr way = way_to(e, at);
+
+    while (p && (p->key != key || memcmp(&p->at, at, sizeof *at) != 0))
+        p = p->next;
+    if (p)
+        return p;
+    p = calloc(1, sizeof *p);
+    if (!p) {
+        dnet_error("no memory for a connection: %zu bytes needed", sizeof *p);
+        return NULL;
+    }
+    p->at = *at;
+    p->key = key;
+    p->ah = e->lib.create_ah(e->pd, &way);
+    if (!p->ah) {
+        dnet_error("verbs: %s has no way to another rank's port: ibv_create_ah: %s", e->port.text,
+                   strerror(errno));
+        free(p);
+        return NULL;
+    }
+    p->next = e->peers;
+    e->peers = p;
+    return p;
+}
+
+/* This host can make no way to the peer, now or later. */
+static void give_up(dnet_emu_plug_end_t *e, dnet_emu_verbs_peer_t *p, const char *what, int error)
+{
+    dnet_error("verbs: no connection by %s: %s: %s", e->port.text, what, strerror(error));
+    if (p->qp)
+        e->lib.destroy_qp(p->qp);
+    p->qp = NULL;
+    if (p->state == VERBS_RESOLVING)
+        e->unsettled--;
+    p->state = VERBS_DEAD;
+    snprintf(p->why, sizeof p->why, "cannot be reached: %s: %s", what, strerror(error));
+}
+
+void dnet_emu_verbs_connect(dnet_emu_plug_end_t *e, dnet_emu_verbs_peer_t *p)
+{
+    struct ibv_qp_init_attr init = {
+        .send_cq = e->cq,
+        .recv_cq = e->cq,
+        .srq = e->srq,
+        .cap = {.max_send_wr = VERBS_DEPTH, .max_send_sge = 1, .max_inline_data = e->inline_bytes},
+        .qp_type = IBV_QPT_RC};
+    int error;
+
+    if (p->state != VERBS_IDLE || e->fatal)
+        return;
+    p->qp = e->lib.create_qp(e->pd, &init);
+    if (!p->qp && e->inline_bytes) {
+        init.cap.max_inline_data = e->inline_bytes = 0;
+        p->qp = e->lib.create_qp(e->pd, &init);
+    }
+    if (!p->qp) {
+        give_up(e, p, "ibv_create_qp", errno);
+        return;
+    }
+    error = to_init(e, p->qp, false);
+    if (error || getrandom(&p->psn, sizeof p->psn, 0) != sizeof p->psn) {
+        give_up(e, p, "ibv_modify_qp to INIT", error ? error : errno);
+        return;
+    }
+    p->psn &= 0xffffff;
+    p->number++;
+    p->peer_number = 0;
+    p->state = VERBS_RESOLVING;
+    p->wait_ns = VERBS_CONNECT_NS;
+    p->next_ns = dnet_clock_ns() + p->wait_ns;
+    e->unsettled++;
+    say(e, p);
+}
+
+/* The peer's queue pair is known.  @return false: given up */
+static bool join(dnet_emu_plug_end_t *e, dnet_emu_verbs_peer_t *p,
+                 const dnet_emu_verbs_connect_t *m)
+{
+    struct ibv_qp_attr rtr = {.qp_state = IBV_QPS_RTR,
+                              .path_mtu = p->at.mtu < e->port.mtu ? p->at.mtu : e->port.mtu,
+                              .dest_qp_num = m->qpn,
+                              .rq_psn = m->psn,
+                              .max_dest_rd_atomic = 1,
+                              .min_rnr_timer = RNR_TIMER,
+                              .ah_attr = way_to(e, &p->at)};
+    struct ibv_qp_attr rts = {.qp_state = IBV_QPS_RTS,
+                              .timeout = ACK_TIMEOUT,
+                              .retry_cnt = RETRIES,
+                              .rnr_retry = RNR_FOR_EVER,
+                              .sq_psn = p->psn,
+                              .max_rd_atomic = 1};
+    int error =
+        e->lib.modify_qp(p->qp, &rtr,
+                         IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                             IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+
+    if (!error)
+        error = e->lib.modify_qp(p->qp, &rts,
+                                 IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+                                     IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+    if (error) {
+        give_up(e, p, "ibv_modify_qp", error);
+        return false;
+    }
+    p->peer_number = m->number;
+    return true;
+}
+
+/* When nothing is under way any more the queue pair goes. */
+static void end_closing(dnet_emu_plug_end_t *e, dnet_emu_verbs_peer_t *p)
+{
+    if (p->under_way)
+        return;
+    if (e->lib.destroy_qp(p->qp) != 0)
+        dnet_debug("verbs: ibv_destroy_qp: %s", strerror(errno));
+    p->qp = NULL;
+    p->state = p->why[0] ? VERBS_DEAD : VERBS_IDLE;
+    e->unsettled--;
+}
+
+void dnet_emu_verbs_disconnect(dnet_emu_plug_end_t *e, dnet_emu_verbs_peer_t *p)
+{
+    struct ibv_qp_attr a = {.qp_state = IBV_QPS_ERR};
+
+    if (p->state != VERBS_RESOLVING && p->state != VERBS_READY)
+        return;
+    if (p->state == VERBS_READY)
+        e->unsettled++;
+    p->state = VERBS_CLOSING;
+    (void) e->lib.modify_qp(p->qp, &a, IBV_QP_STATE);
+    end_closing(e, p);
+}
+
+void dnet_emu_verbs_failed(dnet_emu_plug_end_t *e, dnet_emu_verbs_peer_t *p, const char *why)
+{
+    uint64_t now = dnet_clock_ns();
+
+    if (why && !p->failing_ns) {
+        dnet_warn("verbs: a connection by %s has failed: %s; it is made anew", e->port.text, why);
+        p->failing_ns = now;
+    } else if (why && now - p->failing_ns >= e->wait_ns) {
+        snprintf(p->why, sizeof p->why, "cannot be reached: %s", why);
+    }
+    dnet_emu_verbs_disconnect(e, p);
+}
+
+void dnet_emu_verbs_ud_arrived(dnet_emu_plug_end_t *e, const uint8_t *data, uint32_t bytes)
+{
+    dnet_emu_verbs_connect_t m;
+    dnet_emu_verbs_peer_t *p;
+
+    if (bytes < GRH_BYTES + sizeof m)
+        return;
+    memcpy(&m, data + GRH_BYTES, sizeof m);
+    if (m.magic != MAGIC || m.to_key != e->key || m.number == 0)
+        return; /* of somebody else */
+    p = dnet_emu_verbs_peer(e, &m.from, m.from_key);
+    if (!p || p->state == VERBS_DEAD || (int32_t) (m.number - p->last_number) < 0)
+        return;
+    p->last_number = m.number;
+    if (p->peer_number && p->peer_number != m.number)
+        dnet_emu_verbs_disconnect(e, p);
+    if (p->state == VERBS_CLOSING)
+        return; /* it will be said again */
+    dnet_emu_verbs_connect(e, p);
+    /* One that is joined to an earlier queue pair of this side must make a new one. */
+    if (p->state == VERBS_RESOLVING && !p->peer_number && (!m.seen || m.seen == p->number) &&
+        !join(e, p, &m))
+        return;
+    if (p->state == VERBS_RESOLVING && p->peer_number && m.seen == p->number) {
+        p->state = VERBS_READY;
+        e->unsettled--;
+    }
+    if (p->qp && (m.wants || m.seen != p->number))
+        say(e, p);
+}
+
+void dnet_emu_verbs_settle(dnet_emu_plug_end_t *e)
+{
+    uint64_t now = dnet_clock_ns();
+
+    for (dnet_emu_verbs_peer_t *p = e->peers; p; p = p->next) {
+        if (p->state == VERBS_CLOSING)
+            end_closing(e, p);
+        if (p->state != VERBS_RESOLVING || p->next_ns > now)
+            continue;
+        say(e, p);
+        p->wait_ns = p->wait_ns * 2 < VERBS_CONNECT_MAX_NS ? p->wait_ns * 2 : VERBS_CONNECT_MAX_NS;
+        p->next_ns = now + p->wait_ns;
+    }
+}
+
+#endif

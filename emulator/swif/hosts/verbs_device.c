@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Which device, port, GID, PKEY and MTU a verbs port uses: what the options name, else the first
+ * active port; of a RoCE port the GID of type RoCE v2, an IPv4 address first.
+ */
+#include "config.h"
+
+#ifdef HAVE_STRUCT_IBV_GID_ENTRY
+
+#include "emulator/swif/hosts/verbs_end.h"
+
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/log.h"
+
+#define NO_RIGHT "; this user must be able to read and write /dev/infiniband/uverbs*"
+
+bool dnet_emu_verbs_load(dnet_emu_verbs_lib_t *lib)
+{
+    bool all = true;
+
+    lib->library = dlopen(VERBS_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    if (!lib->library)
+        return false;
+#define DNET_VERBS_FUNCTION(name) \
+    lib->name = (__typeof__(lib->name)) dlsym(lib->library, "ibv_" #name); \
+    all = all && lib->name;
+#include "emulator/swif/hosts/verbs_functions.def"
+#undef DNET_VERBS_FUNCTION
+    lib->query_gid_ex = (__typeof__(lib->query_gid_ex)) dlsym(lib->library, "_ibv_query_gid_ex");
+    return all && lib->query_gid_ex;
+}
+
+static int query_port(struct ibv_context *c, uint8_t port, struct ibv_port_attr *attr)
+{
+    struct verbs_context *v = verbs_get_ctx_op(c, query_port);
+
+    memset(attr, 0, sizeof *attr);
+    return v ? v->query_port(c, port, attr, sizeof *attr) : ENOSYS;
+}
+
+/* ---- GIDs ---- */
+
+static const uint8_t v4_mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+static void gid_text(const uint8_t *gid, char *text, size_t bytes)
+{
+    bool v4 = memcmp(gid, v4_mapped, sizeof v4_mapped) == 0;
+
+    if (!inet_ntop(v4 ? AF_INET : AF_INET6, v4 ? gid + 12 : gid, text, (socklen_t) bytes))
+        snprintf(text, bytes, "?");
+}
+
+/* Is it of that interface, by name or address? */
+static bool is_of(const struct ibv_gid_entry *g, const char *interface)
+{
+    char name[IF_NAMESIZE], address[INET6_ADDRSTRLEN];
+
+    gid_text(g->gid.raw, address, sizeof address);
+    return strcmp(interface, address) == 0 ||
+           (g->ndev_ifindex && if_indextoname(g->ndev_ifindex, name) &&
+            strcmp(interface, name) == 0);
+}
+
+/* How good a GID is for RoCE; 0: useless. */
+static unsigned rank_of(const struct ibv_gid_entry *g)
+{
+    if (g->gid_type != IBV_GID_TYPE_ROCE_V2)
+        return 0;
+    if (memcmp(g->gid.raw, v4_mapped, sizeof v4_mapped) == 0)
+        return 3;
+    return g->gid.raw[0] == 0xfe && (g->gid.raw[1] & 0xc0) == 0x80 ? 1 : 2;
+}
+
+/* The GID that is wanted, or else the best.  @return false: none */
+static bool choose_gid(const dnet_emu_verbs_lib_t *lib, const char *wanted, const char *interface,
+                       dnet_emu_verbs_port_t *p)
+{
+    unsigned best = 0;
+    char *end = NULL;
+    long only = wanted ? strtol(wanted, &end, 10) : -1;
+
+    if (wanted && (end == wanted || *end))
+        return false;
+    for (uint32_t i = 0; i < (uint32_t) p->attr.gid_tbl_len; i++) {
+        struct ibv_gid_entry g;
+        unsigned rank = 1;
+
+        if ((only >= 0 && (long) i != only) ||
+            lib->query_gid_ex(p->context, p->port, i, &g, 0, sizeof g) != 0)
+            continue;
+        if (p->roce && only < 0)
+            rank = interface && !is_of(&g, interface) ? 0 : rank_of(&g);
+        if (rank > best) {
+            best = rank;
+            p->gid_index = (uint16_t) i;
+            memcpy(p->gid, g.gid.raw, sizeof p->gid);
+        }
+        if (!p->roce && best)
+            break;
+    }
+    return best != 0;
+}
+
+/* ---- PKEYs and MTUs ---- */
+
+/* The one wanted; else the default partition's, or else the first that is in use. */
+static bool choose_pkey(const dnet_emu_verbs_lib_t *lib, const char *wanted,
+                        dnet_emu_verbs_port_t *p)
+{
+    char *end = NULL;
+    unsigned long only = wanted ? strtoul(wanted, &end, 0) : 0x7fff;
+    bool found = false;
+
+    if (wanted && (end == wanted || *end))
+        return false;
+    for (uint16_t i = 0; i < p->attr.pkey_tbl_len; i++) {
+        __be16 raw;
+        uint16_t pkey;
+
+        if (lib->query_pkey(p->context, p->port, i, &raw) != 0)
+            continue;
+        pkey = ntohs(raw);
+        if ((pkey & 0x7fff) == 0)
+            continue;
+        if ((pkey & 0x7fff) == (only & 0x7fff) || (!wanted && !found)) {
+            p->pkey_index = i;
+            p->pkey = pkey;
+            found = true;
+            if ((pkey & 0x7fff) == (only & 0x7fff))
+                break;
+        }
+    }
+    return found;
+}
+
+static unsigned mtu_bytes(unsigned mtu)
+{
+    return 128u << mtu;
+}
+
+/* ---- ports ---- */
+
+/* "name" or "name:port" */
+static bool is_wanted(const char *wanted, const char *name, uint8_t port)
+{
+    size_t n = strlen(name);
+
+    return !wanted || (strncmp(wanted, name, n) == 0 &&
+                       (!wanted[n] || (wanted[n] == ':' && atoi(wanted + n + 1) == port)));
+}
+
+static void describe(dnet_emu_verbs_port_t *p)
+{
+    char gid[INET6_ADDRSTRLEN];
+
+    gid_text(p->gid, gid, sizeof gid);
+    if (p->roce)
+        snprintf(p->text, sizeof p->text, "%s:%u RoCE %s", p->name, p->port, gid);
+    else
+        snprintf(p->text, sizeof p->text, "%s:%u InfiniBand LID %u", p->name, p->port, p->attr.lid);
+}
+
+/* Can that port be used?  `text` says what it is, or why not. */
+static bool look_at(const dnet_emu_verbs_lib_t *lib, const dnet_emu_port_config_t *config,
+                    dnet_emu_verbs_port_t *p)
+{
+    if (query_port(p->context, p->port, &p->attr) != 0) {
+        snprintf(p->text, sizeof p->text, "it cannot be queried");
+        return false;
+    }
+    p->roce = p->attr.link_layer == IBV_LINK_LAYER_ETHERNET;
+    if (p->attr.state != IBV_PORT_ACTIVE) {
+        snprintf(p->text, sizeof p->text, "its state is %s", lib->port_state_str(p->attr.state));
+        return false;
+    }
+    if (!choose_gid(lib, config->gid, config->interface, p)) {
+        if (config->gid)
+            snprintf(p->text, sizeof p->text, "DIMMNET_VERBS_GID=%s is no entry of its GID table",
+                     config->gid);
+        else if (config->interface)
+            snprintf(p->text, sizeof p->text, "it has no GID of type RoCE v2 on interface %s",
+                     config->interface);
+        else
+            snprintf(p->text, sizeof p->text, "it has no GID%s",
+                     p->roce ? " of type RoCE v2: its interface needs an IP address" : "");
+        return false;
+    }
+    if (!choose_pkey(lib, config->pkey, p)) {
+        snprintf(p->text, sizeof p->text, "its PKEY table has no %s",
+                 config->pkey ? config->pkey : "entry");
+        return false;
+    }
+    p->mtu = (uint8_t) p->attr.active_mtu;
+    while (p->mtu > IBV_MTU_256 && mtu_bytes(p->mtu) > config->mtu_bytes)
+        p->mtu--;
+    describe(p);
+    return true;
+}
+
+/* Call for each port of each device, until it returns true. */
+typedef bool visit_t(void *arg, const dnet_emu_verbs_lib_t *lib, dnet_emu_verbs_port_t *p);
+
+/* @return devices there are; -1: not to be said (errno) */
+static int each_port(const dnet_emu_verbs_lib_t *lib, visit_t *visit, void *arg)
+{
+    int count = 0;
+    struct ibv_device **list = lib->get_device_list(&count);
+    bool done = false;
+
+    if (!list)
+        return -1;
+    for (int i = 0; i < count && !done; i++) {
+        struct ibv_device_attr attr;
+        dnet_emu_verbs_port_t p = {.port = 1};
+
+        snprintf(p.name, sizeof p.name, "%s", lib->get_device_name(list[i]));
+        p.context = lib->open_device(list[i]);
+        if (!p.context) {
+            (void) visit(arg, lib, &p);
+            continue;
+        }
+        if (lib->query_device(p.context, &attr) == 0)
+            for (p.port = 1; p.port <= attr.phys_port_cnt && !done; p.port++)
+                done = visit(arg, lib, &p);
+        if (!done)
+            lib->close_device(p.context);
+    }
+    lib->free_device_list(list);
+    return count;
+}
+
+typedef struct {
+    const dnet_emu_port_config_t *config;
+    dnet_emu_verbs_port_t *chosen;
+    bool found;
+    char why[320]; /* the first that was wanted is not to be had */
+} choice_t;
+
+static bool try_port(void *arg, const dnet_emu_verbs_lib_t *lib, dnet_emu_verbs_port_t *p)
+{
+    choice_t *c = arg;
+
+    if (!is_wanted(c->config->device, p->name, p->port))
+        return false;
+    if (p->context && look_at(lib, c->config, p)) {
+        *c->chosen = *p;
+        return c->found = true;
+    }
+    if (c->why[0])
+        return false;
+    if (p->context)
+        snprintf(c->why, sizeof c->why, "port %u of %s cannot be used: %s", p->port, p->name,
+                 p->text);
+    else
+        snprintf(c->why, sizeof c->why, "%s cannot be opened: %s%s", p->name, strerror(errno),
+                 errno == EACCES || errno == EPERM ? NO_RIGHT : "");
+    return false;
+}
+
+dnet_status_t dnet_emu_verbs_choose(const dnet_emu_verbs_lib_t *lib,
+                                    const dnet_emu_port_config_t *config, dnet_emu_verbs_port_t *p)
+{
+    choice_t c = {.config = config, .chosen = p};
+    int devices = each_port(lib, try_port, &c);
+
+    if (c.found)
+        return DNET_OK;
+    if (devices < 0)
+        dnet_error("verbs: no list of devices: %s", strerror(errno));
+    else if (devices == 0)
+        dnet_error("verbs: this host has no RDMA device (ibv_devices lists them; Soft-RoCE: rdma "
+                   "link add rxe0 type rxe netdev eth0)");
+    else if (c.why[0])
+        dnet_error("verbs: %s", c.why);
+    else
+        dnet_error(
+            "verbs: no device and port %s here (DIMMNET_VERBS_DEVICE); ibv_devices lists them",
+            config->device);
+    return DNET_NOT_FOUND;
+}
+
+typedef struct {
+    char *text;
+    size_t bytes, used;
+    bool found;
+    char why[320];
+} listing_t;
+
+static bool list_port(void *arg, const dnet_emu_verbs_lib_t *lib, dnet_emu_verbs_port_t *p)
+{
+    static const dnet_emu_port_config_t any = {.mtu_bytes = 4096};
+    listing_t *l = arg;
+
+    if (!p->context) {
+        snprintf(l->why, sizeof l->why, "%s cannot be opened: %s", p->name, strerror(errno));
+    } else if (!look_at(lib, &any, p)) {
+        snprintf(l->why, sizeof l->why, "%s:%u: %s", p->name, p->port, p->text);
+    } else if (l->used < l->bytes) {
+        l->used += (size_t) snprintf(l->text + l->used, l->bytes - l->used, "%s%s",
+                                     l->found ? ", " : VERBS_LIBRARY ", ", p->text);
+        l->found = true;
+    }
+    return false;
+}
+
+bool dnet_emu_verbs_found(char *text, size_t bytes)
+{
+    dnet_emu_verbs_lib_t lib;
+    listing_t l = {.text = text, .bytes = bytes};
+
+    if (!dnet_emu_verbs_load(&lib)) {
+        snprintf(text, bytes, lib.library ? "%s is too old" : "%s is not installed", VERBS_LIBRARY);
+        return false;
+    }
+    if (each_port(&lib, list_port, &l) <= 0)
+        snprintf(text, bytes, "%s: no RDMA device", VERBS_LIBRARY);
+    else if (!l.found)
+        snprintf(text, bytes, "%s: %s", VERBS_LIBRARY, l.why);
+    return l.found;
+}
+
+#endif

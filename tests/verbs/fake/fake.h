@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * libibverbs without a device: processes of one machine are joined by memory of a file that they
+ * share.  A send goes to the receiving process's inbox, which its ibv_poll_cq() empties; who is
+ * dead, has no queue pair or no receive buffer is treated as an adapter would.
+ *
+ *   DNET_FAKE_VERBS         the file; made if need be
+ *   DNET_FAKE_VERBS_KIND    roce (default), ib, down (its port), nogid, none (no device)
+ *   DNET_FAKE_VERBS_FAULTS  CALL@N=VALUE,...: the Nth call (*: each) fails with that error number
+ * or name; of wc (a send on a connection) VALUE is its ibv_wc_status; at the Nth poll happens event
+ * 100 + ibv_event_type, the link goes down or up; the Nth ud (datagram) is lost
+ */
+#ifndef DNET_FAKE_VERBS_H
+#define DNET_FAKE_VERBS_H
+
+#include <infiniband/verbs.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum {
+    FAKE_CONTEXTS = 64,
+    FAKE_QPS = 1024,
+    FAKE_SRQS = 128,
+    FAKE_MRS = 1024,
+    FAKE_CQS = 256,
+    FAKE_SLOTS = 64, /* of an inbox */
+    FAKE_MESSAGE = 32768,
+    FAKE_QPN = 0x40, /* number of the first queue pair */
+    FAKE_WAITS = 64, /* faults */
+};
+
+/* ---- the file ---- */
+
+typedef struct {
+    uint32_t to, from, bytes, imm;
+    int32_t srq; /* that a buffer is taken of; -1: none */
+    bool has_imm;
+    uint8_t data[FAKE_MESSAGE];
+} fake_message_t;
+
+typedef struct {
+    pid_t pid;
+    uint32_t head, tail;
+    fake_message_t slot[FAKE_SLOTS];
+} fake_inbox_t;
+
+typedef struct {
+    pid_t pid; /* 0: free */
+    uint32_t qpn, context, type, state, dest, qkey, recv_cq;
+    int32_t srq;     /* -1: none */
+    uint32_t credit; /* receive requests of its own queue that no message has taken */
+} fake_shared_qp_t;
+
+typedef struct {
+    pid_t pid;
+    uint32_t credit;
+} fake_shared_srq_t;
+
+typedef struct {
+    pid_t pid;
+    bool armed;
+    char channel[32]; /* abstract address that is told */
+} fake_shared_cq_t;
+
+typedef struct {
+    pid_t pid;
+    uint64_t at, bytes;
+    uint32_t access, salt;
+} fake_shared_mr_t;
+
+typedef struct {
+    uint32_t ready;
+    uint32_t salt;
+    pthread_mutex_t lock;
+    fake_shared_qp_t qp[FAKE_QPS];
+    fake_shared_srq_t srq[FAKE_SRQS];
+    fake_shared_cq_t cq[FAKE_CQS];
+    fake_shared_mr_t mr[FAKE_MRS];
+    fake_inbox_t inbox[FAKE_CONTEXTS];
+} fake_fabric_t;
+
+/* ---- handles of this process ---- */
+
+typedef struct {
+    struct ibv_recv_wr wr;
+    struct ibv_sge sge[4];
+} fake_recv_t;
+
+typedef struct {
+    fake_recv_t *ring;
+    uint32_t size, head, tail;
+} fake_recvs_t;
+
+typedef struct {
+    struct ibv_send_wr wr;
+    struct ibv_sge sge[4];
+    uint8_t *inlined;
+    uint32_t bytes;
+    uint64_t since_ns; /* it cannot be delivered; 0: not tried */
+} fake_send_t;
+
+typedef struct fake_qp {
+    struct ibv_qp v; /* first */
+    struct fake_qp *next;
+    fake_shared_qp_t *shared;
+    fake_recvs_t recvs;
+    fake_send_t *sends;
+    uint32_t size, head, tail;
+    struct ibv_qp_attr attr;
+    bool signal_all;
+} fake_qp_t;
+
+typedef struct {
+    struct ibv_srq v;
+    fake_shared_srq_t *shared;
+    fake_recvs_t recvs;
+} fake_srq_t;
+
+typedef struct {
+    struct ibv_cq v;
+    fake_shared_cq_t *shared;
+    struct ibv_wc *ring;
+    uint32_t size, head, tail;
+} fake_cq_t;
+
+typedef struct {
+    struct ibv_ah v;
+    struct ibv_ah_attr attr;
+} fake_ah_t;
+
+typedef struct {
+    struct ibv_comp_channel v;
+    char name[32];
+} fake_channel_t;
+
+typedef struct {
+    struct verbs_context v; /* v.context is the handle; the last member of v */
+    uint32_t index;
+    int events; /* the end that async events are written to */
+    fake_qp_t *qps;
+    fake_channel_t *channels;
+    uint32_t polls;
+    bool link_down;
+} fake_context_t;
+
+/* fake.c */
+extern fake_fabric_t *fake_fabric;
+bool fake_map(void);
+void fake_lock(void);
+void fake_unlock(void);
+uint64_t fake_now_ns(void);
+
+/* faults.c: the value of a fault that is due; 0: none */
+int fake_fault(const char *call);
+
+/* Take other faults from now on. */
+__attribute__((visibility("default"))) void fake_verbs_faults(const char *text);
+
+/* How often something has happened in this process: "rnr" (a send waits for a receive buffer) or a
+ * call's name. */
+__attribute__((visibility("default"))) unsigned fake_verbs_count(const char *what);
+
+/* Count something that is no call. */
+void fake_note(const char *what);
+
+/* transport.c */
+fake_context_t *fake_context_of(struct ibv_context *c);
+int fake_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+int fake_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+int fake_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+int fake_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
+int fake_req_notify_cq(struct ibv_cq *cq, int solicited_only);
+void fake_flush(fake_qp_t *qp);
+void fake_event(fake_context_t *c, enum ibv_event_type type);
+void fake_announce(fake_shared_cq_t *cq);
+
+#endif
