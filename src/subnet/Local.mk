@@ -52,6 +52,7 @@ libdnet_subnet_la_SOURCES = \
 	src/subnet/routing/routing.h \
 	src/subnet/routing/tables.c \
 	src/subnet/routing/tables_balance.c \
+	src/subnet/routing/tables_batch.c \
 	src/subnet/routing/tables_build.c \
 	src/subnet/routing/tables_build.h \
 	src/subnet/routing/tables_change.c \

@@ -291,17 +291,15 @@ static dnet_status_t count_unreachable(const dnet_turns_t *turns, long *unreacha
     return DNET_OK;
 }
 
-/* Is every destination reachable, by walks and (unless left out) by forwarding trees? */
+/* Is every destination reachable: by forwarding trees, or, where those are left out, by walks? */
 static dnet_status_t suffices(const dnet_topo_t *t, const dnet_route_options_t *opt,
                               dnet_routing_t *r, bool *enough)
 {
-    long unreachable;
-    dnet_status_t st = count_unreachable(r->turns, &unreachable);
-    *enough = unreachable == 0;
-    if (st || !*enough || opt->no_tables)
-        return st;
-    st = dnet_tables_from_turns(t, opt, DNET_BALANCE_TREE, r);
-    *enough = !st && r->tables->unrouted == 0 && r->tables->unmanaged == 0;
+    long unreachable = 0;
+    dnet_status_t st = opt->no_tables ? count_unreachable(r->turns, &unreachable)
+                                      : dnet_tables_from_turns(t, opt, DNET_BALANCE_TREE, r);
+    *enough = !st && unreachable == 0 &&
+              (!r->tables || (r->tables->unrouted == 0 && r->tables->unmanaged == 0));
     return st;
 }
 

@@ -139,22 +139,25 @@ dnet_status_t dnet_tables_fill(dnet_tables_t *tables, dnet_turns_t *turns)
     size_t ns = (size_t) t->n_switches;
     fill_t f = {.t = t, .tables = tables, .turns = turns};
     int *space = dnet_subnet_alloc(4 * ns, sizeof(int));
-    dnet_status_t st = space ? dnet_turns_new(t, false, &f.refused) : DNET_ERR_NO_MEMORY;
+    bool *holes = dnet_subnet_alloc((size_t) dnet_tables_columns(tables), sizeof(*holes));
+    dnet_status_t st = space && holes ? dnet_turns_new(t, false, &f.refused) : DNET_ERR_NO_MEMORY;
     if (!st) {
         f.next = space;
         f.hops = space + ns;
         f.queue = space + 2 * ns;
         f.piece = space + 3 * ns;
         find_pieces(&f);
+        dnet_tables_mark_holes(tables, holes);
     }
     tables->unmanaged = 0;
     for (int x = 0; x < dnet_tables_columns(tables) && !st; x++) {
         int d = dnet_tables_dest(tables, x), end = d < 0 ? d : dnet_topo_dest_switch(t, d);
-        if (end != DNET_TOPO_NONE && !t->sw[end].down)
+        if (holes[x] && end != DNET_TOPO_NONE && !t->sw[end].down)
             fill_column(&f, end, x);
     }
     dnet_order_free(f.order);
     dnet_turns_free(f.refused);
     free(space);
+    free(holes);
     return st;
 }

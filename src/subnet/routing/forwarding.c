@@ -63,6 +63,18 @@ void dnet_lanes_free(dnet_lanes_t *lanes)
     free(lanes);
 }
 
+void dnet_tables_mark_holes(const dnet_tables_t *tables, bool *marked)
+{
+    const dnet_topo_t *t = tables->topo;
+    int columns = dnet_tables_columns(tables);
+    memset(marked, 0, (size_t) columns * sizeof(*marked));
+    for (int s = 0; s < t->n_switches; s++) {
+        const uint16_t *row = dnet_tables_row(tables, s);
+        for (int x = 0; x < columns && !t->sw[s].down && dnet_topo_degree(t, s); x++)
+            marked[x] |= row[x] == DNET_TABLE_NONE;
+    }
+}
+
 bool dnet_tables_explain(const dnet_tables_t *tables, int src, int dst, FILE *out)
 {
     const dnet_topo_t *t = tables->topo;

@@ -100,6 +100,9 @@ dnet_status_t dnet_tables_new(const dnet_topo_t *t, dnet_tables_t **out);
 /** Free tables; NULL is allowed. */
 void dnet_tables_free(dnet_tables_t *tables);
 
+/** Mark the columns for which some switch in service has no entry. */
+void dnet_tables_mark_holes(const dnet_tables_t *tables, bool *marked);
+
 /** Print the way between two servers, switch by switch.  @return false: the tables do not lead
  * there */
 bool dnet_tables_explain(const dnet_tables_t *tables, int src, int dst, FILE *out);

@@ -108,7 +108,9 @@ static void index_neighbours(dnet_build_t *b)
     for (int s = 0; s < t->n_switches; s++) {
         for (int i = t->adj_start[s]; i < t->adj_start[s + 1]; i++) {
             b->near[i] = dnet_topo_head(t, t->adj[i]);
-            b->part[i] = (float) (1 / t->link[t->adj[i] >> 1].capacity);
+            b->part[i] = b->balance == DNET_BALANCE_PORT
+                             ? 1
+                             : (float) (1 / t->link[t->adj[i] >> 1].capacity);
             dnet_build_set_factor(b, s, i);
         }
     }
@@ -119,10 +121,12 @@ static void index_neighbours(dnet_build_t *b)
     dnet_build_want(b, false);
 }
 
-/* Space for a tree. */
+/* Space for a tree, its flows and the prices it is made by. */
 static bool tree_init(dnet_build_t *b)
 {
     size_t ns = (size_t) b->t->n_switches;
+    b->flow = dnet_subnet_alloc(ns, sizeof(*b->flow));
+    b->price = dnet_subnet_alloc((size_t) dnet_topo_channels(b->t), sizeof(*b->price));
     b->next = dnet_subnet_alloc(ns, sizeof(int));
     b->order = dnet_subnet_alloc(ns, sizeof(int));
     b->hops = dnet_subnet_alloc(ns, sizeof(int));
@@ -130,10 +134,15 @@ static bool tree_init(dnet_build_t *b)
     b->across = dnet_subnet_alloc(ns, sizeof(*b->across));
     b->pin = dnet_subnet_alloc(ns, sizeof(int));
     b->walk = dnet_subnet_alloc(ns + 1, sizeof(int));
+    b->waits = dnet_subnet_alloc((size_t) (dnet_topo_channels(b->t) >> 6) + 1, sizeof(*b->waits));
+    b->reach.seen = dnet_subnet_alloc((size_t) dnet_topo_channels(b->t), sizeof(bool));
+    b->reach.place = dnet_subnet_alloc((size_t) dnet_topo_channels(b->t), sizeof(int));
+    b->reach.after = dnet_subnet_alloc((size_t) dnet_topo_channels(b->t), sizeof(int));
     b->across_from = DNET_TOPO_NONE;
     b->narrow = NULL;
     b->narrow_paths = NULL;
-    if (!b->next || !b->order || !b->hops || !b->cost || !b->across || !b->pin || !b->walk)
+    if (!b->next || !b->order || !b->hops || !b->cost || !b->across || !b->pin || !b->walk ||
+        !b->flow || !b->price || !b->waits || !b->reach.seen || !b->reach.place || !b->reach.after)
         return false;
     for (size_t s = 0; s < ns; s++)
         b->pin[s] = DNET_TOPO_NONE;
@@ -149,8 +158,25 @@ static void tree_free(dnet_build_t *b)
     free(b->across);
     free(b->pin);
     free(b->walk);
+    free(b->flow);
+    free(b->price);
+    free(b->waits);
+    free(b->reach.seen);
+    free(b->reach.place);
+    free(b->reach.after);
     dnet_paths_free(b->narrow_paths);
     dnet_turns_free(b->narrow);
+}
+
+dnet_status_t dnet_build_order(dnet_build_t *b)
+{
+    int cyclic = dnet_turns_order(b->turns, b->ord);
+    if (cyclic)
+        return cyclic < 0 ? DNET_ERR_NO_MEMORY : DNET_ERR_STATE;
+    for (int c = 0; c < dnet_topo_channels(b->t); c++)
+        if (b->t->slot[c] != DNET_TOPO_NONE)
+            b->at[b->ord[c]] = c;
+    return DNET_OK;
 }
 
 dnet_status_t dnet_build_init(dnet_build_t *b, const dnet_routing_t *r)
@@ -160,10 +186,7 @@ dnet_status_t dnet_build_init(dnet_build_t *b, const dnet_routing_t *r)
     b->adj = t->adj;
     b->turns = r->turns;
     b->tree = r->tree;
-    b->flow = dnet_subnet_alloc(ns, sizeof(*b->flow));
-    b->kept = dnet_subnet_alloc(2 * ns, sizeof(*b->kept));
     b->load = dnet_subnet_alloc(channels, sizeof(*b->load));
-    b->price = dnet_subnet_alloc(channels, sizeof(*b->price));
     b->must = dnet_subnet_alloc(ns, sizeof(*b->must));
     b->place = dnet_subnet_alloc(channels, sizeof(int));
     b->head = dnet_subnet_alloc(channels, sizeof(int));
@@ -171,15 +194,15 @@ dnet_status_t dnet_build_init(dnet_build_t *b, const dnet_routing_t *r)
     b->part = dnet_subnet_alloc(channels, sizeof(float));
     b->near = dnet_subnet_alloc(channels, sizeof(int));
     b->was = dnet_subnet_alloc(ns, sizeof(int));
-    b->heap = dnet_subnet_alloc(channels, sizeof(int));
+    b->at = dnet_subnet_alloc(channels, sizeof(int));
     b->ord = dnet_subnet_alloc(channels, sizeof(int));
-    if (!tree_init(b) || !b->flow || !b->kept || !b->load || !b->price || !b->must || !b->place ||
-        !b->head || !b->heap || !b->ord || !b->factor || !b->part || !b->near || !b->was)
+    if (!tree_init(b) || !b->load || !b->must || !b->place || !b->head || !b->at || !b->ord ||
+        !b->factor || !b->part || !b->near || !b->was)
         return DNET_ERR_NO_MEMORY;
-    int cyclic = dnet_turns_order(r->turns, b->ord);
-    if (cyclic < 0)
-        return DNET_ERR_NO_MEMORY;
-    if (cyclic) { /* no dependency order to follow: minhop on a ring, for example */
+    dnet_status_t st = dnet_build_order(b);
+    if (st == DNET_ERR_NO_MEMORY)
+        return st;
+    if (st) { /* no dependency order to follow: minhop on a ring, for example */
         free(b->ord);
         b->ord = NULL;
     }
@@ -190,10 +213,7 @@ dnet_status_t dnet_build_init(dnet_build_t *b, const dnet_routing_t *r)
 void dnet_build_free(dnet_build_t *b)
 {
     tree_free(b);
-    free(b->flow);
-    free(b->kept);
     free(b->load);
-    free(b->price);
     free(b->must);
     free(b->place);
     free(b->head);
@@ -201,7 +221,7 @@ void dnet_build_free(dnet_build_t *b)
     free(b->part);
     free(b->near);
     free(b->was);
-    free(b->heap);
+    free(b->at);
     free(b->ord);
 }
 
@@ -221,6 +241,7 @@ dnet_build_t *dnet_build_crew_new(const dnet_build_t *b, int threads)
             dnet_build_crew_free(crew, threads);
             return NULL;
         }
+        memcpy(crew[i].price, b->price, (size_t) dnet_topo_channels(b->t) * sizeof(*b->price));
     }
     return crew;
 }

@@ -26,11 +26,13 @@ typedef struct dnet_loads {
     double of[2];
 } dnet_loads_t;
 
-/* What a link's load and price were. */
-typedef struct dnet_kept {
-    int place;
-    dnet_load_t load, price;
-} dnet_kept_t;
+/* Channels that a search out of one switch came to. */
+typedef struct dnet_reach {
+    bool *seen; /* [adjacency] */
+    int *place; /* in the adjacency */
+    int *after; /* index here of the one before; NONE: the first */
+    int n;
+} dnet_reach_t;
 
 /* Working space for one destination at a time. */
 typedef struct dnet_build {
@@ -57,14 +59,15 @@ typedef struct dnet_build {
     int *walk;            /* [switch + 1]: space for one walk */
     dnet_turns_t *narrow; /* turns that agree with the pins, and walks along them; made when */
     dnet_paths_t *narrow_paths; /* first needed */
-    dnet_loads_t *flow;         /* [switch] */
-    uint8_t *across; /* [switch]: 1 if another tree than across_from, the destination's */
+    dnet_reach_t reach;
+    dnet_loads_t *flow; /* [switch]: traffic that it sends on */
+    uint8_t *across;    /* [switch]: 1 if another tree than across_from, the destination's */
     int across_from;
-    int *ord; /* [channel]: dependency order; NULL: the turns have a cycle */
-    int *heap, heap_n;
+    int *ord;        /* [channel]: place in the dependency order; NULL: the turns have a cycle */
+    int *at;         /* [place]: the channel */
+    uint64_t *waits; /* a bit for each place; all 0 between labellings */
     bool refining;
     dnet_loads_t most; /* the largest loads, while refining */
-    dnet_kept_t *kept; /* [2 * switch]: loads to take back */
     uint8_t *must;     /* [switch]: 1 if it must have an entry */
     int wanted;        /* how many must */
     bool mixing;       /* entries have to agree with those of before, too: */
@@ -79,11 +82,15 @@ typedef struct dnet_build {
  * dnet_build_free() in both cases */
 dnet_status_t dnet_build_init(dnet_build_t *b, const dnet_routing_t *r);
 
+/** Dependency order of b's turns, which have changed.  @return DNET_OK, ERR_STATE (they have a
+ * cycle now), ERR_NO_MEMORY */
+dnet_status_t dnet_build_order(dnet_build_t *b);
+
 /** Free the space. */
 void dnet_build_free(dnet_build_t *b);
 
-/** A build for each thread with a tree of its own; all else is b's, and only to be
- * read.  NULL without memory (logged). */
+/** A build for each thread with a tree, flows and prices of its own; all else is b's, and only to
+ * be read.  NULL without memory (logged). */
 dnet_build_t *dnet_build_crew_new(const dnet_build_t *b, int threads);
 
 /** Free what dnet_build_crew_new() has made; NULL is allowed. */
@@ -137,37 +144,59 @@ bool dnet_build_label(dnet_build_t *b, int dest, dnet_tables_t *tables);
  */
 bool dnet_build_label_keeping(dnet_build_t *b, int dest, bool *used);
 
-/* ---- tables_balance.c: loads, prices, refining ---- */
+/** The same where what servers' packets pass stays and nothing else matters: the others take the
+ * nearest way there. */
+bool dnet_build_label_around(dnet_build_t *b, int dest, bool *used);
+
+/* ---- tables_balance.c: loads and prices ---- */
 
 /** What the load of the link at an adjacency place of s counts; in a regular tree see
  * DNET_BALANCE_TREE. */
 void dnet_build_set_factor(dnet_build_t *b, int s, int place);
 
-/**
- * Add the traffic to one destination along its tree, farthest switches first, or with sign -1 take
- * it away.
- *
- * @param kept  loads before, one for each switch labelled, or NULL
- * @return the change of the sum over all links of (load / largest load) to the power 5
- */
-double dnet_build_put_load(dnet_build_t *b, const dnet_traffic_t *tr, double sign,
-                           dnet_kept_t *kept);
+/** What a link pays for its load. */
+dnet_load_t dnet_build_price(const dnet_build_t *b, int place, dnet_load_t load);
 
-/** Another destination behind each port chosen for it. */
-void dnet_build_add_count(dnet_build_t *b);
+/** What a link at `x` of the largest load costs while the tables are refined. */
+static inline double dnet_build_steep(double x)
+{
+    return x * x * x * x;
+}
+
+/** What each switch of b's tree sends on to its destination, b->flow; with DNET_BALANCE_PORT 1. */
+void dnet_build_flows(dnet_build_t *b, const dnet_traffic_t *tr);
+
+/** Add those flows to the links of b's tree, or with sign -1 take them away. */
+void dnet_build_put_load(dnet_build_t *b, const dnet_traffic_t *tr, double sign);
 
 /** Refining begins: the largest loads now, and what each link costs by them. */
 void dnet_build_price_links(dnet_build_t *b);
+
+/* ---- tables_batch.c: many LIDs at once ---- */
+
+/** All LIDs from nothing.  @return DNET_OK, ERR_NO_MEMORY */
+dnet_status_t dnet_build_all(dnet_build_t *b, const dnet_traffic_t *tr, dnet_tables_t *tables);
 
 /** The destinations over the links that carry most again, now that all loads are known.  @return
  * DNET_OK, ERR_NO_MEMORY */
 dnet_status_t dnet_build_refine(dnet_build_t *b, const dnet_traffic_t *tr, dnet_tables_t *tables);
 
+/** The n LIDs in `columns` again, with an entry at every switch that must have one, by all means
+ * there are; *left stay as they were.  @return DNET_OK, ERR_NO_MEMORY */
+dnet_status_t dnet_build_anew(dnet_build_t *b, const dnet_traffic_t *tr, dnet_tables_t *tables,
+                              const int *columns, int n, long *left);
+
 /* ---- tables_holes.c, tables_change.c ---- */
 
-/** LIDs that some switch still has no way to although turns were opened; tables->unmanaged counts
- * down.  @return DNET_OK, ERR_STATE (b's turns have a cycle), ERR_NO_MEMORY */
-dnet_status_t dnet_build_holes(dnet_build_t *b, const dnet_traffic_t *tr, dnet_tables_t *tables);
+/**
+ * Give every switch a way to all LIDs: along allowed turns, what servers' packets pass staying as
+ * it is where that can be; else turns are opened.
+ *
+ * @param turns  b's
+ * @return DNET_OK, ERR_NO_MEMORY; sets tables->opened and tables->unmanaged
+ */
+dnet_status_t dnet_build_holes(dnet_build_t *b, const dnet_traffic_t *tr, dnet_turns_t *turns,
+                               dnet_tables_t *tables);
 
 /** Keep the tables opt->from, except what a failure has broken.  @return DNET_OK, ERR_NO_MEMORY */
 dnet_status_t dnet_build_changes(dnet_build_t *b, const dnet_route_options_t *opt,

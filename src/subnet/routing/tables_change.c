@@ -68,7 +68,7 @@ dnet_status_t dnet_build_changes(dnet_build_t *b, const dnet_route_options_t *op
         broken[x] = !adopt_whole(b, opt->from, x);
         dnet_build_store(b, tables, x);
         if (!broken[x] && x % tables->dests < b->t->n_hosts)
-            dnet_build_put_load(b, opt->traffic, 1, NULL);
+            dnet_build_put_load(b, opt->traffic, 1);
     }
     if (!st) {
         b->refining = true;
@@ -81,7 +81,7 @@ dnet_status_t dnet_build_changes(dnet_build_t *b, const dnet_route_options_t *op
         b->lids = dnet_topo_lids(b->t, x % tables->dests);
         mend(b, opt, tables, x, used);
         if (x % tables->dests < b->t->n_hosts)
-            dnet_build_put_load(b, opt->traffic, 1, NULL);
+            dnet_build_put_load(b, opt->traffic, 1);
     }
     if (!st && has_idle_links(b))
         st = dnet_build_refine(b, opt->traffic, tables);

@@ -123,6 +123,9 @@ static void narrow_turns(dnet_build_t *b)
 static bool pin_agreeing(dnet_build_t *b)
 {
     bool pinned = false;
+    if (!b->narrow &&
+        (dnet_turns_new(b->t, false, &b->narrow) || dnet_paths_new(b->narrow, &b->narrow_paths)))
+        return false; /* logged; the other attempts need no memory */
     narrow_turns(b);
     dnet_paths_measure(b->narrow_paths, b->dest);
     for (int s = left_over(b, 0); s != DNET_TOPO_NONE; s = left_over(b, s + 1)) {
@@ -140,21 +143,80 @@ static bool pin_agreeing(dnet_build_t *b)
     return pinned;
 }
 
+/* Come to a channel out of switch s, after another. */
+static void come_to(dnet_build_t *b, int s, int slot, int after)
+{
+    dnet_reach_t *r = &b->reach;
+    int place = b->t->adj_start[s] + slot;
+    if (r->seen[place])
+        return;
+    r->seen[place] = true;
+    r->place[r->n] = place;
+    r->after[r->n++] = after;
+}
+
+/* The nearest channel on the ways out of s to a switch that has a pin and may be entered, or to the
+ * end; switches on the way have none.  @return its place in b->reach, or NONE */
+static int reach_pin(dnet_build_t *b, int s)
+{
+    const dnet_topo_t *t = b->t;
+    dnet_reach_t *r = &b->reach;
+    for (int i = 0; i < dnet_topo_degree(t, s); i++)
+        come_to(b, s, i, DNET_TOPO_NONE);
+    for (int at = 0; at < r->n; at++) {
+        int c = b->adj[r->place[at]], u = b->head[c], in = t->slot[c ^ 1], pin = b->pin[u];
+        if (u == b->dest || (pin != DNET_TOPO_NONE && in != t->slot[pin] &&
+                             dnet_turns_allowed(b->turns, u, in, t->slot[pin])))
+            return at;
+        const uint64_t *row = dnet_turns_row(b->turns, u, in);
+        for (int w = 0; w < b->turns->words[u] && pin == DNET_TOPO_NONE && u != s; w++)
+            for (uint64_t m = row[w]; m; m &= m - 1)
+                come_to(b, u, 64 * w + __builtin_ctzll(m), at);
+    }
+    return DNET_TOPO_NONE;
+}
+
+/* Pin such a way.  @return false: there is none */
+static bool pin_nearest(dnet_build_t *b, int s)
+{
+    dnet_reach_t *r = &b->reach;
+    r->n = 0;
+    int end = reach_pin(b, s);
+    for (int at = end; at != DNET_TOPO_NONE; at = r->after[at]) {
+        int c = b->adj[r->place[at]];
+        b->pin[dnet_topo_tail(b->t, c)] = c;
+    }
+    for (int i = 0; i < r->n; i++)
+        r->seen[r->place[i]] = false;
+    return end != DNET_TOPO_NONE;
+}
+
+/* Ways of all switches without entry, one after the other. */
+static bool pin_around(dnet_build_t *b)
+{
+    for (int s = left_over(b, 0); s != DNET_TOPO_NONE; s = left_over(b, s + 1))
+        if (b->pin[s] == DNET_TOPO_NONE && !pin_nearest(b, s))
+            return false;
+    return true;
+}
+
+static void clear_pins(dnet_build_t *b)
+{
+    for (int s = 0; s < b->t->n_switches; s++)
+        b->pin[s] = DNET_TOPO_NONE;
+}
+
 /* Label by hops with the pins there are and, as long as switches are left over, walks of theirs
  * pinned.  The pins are gone then.  @return complete */
-static bool label_pinned(dnet_build_t *b, int dest)
+static bool label_pinned(dnet_build_t *b, int dest, bool (*pin)(dnet_build_t *b))
 {
     bool done = false, more = true;
-    if (!b->narrow &&
-        (dnet_turns_new(b->t, false, &b->narrow) || dnet_paths_new(b->narrow, &b->narrow_paths)))
-        return false; /* logged; the other attempts need no memory */
     for (int tries = 0; more && tries < PIN_TRIES; tries++) {
         dnet_build_label_by_hops(b, dest);
         done = dnet_build_complete(b);
-        more = !done && pin_agreeing(b);
+        more = !done && pin(b);
     }
-    for (int s = 0; s < b->t->n_switches; s++)
-        b->pin[s] = DNET_TOPO_NONE;
+    clear_pins(b);
     return done;
 }
 
@@ -173,6 +235,8 @@ static void pin_used(dnet_build_t *b, bool *used)
         b->pin[s] = b->next[s];
         used[dnet_topo_head(t, b->next[s])] = true;
     }
+    for (int s = 0; s < t->n_switches; s++)
+        used[s] = b->pin[s] != DNET_TOPO_NONE;
 }
 
 /* Pin all entries of b's tree. */
@@ -190,56 +254,46 @@ bool dnet_build_label_keeping(dnet_build_t *b, int dest, bool *used)
         pin_used(b, used);
     else
         pin_all(b);
-    return label_pinned(b, dest);
+    return label_pinned(b, dest, pin_agreeing);
 }
 
-/* A binary heap of channels, highest dependency order first. */
-static void heap_push(dnet_build_t *b, int c)
+bool dnet_build_label_around(dnet_build_t *b, int dest, bool *used)
 {
-    int i = b->heap_n++;
-    for (; i > 0 && b->ord[b->heap[(i - 1) / 2]] < b->ord[c]; i = (i - 1) / 2)
-        b->heap[i] = b->heap[(i - 1) / 2];
-    b->heap[i] = c;
+    pin_used(b, used);
+    if (pin_around(b))
+        return label_pinned(b, dest, pin_around);
+    clear_pins(b);
+    return false;
 }
 
-static int heap_pop(dnet_build_t *b)
-{
-    int top = b->heap[0], last = b->heap[--b->heap_n], i = 0;
-    for (int child; (child = 2 * i + 1) < b->heap_n; i = child) {
-        if (child + 1 < b->heap_n && b->ord[b->heap[child + 1]] > b->ord[b->heap[child]])
-            child++;
-        if (b->ord[b->heap[child]] <= b->ord[last])
-            break;
-        b->heap[i] = b->heap[child];
-    }
-    b->heap[i] = last;
-    return top;
-}
-
-static void push_before(dnet_build_t *b, int u)
+/* Mark the channels into u that may be taken, by their places in the dependency order. */
+static void wait_for(dnet_build_t *b, int u)
 {
     const dnet_topo_t *t = b->t;
     for (int i = 0; i < dnet_topo_degree(t, u); i++) {
         int c = dnet_topo_channel(t, u, i) ^ 1, w = dnet_topo_tail(t, c);
         bool legal = u == b->dest || dnet_turns_allowed(b->turns, u, i, t->slot[b->next[u]]);
         if (legal && w != b->dest && b->next[w] == DNET_TOPO_NONE)
-            heap_push(b, c);
+            b->waits[b->ord[c] >> 6] |= (uint64_t) 1 << (b->ord[c] & 63);
     }
 }
 
+/* From the last place to the first: a channel waits only for those behind it. */
 static void label_by_dependency(dnet_build_t *b, int dest)
 {
     dnet_build_start(b, dest);
-    b->heap_n = 0;
-    push_before(b, dest);
-    while (b->heap_n > 0) {
-        int c = heap_pop(b), w = dnet_topo_tail(b->t, c);
-        if (b->next[w] != DNET_TOPO_NONE)
-            continue;
-        b->next[w] = c;
-        b->order[b->labelled++] = w;
-        push_before(b, w);
-    }
+    wait_for(b, dest);
+    for (int word = dnet_topo_channels(b->t) >> 6; word >= 0; word--)
+        while (b->waits[word]) {
+            int bit = 63 - __builtin_clzll(b->waits[word]), c = b->at[64 * word + bit];
+            int w = dnet_topo_tail(b->t, c);
+            b->waits[word] &= ~((uint64_t) 1 << bit);
+            if (b->next[w] != DNET_TOPO_NONE)
+                continue;
+            b->next[w] = c;
+            b->order[b->labelled++] = w;
+            wait_for(b, w);
+        }
 }
 
 static void label_by_tree(dnet_build_t *b, int dest)
@@ -264,7 +318,7 @@ bool dnet_build_label(dnet_build_t *b, int dest, dnet_tables_t *tables)
     dnet_build_label_by_hops(b, dest);
     if (dnet_build_complete(b))
         return true;
-    if (label_pinned(b, dest)) {
+    if (label_pinned(b, dest, pin_agreeing)) {
         tables->pinned++;
         return true;
     }
