@@ -24,6 +24,8 @@ libdnet_emulator_la_SOURCES = \
 	emulator/lines.c \
 	emulator/memory.c \
 	emulator/memory.h \
+	emulator/numa.c \
+	emulator/numa.h \
 	emulator/packets.c \
 	emulator/packets.h \
 	emulator/prefetch_unit.c \
@@ -81,3 +83,9 @@ libdnet_emulator_timing_la_SOURCES = $(libdnet_emulator_la_SOURCES)
 libdnet_emulator_timing_la_CPPFLAGS = $(AM_CPPFLAGS) -DDNET_TIMING
 
 EXTRA_DIST += emulator/README.md
+
+check_PROGRAMS += tests/unit/test_numa
+DNET_UNIT_TESTS += tests/unit/test_numa
+tests_unit_test_numa_SOURCES = tests/unit/test_numa.c
+tests_unit_test_numa_LDADD = libdnet_emulator.la libdnet_srq_flowctl.la libdnet_common.la -lcmocka
+tests_unit_test_numa_LDFLAGS = -Wl,--wrap=dnet_emu_numa_of

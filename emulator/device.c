@@ -243,6 +243,19 @@ static bool claim(const dnet_emu_nic_t *nic, unsigned wid)
     return true;
 }
 
+/* The memory of a WID comes to the process that has it.  False: no memory, logged. */
+static bool place(dnet_emu_nic_t *nic, unsigned wid)
+{
+    bool good;
+
+    dnet_emu_rc_acquire(nic, wid);
+    good = dnet_emu_memory_place(nic, wid);
+    dnet_emu_rc_release(nic->area[wid].state);
+    if (!good)
+        atomic_store_explicit(&nic->area[wid].state->owner, 0, memory_order_release);
+    return good;
+}
+
 dnet_status_t dnet_emu_open(dnet_emu_nic_t *nic, unsigned wid, bool privileged,
                             dnet_device_t **dev_p)
 {
@@ -269,6 +282,10 @@ dnet_status_t dnet_emu_open(dnet_emu_nic_t *nic, unsigned wid, bool privileged,
     if (!nic->watched && !claim(nic, wid)) {
         free(d);
         return DNET_ERR_STATE;
+    }
+    if (!nic->watched && !place(nic, wid)) {
+        free(d);
+        return DNET_ERR_NO_MEMORY;
     }
     a = &nic->area[wid];
     d->nic = nic;

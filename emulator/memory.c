@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 
 #include "common/log.h"
+#include "emulator/numa.h"
 
 static uint64_t number_in(const char *path, const char *format)
 {
@@ -104,6 +105,32 @@ bool dnet_emu_sodimm_open(dnet_emu_nic_t *nic, unsigned wid)
     a->sodimm = base;
     a->sodimm_window = bytes;
     return true;
+}
+
+/* Take the memory of an LH Buffer in which all is 0 anew. */
+static bool renew_lh(const dnet_emu_nic_t *nic, unsigned wid)
+{
+    uint64_t at = (uint64_t) ((uint8_t *) nic->area[wid].lh - (uint8_t *) nic->header);
+    uint64_t bytes = nic->lh_mask + 1ul;
+
+    return fallocate(nic->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t) at,
+                     (off_t) bytes) != 0 ||
+           dnet_emu_memory_reserve(nic->fd, at, bytes, "an LH Buffer") == DNET_OK;
+}
+
+bool dnet_emu_memory_place(const dnet_emu_nic_t *nic, unsigned wid)
+{
+    const dnet_emu_areas_t *a = &nic->area[wid];
+    int node = dnet_emu_numa_here();
+
+    dnet_emu_numa_prefer(a->lh, nic->lh_mask + 1ul, node);
+    if (nic->flow_entries)
+        dnet_emu_numa_prefer(a->flow, nic->flow_entries * sizeof(dnet_flow_entry_t), node);
+    dnet_emu_numa_prefer(a->sodimm, a->sodimm_window, node);
+    if (node < 0 || a->state->lh_tail != 0)
+        return true;
+    int now = dnet_emu_numa_of(a->lh);
+    return now < 0 || now == node || renew_lh(nic, wid);
 }
 
 /* Let this process touch the first `end` bytes of an area, and some more. */

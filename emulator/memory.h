@@ -38,6 +38,14 @@ bool dnet_emu_sodimm_commit_slow(const dnet_emu_nic_t *nic, unsigned wid, uint64
  * capacity is not changed.  False: no address space, logged. */
 bool dnet_emu_sodimm_open(dnet_emu_nic_t *nic, unsigned wid);
 
+/*
+ * The process has this WID open, and it is the one that reads its LH Buffer, flow ring and SO-DIMM:
+ * what of them is committed from now on comes from the NUMA node it runs on, whoever commits it. An
+ * LH Buffer that another process has made lies on that one's node; it is exchanged if nothing has
+ * come yet. The caller has the receive side.  False: no memory, logged.
+ */
+bool dnet_emu_memory_place(const dnet_emu_nic_t *nic, unsigned wid);
+
 /* Is the memory behind [offset, offset+len) of an area known to be there and mapped?  len > 0, at
  * most a granule. */
 static inline bool dnet_emu_sodimm_known(const dnet_emu_nic_t *nic, unsigned wid, uint64_t offset,

@@ -35,6 +35,7 @@
 #include "endpoint/endpoint.h"
 #include "endpoint/page.h"
 #include "endpoint/wire.h"
+#include "locality/locality.h"
 #include "srq_flowctl/partners.h"
 #include "srq_flowctl/srq_flowctl.h"
 
@@ -153,6 +154,15 @@ typedef struct {
     bool dead_reported;
 } dnet_progress_t;
 
+/* Where a rank is. */
+typedef struct {
+    /* its NIC's number, times DNET_PROCESSES_PER_NIC, plus its WID */
+    uint32_t at : 24;
+    /* 1 + dnet_distance_t of this rank and that; 0: nothing has asked for it yet */
+    uint32_t distance : 8;
+} dnet_place_t;
+_Static_assert(sizeof(dnet_place_t) == 4, "there is one for each rank");
+
 /* job.c: where the job's processes are. */
 typedef struct {
     uint64_t id;
@@ -160,8 +170,8 @@ typedef struct {
     /* DIMMNET_CLUSTER_NODES: index of each of the job's nodes; NULL: in order */
     uint32_t *cluster_node;
     uint32_t nics;
-    uint32_t *place;   /* by rank: its NIC's number, times DNET_PROCESSES_PER_NIC, plus its WID */
-    uint32_t *rank_at; /* by such a place; DNET_EP_NO_RANK: nobody's */
+    dnet_place_t *place; /* by rank */
+    uint32_t *rank_at;   /* by place; DNET_EP_NO_RANK: nobody's */
     /* [clids] 1 + number of the NIC in the job; 0: none of the job's */
     uint16_t *nic_of_clid;
     uint32_t clids;
@@ -169,6 +179,8 @@ typedef struct {
     int32_t *pids;
     bool spans_hosts;
     uint32_t near;                     /* ranks on this host */
+    dnet_locality_t *locality;         /* NULL: no distance has been asked for */
+    bool no_locality;                  /* it could not be loaded */
     dnet_emu_port_t *port;             /* until the NIC takes it */
     char (*hosts)[DNET_EP_HOST_BYTES]; /* by rank: names of other hosts */
     char why[160];                     /* dnet_ep_why() */

@@ -50,15 +50,14 @@ dnet_profile_t dnet_job_profile(const dnet_ep_t *ep)
 
 /* ---- which NIC a rank is on ---- */
 
-/* Place of a rank: number of its NIC, times DNET_PROCESSES_PER_NIC, plus its WID. */
 static uint32_t nic_of(const dnet_ep_t *ep, uint32_t rank)
 {
-    return ep->job.place[rank] / DNET_PROCESSES_PER_NIC;
+    return ep->job.place[rank].at / DNET_PROCESSES_PER_NIC;
 }
 
 static unsigned wid_of(const dnet_ep_t *ep, uint32_t rank)
 {
-    return ep->job.place[rank] % DNET_PROCESSES_PER_NIC;
+    return ep->job.place[rank].at % DNET_PROCESSES_PER_NIC;
 }
 
 /* The rank that brings a rank's NIC up. */
@@ -86,7 +85,7 @@ static dnet_status_t place_ranks(dnet_ep_t *ep, const int *node)
         uint32_t n = node && node[r] > 0 ? (uint32_t) node[r] : 0;
         if (next[n] % DNET_PROCESSES_PER_NIC == 0)
             next[n] = ep->job.nics++ * DNET_PROCESSES_PER_NIC;
-        ep->job.place[r] = next[n];
+        ep->job.place[r].at = next[n];
         ep->job.rank_at[next[n]++] = r;
         ep->job.spans_hosts |= node && node[r] != node[0];
         ep->job.near += !node || node[r] == node[ep->rank];
@@ -220,6 +219,8 @@ void dnet_job_close(dnet_ep_t *ep)
         dnet_cluster_close(ep->job.cluster);
     if (ep->job.port)
         dnet_emu_port_close(ep->job.port);
+    if (ep->job.locality)
+        dnet_locality_close(ep->job.locality);
     free(ep->job.cluster_node);
     free(ep->job.nic_of_clid);
     free(ep->job.place);
@@ -431,6 +432,44 @@ dnet_status_t dnet_job_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses
     if (status == DNET_OK)
         dnet_emu_set_member(ep->dev, ep->rank);
     return status;
+}
+
+/* ---- how near the others are ---- */
+
+bool dnet_job_crowds(const dnet_ep_t *ep)
+{
+    dnet_processors_t own, its;
+    if (dnet_processors_of(0, &own) != DNET_OK)
+        return false;
+    uint32_t processors = dnet_processors_count(&own), ranks = 1;
+    for (uint32_t r = 0; r < ep->size && ranks <= processors; r++)
+        ranks += r != ep->rank && dnet_job_is_near(ep, r) &&
+                 dnet_processors_of(ep->job.pids[r], &its) == DNET_OK &&
+                 dnet_processors_within(&its, &own);
+    return ranks > processors;
+}
+
+/* A host that hwloc cannot read is told of once; all peers are DNET_DISTANCE_OTHER then. */
+static dnet_distance_t find_distance(dnet_ep_t *ep, uint32_t peer)
+{
+    dnet_processors_t own, its;
+    if (!ep->job.locality &&
+        (ep->job.no_locality || dnet_locality_open(&ep->job.locality) != DNET_OK)) {
+        ep->job.no_locality = true;
+        return DNET_DISTANCE_OTHER;
+    }
+    if (dnet_processors_of(0, &own) != DNET_OK ||
+        dnet_processors_of(ep->job.pids[peer], &its) != DNET_OK)
+        return DNET_DISTANCE_OTHER;
+    return dnet_locality_distance(ep->job.locality, &own, &its);
+}
+
+dnet_distance_t dnet_job_distance(dnet_ep_t *ep, uint32_t peer)
+{
+    dnet_place_t *place = &ep->job.place[peer];
+    if (!place->distance)
+        place->distance = find_distance(ep, peer) + 1u;
+    return (dnet_distance_t) (place->distance - 1u);
 }
 
 /* ---- the network ---- */

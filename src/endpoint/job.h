@@ -42,6 +42,14 @@ static inline bool dnet_job_is_near(const dnet_ep_t *ep, uint32_t rank)
     return !ep->job.hosts || ep->job.hosts[rank][0] == '\0';
 }
 
+/** Do more ranks of this host have to do with the processors this one may use than there are of
+ * these? Looked at where a rank may not use all of the job's processors. */
+bool dnet_job_crowds(const dnet_ep_t *ep);
+
+/** Distance class of a peer on this host.  Found when it is first asked for; then remembered, where
+ * that takes no memory that was not there. */
+dnet_distance_t dnet_job_distance(dnet_ep_t *ep, uint32_t peer);
+
 /** Log that a rank is lost, and why. */
 void dnet_job_tell_lost(const dnet_ep_t *ep, uint32_t rank);
 

@@ -36,6 +36,14 @@ static uint32_t processors(void)
     return most;
 }
 
+/* May this rank not use all of them? */
+static bool is_bound(void)
+{
+    cpu_set_t cpus;
+    return sched_getaffinity(0, sizeof(cpus), &cpus) == 0 &&
+           (uint32_t) CPU_COUNT(&cpus) < processors();
+}
+
 static void apply_limits(dnet_ep_t *ep)
 {
     ep->packet_data = dnet_job_profile(ep) == DNET_PROFILE_EXTENDED ? DNET_DRV_PACKET_DATA_MAX
@@ -168,6 +176,8 @@ dnet_status_t dnet_ep_open(const dnet_ep_config_t *config, dnet_ep_t **ep_p)
 dnet_status_t dnet_ep_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses)
 {
     dnet_status_t status = dnet_job_connect(ep, addresses);
+    if (status == DNET_OK && !ep->oversubscribed && is_bound())
+        ep->oversubscribed = dnet_job_crowds(ep);
     if (status == DNET_OK && ep->capture)
         dnet_emu_capture_set(ep->job.emu, ep->capture);
     if (status == DNET_OK && ep->options.faults)

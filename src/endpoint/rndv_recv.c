@@ -10,6 +10,7 @@
 
 #include "endpoint/channel.h"
 #include "endpoint/inbox.h"
+#include "endpoint/job.h"
 #include "endpoint/strided.h"
 
 static void finish(dnet_ep_t *ep, dnet_rndv_recv_t *r)
@@ -27,24 +28,33 @@ static void finish(dnet_ep_t *ep, dnet_rndv_recv_t *r)
     ep->am_long.end(ep->am_arg, am);
 }
 
+/* From which size on do both sides copy? */
+static uint64_t split_limit(dnet_ep_t *ep, uint32_t peer)
+{
+    const dnet_options_t *o = &ep->options;
+    return DNET_LIKELY(!o->split_limit_far) || dnet_job_distance(ep, peer) <= DNET_DISTANCE_L3
+               ? o->split_limit
+               : o->split_limit_far;
+}
+
 /* Shall the message be fetched whole?  Always where its sender would have to wait for a processor
  * before it could store anything.  Else, where several are on their way, some are fetched and some
  * stored by their senders, in turns, so that the processors of both sides copy. */
-static bool wants_fetch(const dnet_ep_t *ep, const dnet_rndv_recv_t *r)
+static bool wants_fetch(const dnet_ep_t *ep, bool small)
 {
     if (ep->oversubscribed)
         return true;
-    return r->len < ep->options.split_limit &&
-           (ep->rndv.recvs_stored || !dnet_drv_lh_more(&ep->drv));
+    return small && (ep->rndv.recvs_stored || !dnet_drv_lh_more(&ep->drv));
 }
 
 static const dnet_rndv_way_t *choose_way(dnet_ep_t *ep, dnet_rndv_recv_t *r)
 {
     if (!dnet_rndv_direct(ep, r->rank, r->len))
         return &dnet_rndv_staged;
-    if (r->fetch_addr && wants_fetch(ep, r))
+    bool small = r->len < split_limit(ep, r->rank);
+    if (r->fetch_addr && wants_fetch(ep, small))
         return &dnet_rndv_fetched;
-    if (r->fetch_addr && r->len >= ep->options.split_limit)
+    if (r->fetch_addr && !small)
         return &dnet_rndv_split;
     r->fetch_addr = 0; /* it stays so, should there be no room now */
     return &dnet_rndv_stored;

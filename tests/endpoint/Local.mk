@@ -59,3 +59,8 @@ DNET_UNIT_TESTS += tests/endpoint/test_endpoint_hosts
 DNET_FLOWCTL_TESTS += tests/endpoint/test_endpoint_hosts
 tests_endpoint_test_endpoint_hosts_SOURCES = tests/endpoint/test_endpoint_hosts.c
 tests_endpoint_test_endpoint_hosts_LDADD = libdnet_test_job.la libdnet_all.la -lcmocka
+
+check_PROGRAMS += tests/endpoint/test_endpoint_bound
+DNET_UNIT_TESTS += tests/endpoint/test_endpoint_bound
+tests_endpoint_test_endpoint_bound_SOURCES = tests/endpoint/test_endpoint_bound.c
+tests_endpoint_test_endpoint_bound_LDADD = libdnet_test_job.la libdnet_all.la -lcmocka

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "job.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -107,12 +108,25 @@ static uint32_t source(void *arg, uint64_t envelope)
 
 static const int *hosts; /* by rank; NULL: all on one */
 
+static const int *processors; /* by rank; NULL: they are not bound */
+
+void dnet_job_bind(const int *processor)
+{
+    processors = processor;
+}
+
 static int rank_main(uint32_t rank, uint32_t size, int (*body)(dnet_job_rank_t *, void *),
                      void *arg)
 {
     dnet_ep_config_t config = {
         .rank = rank, .size = size, .job = (uint64_t) getppid(), .node = hosts};
     dnet_job_rank_t job = {.rank = rank, .size = size};
+    if (processors) {
+        cpu_set_t cpus;
+        CPU_ZERO(&cpus);
+        CPU_SET(processors[rank], &cpus);
+        sched_setaffinity(0, sizeof(cpus), &cpus);
+    }
     if (hosts) {
         char name[16];
         snprintf(name, sizeof(name), "host-%d", hosts[rank]);

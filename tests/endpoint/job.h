@@ -36,6 +36,10 @@ int dnet_job_run_mourning(uint32_t size, unsigned timeout_s, uint32_t victim,
 int dnet_job_run_hosts(uint32_t size, unsigned timeout_s, const int *host, uint32_t victim,
                        int (*body)(dnet_job_rank_t *job, void *arg), void *arg);
 
+/** Bind the processes of the jobs that follow, as a launcher does before they start.  @param
+ * processor by rank; NULL: they are not bound */
+void dnet_job_bind(const int *processor);
+
 /** Wait until all processes have called it; makes progress meanwhile. */
 void dnet_job_barrier(dnet_job_rank_t *job);
 

@@ -6,5 +6,11 @@ tools_dnet_info_SOURCES = \
 	tools/common/command.h \
 	tools/common/json_out.c \
 	tools/common/json_out.h \
-	tools/info/dnet-info.c
+	tools/common/pages.c \
+	tools/common/pages.h \
+	tools/common/processes.c \
+	tools/common/processes.h \
+	tools/info/dnet-info.c \
+	tools/info/topology.c \
+	tools/info/topology.h
 tools_dnet_info_LDADD = libdnet_all.la -lm

@@ -17,6 +17,7 @@
 #include "srq_flowctl/srq_flowctl.h"
 #include "tools/common/command.h"
 #include "tools/common/json_out.h"
+#include "tools/info/topology.h"
 
 typedef struct {
     dnet_json_t *json; /* NULL: for people */
@@ -202,7 +203,7 @@ static void write_option(void *arg, const dnet_option_t *o)
 /* ---- command line ---- */
 
 typedef struct {
-    bool json;
+    bool json, topology;
     int ranks;
 } options_t;
 
@@ -211,6 +212,8 @@ static const tool_option_t table[] = {
     TOOL_OPTION(options_t, ranks, "ranks", TOOL_INT, "N",
                 "check the options for a job of N ranks (1)", .letter = 'n', .least = 1,
                 .most = DNET_NODES_MAX * DNET_PROCESSES_PER_NIC),
+    TOOL_OPTION(options_t, topology, "topology", TOOL_FLAG, NULL,
+                "this host's topology instead, and what messages and memory do in it"),
     {NULL},
 };
 
@@ -234,6 +237,8 @@ static int run(int argc, char **argv)
     dnet_status_t status = dnet_ep_check((uint32_t) o.ranks, &options);
     if (status != DNET_OK)
         return status == DNET_ERR_NO_MEMORY ? TOOL_SYSTEM : TOOL_USAGE;
+    if (o.topology)
+        return info_topology(&options, o.json);
     if (o.json && dnet_json_open(&json, "-") == DNET_OK)
         p.json = &json;
     heading(&p, "dimmnet");

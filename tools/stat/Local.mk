@@ -8,6 +8,8 @@ tools_dnet_stat_SOURCES = \
 	tools/common/json_out.h \
 	tools/common/nics.c \
 	tools/common/nics.h \
+	tools/common/pages.c \
+	tools/common/pages.h \
 	tools/common/processes.c \
 	tools/common/processes.h \
 	tools/stat/deadlock.c \

@@ -1,86 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/clock.h"
-#include "tools/common/command.h"
+#include "tools/common/pages.h"
 #include "tools/common/processes.h"
 #include "tools/stat/stat.h"
 
 #define TRIES 1000 /* to read a page that is being written */
 
-/* ---- finding ---- */
-
-/* A page as another process shows it.  NULL: it is none of this version, or a child's, which has it
- * from its parent. */
-static const dnet_page_t *page_map(const char *path, int32_t pid)
-{
-    struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    bool fits = fd >= 0 && fstat(fd, &st) == 0 && st.st_size == DNET_PAGE_BYTES;
-    const dnet_page_t *p = MAP_FAILED;
-    if (fits)
-        p = mmap(NULL, DNET_PAGE_BYTES, PROT_READ, MAP_SHARED, fd, 0);
-    if (fd >= 0)
-        close(fd);
-    if (p == MAP_FAILED)
-        return NULL;
-    if (p->magic == DNET_PAGE_MAGIC && p->version == DNET_PAGE_VERSION && p->pid == pid)
-        return p;
-    munmap((void *) (uintptr_t) p, DNET_PAGE_BYTES);
-    return NULL;
-}
-
-static bool add(void *arg, int32_t pid, const char *path)
-{
-    stat_ranks_t *ranks = arg;
-    const dnet_page_t *p = page_map(path, pid);
-    if (!p)
-        return false;
-    stat_rank_t *grown = realloc(ranks->rank, (ranks->count + 1) * sizeof(*grown));
-    if (!grown)
-        return false;
-    ranks->rank = grown;
-    grown[ranks->count++] = (stat_rank_t){.page = p};
-    return true;
-}
-
-static int by_rank(const void *a, const void *b)
-{
-    const dnet_page_t *x = ((const stat_rank_t *) a)->page, *y = ((const stat_rank_t *) b)->page;
-    if (x->job != y->job)
-        return x->job < y->job ? -1 : 1;
-    return x->rank < y->rank ? -1 : x->rank > y->rank;
-}
-
-/* Keep the ranks of one job. */
-static void keep(stat_ranks_t *ranks, uint64_t job)
-{
-    unsigned kept = 0;
-    for (unsigned i = 0; i < ranks->count; i++)
-        if (ranks->rank[i].page->job == job)
-            ranks->rank[kept++] = ranks->rank[i];
-    ranks->count = kept;
-}
-
 stat_ranks_t stat_find(int32_t pid)
 {
-    stat_ranks_t ranks = {NULL, 0};
-    bool own = pid && tool_memfd_of(pid, DNET_PAGE_MEMFD, add, &ranks);
-    uint64_t job = own ? ranks.rank[0].page->job : 0;
-    ranks.count = 0;
-    tool_memfds_below(own ? 0 : pid, DNET_PAGE_MEMFD, add, &ranks);
-    if (own)
-        keep(&ranks, job);
-    if (ranks.count)
-        qsort(ranks.rank, ranks.count, sizeof(*ranks.rank), by_rank);
+    tool_pages_t pages = tool_pages_find(pid);
+    stat_ranks_t ranks = {calloc(pages.count + 1, sizeof(*ranks.rank)), 0};
+    for (unsigned i = 0; ranks.rank && i < pages.count; i++)
+        ranks.rank[ranks.count++].page = pages.page[i];
+    free(pages.page);
     return ranks;
 }
 
