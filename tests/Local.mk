@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # `make check` and its parts; tests/README.md says how to add to them.
-EXTRA_DIST += tests/README.md tests/run-tests tests/demo tests/faults tests/hosts tests/mpi tests/mpich tests/random
+EXTRA_DIST += tests/README.md tests/run-tests tests/apps tests/demo tests/faults tests/hosts tests/mpi tests/mpich tests/random
 
 DNET_TEST_ENV = \
 	DNET_SRC='$(abs_top_srcdir)' DNET_BUILD='$(abs_top_builddir)' DNET_BIN='$(bindir)' \
@@ -51,6 +51,8 @@ check-hosts: check-install
 	+@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/hosts/run
 check-mpich: check-install
 	+@$(DNET_TEST_ENV) DIRS='$(DIRS)' $(SHELL) $(srcdir)/tests/mpich/run
+check-apps: check-install
+	+@$(DNET_TEST_ENV) APPS='$(APPS)' $(SHELL) $(srcdir)/tests/apps/run
 # What takes hours or needs no look at every change.
 check-nightly:
 	+@$(MAKE) $(AM_MAKEFLAGS) --no-print-directory check-fuzz SECONDS=600
@@ -62,4 +64,4 @@ check-nightly:
 demo: check-install
 	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/demo/run.sh
 
-.PHONY: check-install check-programs check-unit check-device check-dist check-format check-layers format check-tools check-mpi check-random check-faults check-hosts check-mpich check-nightly demo
+.PHONY: check-install check-programs check-unit check-device check-dist check-format check-layers format check-tools check-mpi check-random check-faults check-hosts check-mpich check-apps check-nightly demo
