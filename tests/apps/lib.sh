@@ -38,7 +38,7 @@ app_run() {
         app_result FAIL "$ar_name" "not finished after $ar_seconds s (log: $ar_log)"
     elif [ $ar_rc -ne 0 ]; then
         app_result FAIL "$ar_name" "exit status $ar_rc (log: $ar_log)"
-    elif ! grep -qE -e "$ar_pattern" "$ar_log"; then
+    elif [ -n "$ar_pattern" ] && ! grep -qE -e "$ar_pattern" "$ar_log"; then
         app_result FAIL "$ar_name" "no '$ar_pattern' in its output (log: $ar_log)"
     else
         app_result PASS "$ar_name" "$ar_took"
