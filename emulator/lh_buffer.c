@@ -19,6 +19,8 @@
 #include "emulator/limit_event.h"
 #include "emulator/write_unit.h"
 
+#define LH_FLAGS (DNET_MASK(LH_VALID) | DNET_MASK(LH_COMPLETE))
+
 /* [nic 10.5, X.6] Head is where the ring seems to be full.  With the limit event armed the next
  * look is due where the limit is reached, so that the event costs nothing as long as it does not
  * happen. */
@@ -92,7 +94,7 @@ bool dnet_emu_lh_reserve(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu
     atomic_store_explicit(&r->owner, (uint64_t) s->lh_tail << 32 | (uint32_t) nic->pid,
                           memory_order_release);
     dnet_emu_wu_store_tail(nic, wid, ring, tail);
-    dnet_emu_lh_advance(nic, wid);
+    dnet_emu_lh_advance(nic, wid, 1);
     return true;
 }
 
@@ -115,7 +117,6 @@ void dnet_emu_lh_fill(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_pa
 dnet_emu_result_t dnet_emu_lh_receive(const dnet_emu_nic_t *nic, unsigned wid,
                                       const dnet_emu_packet_t *packet)
 {
-    const uint64_t flags = DNET_MASK(LH_VALID) | DNET_MASK(LH_COMPLETE);
     dnet_lh_entry_t *entry = dnet_emu_lh_next(nic, wid);
     const uint8_t *lines = packet->span[0].at;
     uint32_t n = packet->data_bytes;
@@ -130,13 +131,58 @@ dnet_emu_result_t dnet_emu_lh_receive(const dnet_emu_nic_t *nic, unsigned wid,
         memcpy(&envelope, lines, DNET_ENVELOPE_BYTES);
     else
         memcpy(&envelope, lines, n);
-    envelope &= ~flags;
+    envelope &= ~LH_FLAGS;
     message = message > DNET_ENVELOPE_BYTES ? message - DNET_ENVELOPE_BYTES : 0;
     if (n > DNET_ENVELOPE_BYTES)
         dnet_emu_copy_lines(entry->data, lines + DNET_ENVELOPE_BYTES, n - DNET_ENVELOPE_BYTES);
     dnet_emu_poke(&entry->where, DNET_PUT(message, LH_SIZE));
     dnet_emu_publish(&entry->envelope,
                      envelope | dnet_emu_lh_flags(nic, nic->area[wid].state->lh_tail));
-    dnet_emu_lh_advance(nic, wid);
+    dnet_emu_lh_advance(nic, wid, 1);
     return DNET_EMU_DELIVERED;
+}
+
+bool dnet_emu_lh_lines_free(const dnet_emu_nic_t *nic, unsigned wid, uint32_t lines)
+{
+    dnet_emu_wid_t *s = nic->area[wid].state;
+    uint32_t next = s->lh_tail + DNET_LH_ENTRY_BYTES;
+    uint32_t least = (nic->lh_mask + 1) / 2 + lines * DNET_LH_ENTRY_BYTES;
+
+    if (DNET_LIKELY(((s->lh_head_seen - next) & nic->lh_mask) >= least))
+        return true;
+    if (s->lh_limit)
+        return false;
+    (void) look_at_head(nic, wid, next & nic->lh_mask);
+    return ((s->lh_head_seen - next) & nic->lh_mask) >= least;
+}
+
+void dnet_emu_lh_receive_lines(const dnet_emu_nic_t *nic, unsigned wid,
+                               const dnet_emu_packet_t *packet, uint32_t lines)
+{
+    dnet_emu_wid_t *s = nic->area[wid].state;
+    dnet_lh_entry_t *entry = dnet_emu_lh_next(nic, wid);
+    const uint8_t *first = packet->span[0].at;
+    const uint8_t *data = first + DNET_EMU_LH_SHORT_BYTES;
+    uint32_t rest = packet->data_bytes - DNET_EMU_LH_SHORT_BYTES;
+    uint64_t envelope;
+
+    charge(nic, RC, 8 * lines);
+    for (uint32_t i = 1; i < lines; i++, data += DNET_LH_LINE_DATA_BYTES) {
+        uint32_t at = s->lh_tail + i * DNET_LH_ENTRY_BYTES;
+        uint8_t *line = (uint8_t *) &nic->area[wid].lh[(at & nic->lh_mask) / DNET_LH_ENTRY_BYTES];
+
+        if (rest >= DNET_LH_LINE_DATA_BYTES)
+            memcpy(line + DNET_LINE_BYTES, data, DNET_LH_LINE_DATA_BYTES);
+        else
+            dnet_emu_copy_lines(line + DNET_LINE_BYTES, data, rest);
+        rest -= DNET_LH_LINE_DATA_BYTES; /* below 0 behind the last line */
+        dnet_emu_poke(line, dnet_emu_lh_flags(nic, at));
+    }
+    /* The first line in one go, as in dnet_emu_lh_fill(). */
+    memcpy(&envelope, first, sizeof envelope);
+    memcpy(entry->data, first + DNET_ENVELOPE_BYTES, DNET_LH_DATA_BYTES);
+    dnet_emu_poke(&entry->where, DNET_PUT(DNET_LH_POINTER_BEHIND, LH_POINTER) |
+                                     DNET_PUT(packet->data_bytes - DNET_ENVELOPE_BYTES, LH_SIZE));
+    dnet_emu_publish(&entry->envelope, (envelope & ~LH_FLAGS) | dnet_emu_lh_flags(nic, s->lh_tail));
+    dnet_emu_lh_advance(nic, wid, lines);
 }

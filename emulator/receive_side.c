@@ -4,8 +4,8 @@
  *
  * What a holder changes, it changes in an order that lets its successor see how far it has come:
  *
- *   an entry       data, line 1, then line 0 with the flags; lh_tail; Tail register
- *   a reservation  its record, `owner` last; the ring's Tail; lh_tail; Tail register
+ *   an entry       the lines behind its first; data, line 1, then line 0 with the flags; lh_tail;
+ * Tail register a reservation  its record, `owner` last; the ring's Tail; lh_tail; Tail register
  *   flow ring      arg, then word; flow_tail
  *   status ring    the entry; status_tail; its register
  *
@@ -17,21 +17,33 @@
 
 #include "emulator/status_write_unit.h"
 
-/* Has the entry at lh_tail been filled, or reserved? */
-static bool is_taken(const dnet_emu_nic_t *nic, unsigned wid)
+#define LH_FLAGS (DNET_MASK(LH_VALID) | DNET_MASK(LH_COMPLETE))
+
+/* [X.3] Lines of an entry that was never finished: the host must not take them for new ones. */
+static void turn_back(const dnet_emu_nic_t *nic, unsigned wid)
 {
-    const uint64_t flags = DNET_MASK(LH_VALID) | DNET_MASK(LH_COMPLETE);
+    for (uint32_t i = 1; i < DNET_LH_LINES_MAX; i++) {
+        uint32_t at = nic->area[wid].state->lh_tail + i * DNET_LH_ENTRY_BYTES;
+        dnet_lh_entry_t *line = &nic->area[wid].lh[(at & nic->lh_mask) / DNET_LH_ENTRY_BYTES];
+
+        dnet_emu_publish(&line->envelope, dnet_emu_lh_flags(nic, at) ^ LH_FLAGS);
+    }
+}
+
+/* The lines of the entry at lh_tail, which has been filled or reserved; 0: it has not. */
+static uint32_t taken(const dnet_emu_nic_t *nic, unsigned wid)
+{
     const dnet_emu_wid_t *s = nic->area[wid].state;
     uint32_t index = (s->lh_tail & nic->lh_mask) / DNET_LH_ENTRY_BYTES;
     const dnet_emu_reservation_t *r = &s->reserved[index];
+    const dnet_lh_entry_t *entry = &nic->area[wid].lh[index];
 
-    if ((dnet_emu_observe(&nic->area[wid].lh[index].envelope) & flags) ==
-        dnet_emu_lh_flags(nic, s->lh_tail))
-        return true;
+    if ((dnet_emu_observe(&entry->envelope) & LH_FLAGS) == dnet_emu_lh_flags(nic, s->lh_tail))
+        return dnet_lh_lines(entry->where);
     if (dnet_emu_lh_reserved_by(r, s->lh_tail) == 0)
-        return false;
+        return 0;
     dnet_emu_publish32(nic->area[wid].llcm + (r->ring & 0xfff) * 8 + 4, (uint32_t) (r->ring >> 32));
-    return true;
+    return 1;
 }
 
 /* Has the flow-ring entry at flow_tail been written? */
@@ -54,10 +66,13 @@ static void put_right(const dnet_emu_nic_t *nic, unsigned wid)
 {
     const dnet_emu_areas_t *a = &nic->area[wid];
     dnet_emu_wid_t *s = a->state;
+    uint32_t lines = taken(nic, wid);
 
-    if (is_taken(nic, wid)) {
+    if (lines) {
         s->packets++;
-        dnet_emu_lh_advance(nic, wid);
+        dnet_emu_lh_advance(nic, wid, lines);
+    } else if (nic->flow_entries != 0 && dnet_emu_ureg(nic, wid, DNET_UREG_LH_LINES) > 1) {
+        turn_back(nic, wid);
     }
     if (is_noted(nic, wid))
         s->flow_tail++;
@@ -85,7 +100,6 @@ static void make_void(const dnet_emu_nic_t *nic, dnet_lh_entry_t *entry, dnet_em
 
 DNET_COLD int32_t dnet_emu_rc_bury(const dnet_emu_nic_t *nic, unsigned wid, uint32_t *at_p)
 {
-    const uint64_t flags = DNET_MASK(LH_VALID) | DNET_MASK(LH_COMPLETE);
     dnet_emu_wid_t *s = nic->area[wid].state;
     uint32_t holder = atomic_load_explicit(&s->rc_holder, memory_order_acquire);
     int32_t waits_for = 0;
@@ -104,13 +118,14 @@ DNET_COLD int32_t dnet_emu_rc_bury(const dnet_emu_nic_t *nic, unsigned wid, uint
         dnet_lh_entry_t *entry = &nic->area[wid].lh[index];
         int32_t pid = dnet_emu_lh_reserved_by(&s->reserved[index], at);
 
-        if (pid == 0 || (dnet_emu_observe(&entry->envelope) & flags) == dnet_emu_lh_flags(nic, at))
+        if (pid == 0 ||
+            (dnet_emu_observe(&entry->envelope) & LH_FLAGS) == dnet_emu_lh_flags(nic, at))
             continue;
         if (!dnet_emu_process_ended(pid)) {
             if (waits_for == 0)
                 *at_p = at;
             waits_for = waits_for ? waits_for : pid;
-        } else if ((dnet_emu_observe(&entry->envelope) & flags) != dnet_emu_lh_flags(nic, at)) {
+        } else if ((dnet_emu_observe(&entry->envelope) & LH_FLAGS) != dnet_emu_lh_flags(nic, at)) {
             make_void(nic, entry, &s->reserved[index], at);
         }
     }

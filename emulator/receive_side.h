@@ -29,11 +29,12 @@ static inline uint64_t dnet_emu_lh_flags(const dnet_emu_nic_t *nic, uint32_t lh_
     return lh_tail & (nic->lh_mask + 1) ? 0 : DNET_MASK(LH_VALID) | DNET_MASK(LH_COMPLETE);
 }
 
-/* [nic 10.5] One more entry is filled or reserved: the next one, and Tail behind it. */
-static inline void dnet_emu_lh_advance(const dnet_emu_nic_t *nic, unsigned wid)
+/* [nic 10.5] One more entry, of so many lines, is filled or reserved: the next one, and Tail behind
+ * it. */
+static inline void dnet_emu_lh_advance(const dnet_emu_nic_t *nic, unsigned wid, uint32_t lines)
 {
     dnet_emu_wid_t *s = nic->area[wid].state;
-    uint32_t tail = s->lh_tail + DNET_LH_ENTRY_BYTES;
+    uint32_t tail = s->lh_tail + lines * DNET_LH_ENTRY_BYTES;
 
     /* Release: a process that dies here has filled the entry. */
     dnet_emu_publish32(&s->lh_tail, tail);

@@ -9,6 +9,7 @@
 #ifndef DIMMNET_FORMAT_H
 #define DIMMNET_FORMAT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -87,6 +88,29 @@ typedef struct {
     uint8_t data[DNET_LH_DATA_BYTES]; /* +0x10 */
 } dnet_lh_entry_t;
 _Static_assert(sizeof(dnet_lh_entry_t) == DNET_LH_ENTRY_BYTES, "an LH entry is one cache line");
+
+/** Data in each line behind the first of an entry of several lines (X.3): line 0 has its flags. */
+#define DNET_LH_LINE_DATA_BYTES (DNET_LH_ENTRY_BYTES - DNET_LINE_BYTES)
+/** Pointer of such an entry; that of a ring is a multiple of 8. */
+#define DNET_LH_POINTER_BEHIND 1u
+
+/** Lines that what fits a Write Window takes. */
+#define DNET_LH_LINES_MAX 9u
+
+/** Do the data that the first line does not hold lie behind it? */
+static inline bool dnet_lh_is_behind(uint64_t where)
+{
+    return where >> 32 & DNET_LH_POINTER_BEHIND;
+}
+
+/** Lines of an entry with this line 1 (X.3). */
+static inline uint32_t dnet_lh_lines(uint64_t where)
+{
+    uint32_t size = (uint32_t) where;
+    if (!dnet_lh_is_behind(where))
+        return 1;
+    return 1 + (size - DNET_LH_DATA_BYTES + DNET_LH_LINE_DATA_BYTES - 1) / DNET_LH_LINE_DATA_BYTES;
+}
 
 /** An entry of the receive status ring (8): a request pair with changed meanings. */
 typedef struct {

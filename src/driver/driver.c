@@ -7,6 +7,8 @@
 #define ROW_BYTES 4096u
 /* Entries of the peer's list that are read at once. */
 #define LIST_PIECE 128u
+/* A buffer of fewer entries (prototype) has none to spare for entries of several lines. */
+#define LINES_FROM 512u
 /* Rows of wide elements that are read column by column together. */
 #define ROWS_BYTES 65536u
 
@@ -106,6 +108,8 @@ dnet_status_t dnet_drv_start(dnet_drv_t *nic, dnet_device_t *dev, uint32_t area_
     dnet_reg_store(dev, DNET_UREG_PRIMITIVE_COUNTER_RESET, 0);
     if (refill)
         dnet_drv_srq_refill(nic);
+    dnet_reg_store(dev, DNET_UREG_LH_LINES,
+                   dev->geometry.lh_entries >= LINES_FROM ? DNET_LH_LINES_MAX : 1);
     dnet_reg_store(dev, DNET_UREG_FLOW_MODE, mode);
     return DNET_OK;
 }
@@ -471,6 +475,25 @@ uint32_t dnet_drv_ring_free(const dnet_drv_t *nic, uint32_t ring)
         (const _Atomic uint32_t *) (const void *) amt_entry(nic, ring) + 1, memory_order_relaxed);
     uint32_t used = (tail - nic->ring[ring].freed) & (nic->ring_bytes - 1);
     return nic->ring_bytes - 8 - used;
+}
+
+void dnet_drv_lines_read(const dnet_drv_t *nic, uint32_t from, void *dst, uint32_t len)
+{
+    uint32_t number = nic->lh_read + 1 + from / DNET_LH_LINE_DATA_BYTES;
+    uint32_t at = from % DNET_LH_LINE_DATA_BYTES;
+    uint8_t *to = dst;
+    for (; len; number++, at = 0) {
+        const uint8_t *line = (const uint8_t *) &nic->dev->lh[number & nic->lh_mask] + 8;
+        uint32_t n = DNET_LH_LINE_DATA_BYTES - at;
+        if (DNET_LIKELY(at == 0 && len >= n)) {
+            memcpy(to, line, DNET_LH_LINE_DATA_BYTES);
+        } else {
+            n = n < len ? n : len;
+            memcpy(to, line + at, n);
+        }
+        to += n;
+        len -= n;
+    }
 }
 
 void dnet_drv_ring_read(dnet_drv_t *nic, const dnet_lh_entry_t *entry, uint32_t from, void *dst,

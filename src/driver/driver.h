@@ -433,7 +433,9 @@ static inline bool dnet_drv_lh_release(dnet_drv_t *nic, const dnet_lh_entry_t *e
 {
     uint32_t size = (uint32_t) DNET_GET(entry->where, LH_SIZE);
     nic->lh_read++;
-    if (size > DNET_LH_DATA_BYTES) {
+    if (size > DNET_LH_DATA_BYTES && dnet_lh_is_behind(entry->where)) {
+        nic->lh_read += dnet_lh_lines(entry->where) - 1;
+    } else if (size > DNET_LH_DATA_BYTES) {
         uint32_t r = dnet_drv_ring_of(nic, entry);
         uint32_t bytes = (size - DNET_LH_DATA_BYTES + 7) & ~7u;
         nic->ring[r].read += bytes;
@@ -450,10 +452,23 @@ uint32_t dnet_drv_lh_free(const dnet_drv_t *nic);
 /** Bytes of an IPUSH ring that senders may still fill; what is not published counts as used. */
 uint32_t dnet_drv_ring_free(const dnet_drv_t *nic, uint32_t ring);
 
+/** Ask for the lines behind the first of the entry last returned by dnet_drv_lh_next(), if it has
+ * several: their way here and the search for a receive go on at the same time. */
+static inline void dnet_drv_lines_fetch(const dnet_drv_t *nic, const dnet_lh_entry_t *entry)
+{
+    uint32_t lines = dnet_lh_lines(entry->where);
+    for (uint32_t i = 1; i < lines; i++)
+        __builtin_prefetch(&nic->dev->lh[(nic->lh_read + i) & nic->lh_mask]);
+}
+
 /** Copy the part of a message that lies in the IPUSH ring; `from` counts from the message's
  * byte 48. */
 void dnet_drv_ring_read(dnet_drv_t *nic, const dnet_lh_entry_t *entry, uint32_t from, void *dst,
                         uint32_t len);
+
+/** The same for the entry last returned by dnet_drv_lh_next(), whose data lie in lines behind its
+ * first (X.3). */
+void dnet_drv_lines_read(const dnet_drv_t *nic, uint32_t from, void *dst, uint32_t len);
 
 /** Next receive status.  @return false: none */
 bool dnet_drv_status_next(dnet_drv_t *nic, dnet_drv_receipt_t *receipt_p);

@@ -24,7 +24,12 @@ static inline void copy_out(dnet_ep_t *ep, const dnet_lh_entry_t *entry, uint32_
                             size_t len)
 {
     uint8_t *to = dst;
-    if (from < DNET_LH_DATA_BYTES) {
+    if (from == 0 && len > DNET_LH_DATA_BYTES) {
+        memcpy(to, entry->data, DNET_LH_DATA_BYTES);
+        to += DNET_LH_DATA_BYTES;
+        from += DNET_LH_DATA_BYTES;
+        len -= DNET_LH_DATA_BYTES;
+    } else if (from < DNET_LH_DATA_BYTES) {
         size_t n = DNET_LH_DATA_BYTES - from;
         if (n > len)
             n = len;
@@ -33,7 +38,9 @@ static inline void copy_out(dnet_ep_t *ep, const dnet_lh_entry_t *entry, uint32_
         from += (uint32_t) n;
         len -= n;
     }
-    if (len)
+    if (len && dnet_lh_is_behind(entry->where))
+        dnet_drv_lines_read(&ep->drv, from - DNET_LH_DATA_BYTES, to, (uint32_t) len);
+    else if (len)
         dnet_drv_ring_read(&ep->drv, entry, from - DNET_LH_DATA_BYTES, to, (uint32_t) len);
 }
 
@@ -61,6 +68,8 @@ static inline void receive_whole(dnet_ep_t *ep, const dnet_lh_entry_t *entry, ui
 {
     uint64_t envelope = entry->envelope & DNET_MATCH_BITS & ~DNET_EP_HEADED;
     size_t len = DNET_GET(entry->where, LH_SIZE) - from;
+    if (len > DNET_LH_DATA_BYTES)
+        dnet_drv_lines_fetch(&ep->drv, entry);
     dnet_match_item_t *item = dnet_match_arrive(&ep->inbox.match, envelope);
     if (DNET_UNLIKELY(!item)) {
         keep_whole(ep, entry, from, len, head);

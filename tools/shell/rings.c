@@ -88,10 +88,17 @@ bool dsh_lh_ring(dsh_t *d, unsigned count, char **words)
            r.waiting);
     if (r.count)
         printf("  entry  valid  complete  context   rank         tag        size     pointer\n");
-    for (uint32_t i = 0; i < r.count; i++) {
+    for (uint32_t i = 0, behind = 0; i < r.count; i++) {
         uint32_t at = (r.first + i) % r.entries;
         uint64_t envelope = nics_load(&d->dev->lh[at].envelope);
         uint64_t where = nics_load(&d->dev->lh[at].where);
+
+        if (behind) {
+            printf("  %5u  (data)\n", at);
+            behind--;
+            continue;
+        }
+        behind = dnet_lh_lines(where) - 1;
         printf("  %5u  %5u  %8u   0x%04x  %5u  0x%08x  %10u  0x%08x\n", at,
                (unsigned) DNET_GET(envelope, LH_VALID), (unsigned) DNET_GET(envelope, LH_COMPLETE),
                (unsigned) DNET_GET(envelope, LH_CONTEXT), (unsigned) DNET_GET(envelope, LH_RANK),
