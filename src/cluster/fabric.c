@@ -294,7 +294,7 @@ static dnet_status_t plan_change(dnet_fabric_t *f, int working, const dnet_table
     dnet_transition_t plan;
     if (working != DNET_TOPO_NONE)
         dnet_topo_set_link(f->topo, working, false);
-    dnet_status_t status = dnet_transition_plan(f->topo, f->tables, tables, &plan);
+    dnet_status_t status = dnet_transition_plan(f->topo, f->tables, tables, NULL, &plan);
     if (working != DNET_TOPO_NONE)
         dnet_topo_set_link(f->topo, working, true);
     if (status == DNET_OK)

@@ -37,7 +37,7 @@ static int mixtures_cyclic(const dnet_topo_t *t, const dnet_tables_t *old, const
 {
     dnet_cycle_t cycle;
     int cyclic;
-    assert_int_equal(dnet_transition_judge(t, old, new, &cyclic, &cycle), DNET_OK);
+    assert_int_equal(dnet_transition_judge(t, old, new, NULL, &cyclic, &cycle), DNET_OK);
     assert_int_equal(cyclic != 0, cycle.length != 0);
     return cyclic;
 }
@@ -62,7 +62,7 @@ static const char *const specs[] = {"torus:4x4:2",      "torus:5x5:1", "random:2
 static long check_change(const dnet_topo_t *t, const dnet_tables_t *old, const dnet_tables_t *new)
 {
     dnet_transition_t plan;
-    assert_int_equal(dnet_transition_plan(t, old, new, &plan), DNET_OK);
+    assert_int_equal(dnet_transition_plan(t, old, new, NULL, &plan), DNET_OK);
     long drained = plan.drained;
     if (plan.stages == 2) {
         assert_int_equal(mixtures_cyclic(t, old, plan.between), 0);
@@ -162,13 +162,13 @@ static void test_planned_stages_have_no_cyclic_mixture(void **state)
                 link++;
             dnet_topo_set_link(t, link, true);
             dnet_routing_t new = route_from(t, engines[e], NULL);
-            assert_int_equal(dnet_transition_plan(t, old.tables, new.tables, &plan), DNET_OK);
+            assert_int_equal(dnet_transition_plan(t, old.tables, new.tables, NULL, &plan), DNET_OK);
             staged += plan.stages == 2;
             assert_int_equal(plan.stages == 2, plan.drained > 0);
             assert_int_equal(plan.stages == 2, mixtures_cyclic(t, old.tables, new.tables));
             dnet_transition_free(&plan);
             check_change(t, old.tables, new.tables);
-            assert_int_equal(dnet_transition_plan(t, new.tables, new.tables, &plan), DNET_OK);
+            assert_int_equal(dnet_transition_plan(t, new.tables, new.tables, NULL, &plan), DNET_OK);
             assert_int_equal(plan.stages, 0);
             dnet_transition_free(&plan);
             dnet_routing_free(&old);

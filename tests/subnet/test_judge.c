@@ -82,11 +82,11 @@ static void test_one_lid_old_here_and_new_there(void **state)
     WAY(old, 2, 0, 1, 2);
     WAY(old, 2, 3, 2);
     WAY(new, 2, 3, 0, SHORT, 2);
-    assert_int_equal(dnet_transition_judge(t, old, old, &cyclic, &cycle), DNET_OK);
+    assert_int_equal(dnet_transition_judge(t, old, old, NULL, &cyclic, &cycle), DNET_OK);
     assert_int_equal(cyclic, 0);
-    assert_int_equal(dnet_transition_judge(t, new, new, &cyclic, &cycle), DNET_OK);
+    assert_int_equal(dnet_transition_judge(t, new, new, NULL, &cyclic, &cycle), DNET_OK);
     assert_int_equal(cyclic, 0);
-    assert_int_equal(dnet_transition_judge(t, old, new, &cyclic, &cycle), DNET_OK);
+    assert_int_equal(dnet_transition_judge(t, old, new, NULL, &cyclic, &cycle), DNET_OK);
     assert_int_equal(cyclic, 1);
     assert_int_equal(cycle.length, 4);
     dnet_tables_free(old);
@@ -103,8 +103,8 @@ static void test_tables_of_other_networks_are_no_change(void **state)
     dnet_transition_t plan;
     dnet_cycle_t cycle;
     int cyclic;
-    assert_int_equal(dnet_transition_judge(t, old, new, &cyclic, &cycle), DNET_ERR_ARGUMENT);
-    assert_int_equal(dnet_transition_plan(t, old, new, &plan), DNET_ERR_ARGUMENT);
+    assert_int_equal(dnet_transition_judge(t, old, new, NULL, &cyclic, &cycle), DNET_ERR_ARGUMENT);
+    assert_int_equal(dnet_transition_plan(t, old, new, NULL, &plan), DNET_ERR_ARGUMENT);
     dnet_tables_free(old);
     dnet_tables_free(new);
     dnet_topo_free(other);

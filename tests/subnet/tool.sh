@@ -73,6 +73,37 @@ P
 expect 0 '' route --topology torus:4x4:2 --cut S00001:3 --write-lfts anew.lfts
 expect 1 'BAD in any order' verify --topology torus:4x4:2 --cut S00001:3 --lfts anew.lfts --from before.lfts
 
+# A group whose new tree turns where the old tables do not, and the new ones do.
+"$subnet" route --topology ring:4:1 --engine updn --root S00001 --write-lfts one.lfts --quiet >out
+"$subnet" route --topology ring:4:1 --engine updn --root S00003 --write-lfts three.lfts --quiet >out
+python3 - <<'P'
+def write(name, ports): # of each switch that is in the group; 1 is the server's
+    with open(name, "w") as f:
+        for s in range(4):
+            f.write(f"Multicast mlids of switch Lid {0x4001 + s} guid 0x{0x200000 + s:x} (S{s + 1:05}):\n")
+            if s in ports:
+                f.write("0xc000      " + "".join("x " if p in ports[s] else "  " for p in range(4)) + "\n")
+write("near.mfts", {3: [1, 3], 0: [1, 2, 3], 1: [1, 2]})
+write("far.mfts", {1: [1, 3], 2: [1, 2, 3], 3: [1, 2]})
+P
+expect 0 'good in any order' verify --topology ring:4:1 --lfts one.lfts --from one.lfts --mfts near.mfts --json near.json
+grep -q '"groups_beside_old_tables": true' near.json || { echo "FAIL: near.json"; cat near.json; exit 1; }
+expect 0 'multicast: good' verify --topology ring:4:1 --lfts three.lfts --mfts far.mfts
+expect 1 'groups close a cycle with the tables before' verify --topology ring:4:1 --lfts three.lfts --from one.lfts \
+    --mfts far.mfts --json far.json
+grep -q '"groups_beside_old_tables": false' far.json || { echo "FAIL: far.json"; cat far.json; exit 1; }
+
+# Partitions say what traffic to balance for: here all to one server.
+echo 'a=0x1 : ALL=limited, 0x100001=full ;' >partitions
+"$subnet" route --topology ring:6:1 --verify --quiet --json all.json >out
+expect 0 'tables_verdict: good' route --topology ring:6:1 --partitions partitions --verify --json some.json
+python3 - <<'P' || { echo "FAIL: partitions in route"; exit 1; }
+import json
+a, s = (json.load(open(f))["tables_uniform"] for f in ("all.json", "some.json"))
+assert a != s, (a, s)
+P
+expect 2 'give one' route --topology ring:6:1 --partitions partitions --matrix partitions
+
 # A cut, a hint and a traffic matrix change routes.
 expect 0 '3 links between switches' path --topology ring:5:1 --cut S00002:2 H00001 H00003
 expect 2 'neither a switch nor' path --topology ring:5:1 --cut S9:1 H00001 H00003

@@ -221,15 +221,16 @@ void subnet_report_diff(const char *what, const dnet_fdb_diff_t *d, dnet_json_t 
 }
 
 dnet_status_t subnet_report_change(const dnet_topo_t *t, const dnet_tables_t *old,
-                                   const dnet_tables_t *new, dnet_json_t *j, bool *any_order)
+                                   const dnet_tables_t *new, const dnet_mcast_t *groups,
+                                   dnet_json_t *j, bool *any_order)
 {
     dnet_transition_t plan;
     dnet_fdb_diff_t all, stage[2] = {{0}};
     dnet_cycle_t cycle;
     int cyclic, left[2] = {0};
-    dnet_status_t st = dnet_transition_judge(t, old, new, &cyclic, &cycle);
+    dnet_status_t st = dnet_transition_judge(t, old, new, groups, &cyclic, &cycle);
     if (!st)
-        st = dnet_transition_plan(t, old, new, &plan);
+        st = dnet_transition_plan(t, old, new, groups, &plan);
     if (st)
         return st;
     const dnet_tables_t *const mid = plan.between ? plan.between : new;
@@ -241,18 +242,21 @@ dnet_status_t subnet_report_change(const dnet_topo_t *t, const dnet_tables_t *ol
     /* The stages are judged, not believed. */
     dnet_cycle_t unused;
     if (!st)
-        st = dnet_transition_judge(t, old, mid, &left[0], &unused);
+        st = dnet_transition_judge(t, old, mid, groups, &left[0], &unused);
     if (!st && plan.between)
-        st = dnet_transition_judge(t, mid, new, &left[1], &unused);
+        st = dnet_transition_judge(t, mid, new, groups, &left[1], &unused);
     if (!st) {
         *any_order = cyclic == 0;
         printf("  change: %ld entries in %ld blocks; %s\n", all.entries, all.blocks,
-               cyclic ? "BAD in any order: a mixture of old and new can deadlock"
-                      : "good in any order of blocks");
+               plan.apart ? "BAD in any order: groups close a cycle with the tables before"
+               : cyclic   ? "BAD in any order: a mixture of old and new can deadlock"
+                          : "good in any order of blocks");
         dnet_json_object(j, "transition");
         dnet_json_int(j, "entries", all.entries);
         dnet_json_int(j, "blocks", all.blocks);
         dnet_json_bool(j, "good_in_any_order", !cyclic);
+        if (groups)
+            dnet_json_bool(j, "groups_beside_old_tables", !plan.apart);
         subnet_report_cycle(&cycle, t, other_engine, j);
         dnet_json_int(j, "lids_drained", plan.drained);
         if (plan.stages == 2)

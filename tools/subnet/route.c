@@ -212,7 +212,7 @@ static int run(int argc, char **argv)
         if (o.verify)
             st = judge(&o, t, &r, &tr, &j, &verdict);
         if (!st && old && r.tables)
-            st = subnet_report_change(t, old, r.tables, &j, &any_order);
+            st = subnet_report_change(t, old, r.tables, NULL, &j, &any_order);
         if (!st && r.tables)
             st = write_files(&o, t, &r);
         struct rusage used;

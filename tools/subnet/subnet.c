@@ -52,6 +52,18 @@ dnet_status_t subnet_load(const subnet_net_t *net, dnet_topo_t **out)
 
 dnet_status_t subnet_traffic(const subnet_engine_t *e, const dnet_topo_t *t, dnet_traffic_t *tr)
 {
+    if (e->matrix && e->partitions) {
+        dnet_error("--matrix and --partitions both say what traffic to expect; give one");
+        return DNET_ERR_ARGUMENT;
+    }
+    if (e->partitions) {
+        dnet_partitions_t *p = NULL;
+        dnet_status_t st = dnet_partitions_read(t, e->partitions, &p);
+        if (!st)
+            st = dnet_partitions_traffic(p, t, tr);
+        dnet_partitions_free(p);
+        return st;
+    }
     if (e->matrix)
         return dnet_traffic_read(tr, t, e->matrix);
     return dnet_traffic_init(tr, t, (dnet_traffic_kind_t) e->traffic, e->between);

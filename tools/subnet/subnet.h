@@ -44,7 +44,7 @@ typedef struct {
                     .letter = 'q')
 
 typedef struct {
-    const char *name, *matrix, *root;
+    const char *name, *matrix, *partitions, *root;
     double between;
     int traffic, lanes, ties, seed_tree;
     bool weightless, static_weights;
@@ -64,6 +64,8 @@ typedef struct {
                     .words = subnet_traffic_words), \
         TOOL_OPTION(type, engine.matrix, "matrix", TOOL_TEXT, "FILE", \
                     "traffic as lines \"source destination rate\""), \
+        TOOL_OPTION(type, engine.partitions, "partitions", TOOL_TEXT, "FILE", \
+                    "traffic between servers that OpenSM's partitions let send"), \
         TOOL_OPTION(type, engine.between, "between", TOOL_FRACTION, "RATE", \
                     "traffic across trees, 1 inside (0.01)", .low = 1e-9, .high = 1e9), \
         TOOL_OPTION(type, engine.root, "root", TOOL_TEXT, "SWITCH", \
@@ -122,10 +124,12 @@ void subnet_report_cycle(const dnet_cycle_t *cycle, const dnet_topo_t *t, const 
  * Judge and plan the change between two sets of tables; print it and write it as the JSON object
  * `transition`.
  *
+ * @param groups     multicast tables of the new ones; NULL: none
  * @param any_order  set: blocks may be written in any order
  */
 dnet_status_t subnet_report_change(const dnet_topo_t *t, const dnet_tables_t *old,
-                                   const dnet_tables_t *new, dnet_json_t *j, bool *any_order);
+                                   const dnet_tables_t *new, const dnet_mcast_t *groups,
+                                   dnet_json_t *j, bool *any_order);
 
 /** Exit status for a verdict. */
 int subnet_verdict_exit(const dnet_verdict_t *v, const dnet_topo_t *t);

@@ -160,7 +160,7 @@ static dnet_status_t report(look_t *k)
         subnet_report_multicast(k->multicast, &k->v.multicast, k->o->groups, &j);
     subnet_report_tables(NULL, &k->v, k->joined, &j);
     if (k->old)
-        st = subnet_report_change(k->t, k->old, k->tables, &j, &k->any_order);
+        st = subnet_report_change(k->t, k->old, k->tables, k->multicast, &j, &k->any_order);
     return dnet_json_close(&j) && !st ? DNET_ERR_SYSTEM : st;
 }
 

@@ -148,6 +148,13 @@ static void add_group(walk_t *k, int group, dnet_depends_t *d)
         add_level(k, __builtin_ctz(levels), d);
 }
 
+void dnet_mcast_depend(const dnet_mcast_t *m, const dnet_lanes_t *lanes, dnet_depends_t *d)
+{
+    walk_t k = {.m = m, .t = m->topo, .lanes = lanes};
+    for (int g = 0; g < m->groups; g++)
+        add_group(&k, g, d);
+}
+
 /* The dependencies of single ports with those of the first n groups. */
 static dnet_status_t judge_with(walk_t *k, const dnet_depends_t *unicast, int n, int *cyclic_p,
                                 dnet_cycle_t *cycle)

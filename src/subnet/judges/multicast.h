@@ -48,6 +48,9 @@ typedef struct dnet_mcast_verdict {
 dnet_status_t dnet_mcast_judge(const dnet_mcast_t *m, const dnet_lanes_t *lanes,
                                const dnet_depends_t *unicast, dnet_mcast_verdict_t *v);
 
+/** Add the dependencies of all groups' packets; lanes as in dnet_mcast_judge(). */
+void dnet_mcast_depend(const dnet_mcast_t *m, const dnet_lanes_t *lanes, dnet_depends_t *d);
+
 /** No fault and no cycle. */
 bool dnet_mcast_good(const dnet_mcast_verdict_t *v);
 

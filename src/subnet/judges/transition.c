@@ -18,6 +18,7 @@ typedef struct change {
     int columns;
     bool *drained; /* [column of the tables] */
     long drains;
+    bool apart;
 } change_t;
 
 static int channel_at(const dnet_topo_t *t, const dnet_tables_t *tables, int s, int column)
@@ -54,7 +55,8 @@ static dnet_status_t check(const dnet_topo_t *t, const dnet_tables_t *old, const
 }
 
 dnet_status_t dnet_transition_judge(const dnet_topo_t *t, const dnet_tables_t *old,
-                                    const dnet_tables_t *new, int *cyclic_p, dnet_cycle_t *cycle)
+                                    const dnet_tables_t *new, const dnet_mcast_t *groups,
+                                    int *cyclic_p, dnet_cycle_t *cycle)
 {
     dnet_depends_t d = {0};
     dnet_status_t st = check(t, old, new);
@@ -62,6 +64,8 @@ dnet_status_t dnet_transition_judge(const dnet_topo_t *t, const dnet_tables_t *o
         st = dnet_depends_init(&d, t, 1);
     for (int x = 0; x < dnet_tables_columns(new) && !st; x++)
         add_mixture(&d, old, new, x);
+    if (!st && groups)
+        dnet_mcast_depend(groups, NULL, &d);
     if (!st)
         st = dnet_depends_judge(&d, cyclic_p, cycle);
     dnet_depends_free(&d);
@@ -106,6 +110,21 @@ static dnet_status_t admit(change_t *g, int from, int to)
     return st ? st : admit(g, middle, to);
 }
 
+/* The groups go with everything that is written, if they may be in force beside the old tables. */
+static dnet_status_t admit_groups(change_t *g, const dnet_mcast_t *groups)
+{
+    size_t words = g->depends.start[dnet_topo_channels(g->t)];
+    dnet_cycle_t cycle;
+    int cyclic;
+    memcpy(g->trial.bits, g->depends.bits, words * sizeof(*g->trial.bits));
+    dnet_mcast_depend(groups, NULL, &g->trial);
+    dnet_status_t st = dnet_depends_judge(&g->trial, &cyclic, &cycle);
+    g->apart = cyclic > 0;
+    if (!st && !g->apart)
+        memcpy(g->depends.bits, g->trial.bits, words * sizeof(*g->trial.bits));
+    return st;
+}
+
 /* The first stage's tables: new, but dropped where a LID that drains had another entry. */
 static dnet_status_t make_between(const change_t *g, dnet_transition_t *plan)
 {
@@ -136,18 +155,22 @@ static dnet_status_t prepare(change_t *g)
 }
 
 dnet_status_t dnet_transition_plan(const dnet_topo_t *t, const dnet_tables_t *old,
-                                   const dnet_tables_t *new, dnet_transition_t *plan)
+                                   const dnet_tables_t *new, const dnet_mcast_t *groups,
+                                   dnet_transition_t *plan)
 {
     change_t g = {.t = t, .old = old, .new = new};
     *plan = (dnet_transition_t){0};
     dnet_status_t st = check(t, old, new);
     if (!st)
         st = prepare(&g);
+    if (!st && groups)
+        st = admit_groups(&g, groups);
     if (!st)
         st = admit(&g, 0, g.columns);
     if (!st) {
         plan->stages = g.columns == 0 ? 0 : g.drains ? 2 : 1;
         plan->drained = g.drains;
+        plan->apart = g.apart;
         if (g.drains)
             st = make_between(&g, plan);
     }

@@ -189,11 +189,11 @@ static dnet_status_t read_lfts(const fabric_t *f, dnet_tables_t **out)
 /* The change that OpenSM is about to make, in its own order of blocks.  Where that could deadlock
  * the first stage is written now, and the sweep that it asks for writes the rest. */
 static dnet_status_t write_change(const fabric_t *f, engine_context_t *c, const dnet_tables_t *old,
-                                  const dnet_tables_t *new, double began)
+                                  const dnet_tables_t *new, const dnet_mcast_t *m, double began)
 {
     dnet_transition_t plan = {0};
     dnet_fdb_diff_t diff = {0};
-    dnet_status_t st = old ? dnet_transition_plan(f->topo, old, new, &plan) : DNET_OK;
+    dnet_status_t st = old ? dnet_transition_plan(f->topo, old, new, m, &plan) : DNET_OK;
     if (!st && old)
         st = dnet_fdb_compare(f->topo, old, new, &diff);
     if (st)
@@ -209,6 +209,12 @@ static dnet_status_t write_change(const fabric_t *f, engine_context_t *c, const 
         "LIDs drain first\n",
         c->engine->name, f->topo->n_switches, f->topo->n_hosts, dnet_progress_seconds() - began,
         diff.entries, diff.blocks, plan.drained);
+    if (plan.apart)
+        osm_log(
+            &c->osm->log, OSM_LOG_ERROR,
+            "dimmnet: %s: the groups' new tree can deadlock with what is left of packets on the "
+            "tables before\n",
+            c->engine->name);
     dnet_transition_free(&plan);
     return DNET_OK;
 }
@@ -318,7 +324,7 @@ static dnet_status_t route_fabric(fabric_t *f, engine_context_t *c, double began
     if (!st)
         st = judge(engine, r.tables, m);
     if (!st)
-        st = write_change(f, c, old, r.tables, began);
+        st = write_change(f, c, old, r.tables, m, began);
     if (!st) {
         keep_tree(c, f, tree);
         tree = NULL;
