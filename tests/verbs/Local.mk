@@ -19,4 +19,10 @@ DNET_UNIT_TESTS += tests/verbs/test_verbs_hosts
 tests_verbs_test_verbs_hosts_SOURCES = tests/endpoint/test_endpoint_hosts.c
 tests_verbs_test_verbs_hosts_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/endpoint -I$(top_srcdir)/tests/verbs -DDNET_TEST_FABRIC
 tests_verbs_test_verbs_hosts_LDADD = libdnet_test_fabric.la libdnet_test_job.la libdnet_all.la -lcmocka
+
+check_PROGRAMS += tests/verbs/test_verbs_faults
+DNET_UNIT_TESTS += tests/verbs/test_verbs_faults
+tests_verbs_test_verbs_faults_SOURCES = tests/verbs/test_verbs_faults.c
+tests_verbs_test_verbs_faults_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/endpoint
+tests_verbs_test_verbs_faults_LDADD = libdnet_test_fabric.la libdnet_test_job.la libdnet_all.la -lcmocka
 endif

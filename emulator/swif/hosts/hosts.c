@@ -198,7 +198,8 @@ static void ask(dnet_emu_port_t *port, const dnet_emu_far_t *f, dnet_emu_connect
     uint64_t now = dnet_clock_ns();
     struct sockaddr_storage ip;
 
-    hear_answers(port);
+    if (port->alive)
+        hear_answers(port);
     if (c->asked_ns && now - c->asked_ns >= port->wait_s * UINT64_C(1000000000)) {
         char why[sizeof c->why];
 
@@ -212,7 +213,9 @@ static void ask(dnet_emu_port_t *port, const dnet_emu_far_t *f, dnet_emu_connect
     c->ask_next_ns = now + ASK_EVERY_NS;
     if (c->asked_ns == 0)
         c->asked_ns = now;
-    if (port->plug->ip(&f->at, &ip))
+    if (!port->alive)
+        c->asked_ns = port->plug->ask(port->end, c->peer) ? 0 : c->asked_ns;
+    else if (port->plug->ip(&f->at, &ip))
         dnet_emu_alive_ask(port->alive, &ip, &f->at, dnet_hold_index(c->lid, c->wid));
 }
 
@@ -229,7 +232,7 @@ static bool hosts_lost(dnet_emu_nic_t *via, uint16_t lid, unsigned wid)
     why = port->plug->why ? port->plug->why(port->end, f->connection->peer) : NULL;
     if (why)
         dnet_emu_connection_lose(f->connection, why);
-    else if (port->alive && !f->connection->why[0])
+    else if ((port->alive || port->plug->ask) && !f->connection->why[0])
         ask(port, f, f->connection);
     return f->connection->why[0];
 }

@@ -57,6 +57,9 @@ typedef struct {
     /** Why nothing can go to a peer any more, as the end of a sentence that begins with it; NULL
      * (also the operation): it can. */
     const char *(*why)(const dnet_emu_plug_end_t *end, uint64_t peer);
+    /** Ask a peer's adapter whether its port is still there, where ip() finds no address.  @return
+     * true: it has answered since the last call, or cannot be asked yet */
+    bool (*ask)(dnet_emu_plug_end_t *end, uint64_t peer);
     /** A descriptor that can be read when something is to be polled for; -1: there is none. */
     int (*wait_fd)(const dnet_emu_plug_end_t *end);
     /** May a process wait for that descriptor?  False: poll first. */

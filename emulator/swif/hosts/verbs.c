@@ -308,6 +308,29 @@ static socklen_t verbs_ip(const dnet_emu_port_address_t *at, struct sockaddr_sto
 
 /* ---- messages ---- */
 
+/* Hand a work request to the adapter. */
+static dnet_status_t post(dnet_emu_plug_end_t *e, dnet_emu_verbs_peer_t *p, struct ibv_send_wr *wr,
+                          dnet_emu_plug_op_t *op)
+{
+    uint32_t i = e->tx_free;
+    struct ibv_send_wr *bad;
+
+    if (ibv_post_send(p->qp, wr, &bad) != 0) {
+        dnet_emu_verbs_disconnect(e, p);
+        return DNET_STOPPED;
+    }
+    e->tx_free = e->tx[i].next;
+    e->tx[i].op = op;
+    e->tx[i].peer = p;
+    p->under_way++;
+    return DNET_OK;
+}
+
+static bool may_post(const dnet_emu_plug_end_t *e, const dnet_emu_verbs_peer_t *p)
+{
+    return p->state == VERBS_READY && e->tx_free != VERBS_TX && p->under_way != VERBS_DEPTH;
+}
+
 static dnet_status_t verbs_send(dnet_emu_plug_end_t *e, uint64_t peer, const void *data,
                                 uint32_t bytes, dnet_emu_plug_op_t *op)
 {
@@ -319,13 +342,12 @@ static dnet_status_t verbs_send(dnet_emu_plug_end_t *e, uint64_t peer, const voi
                              .num_sge = 1,
                              .opcode = IBV_WR_SEND,
                              .send_flags = IBV_SEND_SIGNALED};
-    struct ibv_send_wr *bad;
 
     if (e->fatal || p->state == VERBS_DEAD)
         return DNET_ERR_DEVICE;
     if (p->state == VERBS_IDLE)
         dnet_emu_verbs_connect(e, p);
-    if (p->state != VERBS_READY || i == VERBS_TX || p->under_way == VERBS_DEPTH)
+    if (!may_post(e, p))
         return DNET_STOPPED;
     if (bytes <= e->inline_bytes) {
         wr.send_flags |= IBV_SEND_INLINE;
@@ -335,15 +357,24 @@ static dnet_status_t verbs_send(dnet_emu_plug_end_t *e, uint64_t peer, const voi
         memcpy(slot, data, bytes);
         sge.addr = (uintptr_t) slot;
     }
-    if (ibv_post_send(p->qp, &wr, &bad) != 0) {
-        dnet_emu_verbs_disconnect(e, p);
-        return DNET_STOPPED;
-    }
-    e->tx_free = e->tx[i].next;
-    e->tx[i].op = op;
-    e->tx[i].peer = p;
-    p->under_way++;
-    return DNET_OK;
+    return post(e, p, &wr, op);
+}
+
+/* A write of no bytes: the peer's adapter answers, whatever its process does. */
+static bool verbs_ask(dnet_emu_plug_end_t *e, uint64_t peer)
+{
+    dnet_emu_verbs_peer_t *p = (dnet_emu_verbs_peer_t *) (uintptr_t) peer;
+    struct ibv_send_wr wr = {.wr_id = dnet_emu_verbs_wr(VERBS_WR_TX, e->tx_free),
+                             .opcode = IBV_WR_RDMA_WRITE,
+                             .send_flags = IBV_SEND_SIGNALED};
+    bool answered = p->answered || !p->was_ready;
+
+    p->answered = false;
+    if (p->state == VERBS_IDLE)
+        dnet_emu_verbs_connect(e, p);
+    if (!e->fatal && !p->asking && may_post(e, p))
+        p->asking = post(e, p, &wr, NULL) == DNET_OK;
+    return answered;
 }
 
 /* A message has left, or cannot. */
@@ -353,10 +384,14 @@ static void tx_done(dnet_emu_plug_end_t *e, uint32_t i, const char *why,
     dnet_emu_plug_op_t *op = e->tx[i].op;
 
     e->tx[i].peer->under_way--;
+    if (!op)
+        e->tx[i].peer->asking = false;
     e->tx[i].op = NULL;
+    e->tx[i].peer = NULL;
     e->tx[i].next = e->tx_free;
     e->tx_free = i;
-    events->sent(arg, op, why);
+    if (op)
+        events->sent(arg, op, why);
 }
 
 static void tx_completed(dnet_emu_plug_end_t *e, uint32_t i, const struct ibv_wc *wc,
@@ -369,20 +404,22 @@ static void tx_completed(dnet_emu_plug_end_t *e, uint32_t i, const struct ibv_wc
         dnet_emu_verbs_failed(e, p, wc->status == IBV_WC_WR_FLUSH_ERR ? NULL : why);
     else
         p->failing_ns = 0;
+    p->answered = p->answered || !why;
     tx_done(e, i, why, events, arg);
 }
 
 /* ---- what happens to the device ---- */
 
 /* Everything is gone: nothing completes any more. */
-static void device_failed(dnet_emu_plug_end_t *e, const dnet_emu_plug_events_t *events, void *arg)
+static void device_failed(dnet_emu_plug_end_t *e, const char *why,
+                          const dnet_emu_plug_events_t *events, void *arg)
 {
     if (e->fatal)
         return;
-    dnet_error("verbs: device %s has failed: its driver has reported a fatal error", e->port.name);
+    dnet_error("verbs: device %s has failed: %s", e->port.name, why);
     e->fatal = true;
     for (uint32_t i = 0; i < VERBS_TX; i++)
-        if (e->tx[i].op)
+        if (e->tx[i].peer)
             tx_done(e, i, "the device has failed", events, arg);
 }
 
@@ -399,7 +436,7 @@ static void take_events(dnet_emu_plug_end_t *e, const dnet_emu_plug_events_t *ev
             dnet_warn("verbs: %s: %s", e->port.text, e->lib.event_type_str(event.event_type));
         e->lib.ack_async_event(&event);
         if (fatal)
-            device_failed(e, events, arg);
+            device_failed(e, "its driver has reported a fatal error", events, arg);
     }
 }
 
@@ -435,21 +472,23 @@ static unsigned take(dnet_emu_plug_end_t *e, const struct ibv_wc *wc, int n,
                 again[count++] = i;
                 break;
             case VERBS_WR_TX:
-                if (e->tx[i].op)
+                if (e->tx[i].peer)
                     tx_completed(e, i, &wc[k], events, arg);
                 break;
             case VERBS_WR_UD_RX:
                 if (good)
                     dnet_emu_verbs_ud_arrived(e, e->ud_rx + (size_t) i * VERBS_UD_BYTES,
                                               wc[k].byte_len);
-                (void) dnet_emu_verbs_ud_post(e, i);
+                if (dnet_emu_verbs_ud_post(e, i) != 0)
+                    device_failed(e, "it takes no receive buffer", events, arg);
                 break;
             case VERBS_WR_UD_TX:
                 e->ud_tx_free |= UINT64_C(1) << i;
                 break;
         }
     }
-    (void) offer(e, again, count);
+    if (offer(e, again, count) != 0)
+        device_failed(e, "it takes no receive buffer", events, arg);
     return arrived;
 }
 
@@ -471,7 +510,7 @@ static unsigned verbs_poll(dnet_emu_plug_end_t *e, unsigned budget,
         arrived += take(e, wc, n, events, arg);
     } while (n == VERBS_EVENTS && arrived < budget);
     if (n < 0)
-        device_failed(e, events, arg);
+        device_failed(e, "its completion queue cannot be read", events, arg);
     if (e->unsettled)
         dnet_emu_verbs_settle(e);
     return arrived;
@@ -517,6 +556,7 @@ const dnet_emu_plug_ops_t dnet_emu_plug_verbs = {
     .send = verbs_send,
     .poll = verbs_poll,
     .why = verbs_why,
+    .ask = verbs_ask,
     .wait_fd = verbs_wait_fd,
     .may_wait = verbs_may_wait,
     .network = verbs_network,

@@ -44,7 +44,8 @@ static int to_init(dnet_emu_plug_end_t *e, struct ibv_qp *qp, bool ud)
     struct ibv_qp_attr a = {.qp_state = IBV_QPS_INIT,
                             .pkey_index = e->port.pkey_index,
                             .port_num = e->port.port,
-                            .qkey = qkey_of(e->key)};
+                            .qkey = qkey_of(e->key),
+                            .qp_access_flags = IBV_ACCESS_REMOTE_WRITE}; /* of no bytes */
 
     return e->lib.modify_qp(qp, &a,
                             IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
@@ -306,6 +307,7 @@ void dnet_emu_verbs_ud_arrived(dnet_emu_plug_end_t *e, const uint8_t *data, uint
     if (!p || p->state == VERBS_DEAD || (int32_t) (m.number - p->last_number) < 0)
         return;
     p->last_number = m.number;
+    p->answered = true;
     if (p->peer_number && p->peer_number != m.number)
         dnet_emu_verbs_disconnect(e, p);
     if (p->state == VERBS_CLOSING)
@@ -317,6 +319,7 @@ void dnet_emu_verbs_ud_arrived(dnet_emu_plug_end_t *e, const uint8_t *data, uint
         return;
     if (p->state == VERBS_RESOLVING && p->peer_number && m.seen == p->number) {
         p->state = VERBS_READY;
+        p->was_ready = true;
         e->unsettled--;
     }
     if (p->qp && (m.wants || m.seen != p->number))

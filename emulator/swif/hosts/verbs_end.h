@@ -89,15 +89,18 @@ typedef struct dnet_emu_verbs_peer {
     uint32_t last_number;      /* highest of the peer's that was heard of */
     uint32_t under_way;        /* sends that have not completed */
     uint64_t next_ns, wait_ns; /* CONNECT is said again */
-    uint64_t failing_ns;       /* the first failure since a message got through; 0: none */
-    char why[96];              /* DEAD */
+    bool was_ready;            /* at some time */
+    bool asking;               /* whether it is there: by a write of no bytes */
+    bool answered;
+    uint64_t failing_ns; /* the first failure since a message got through; 0: none */
+    char why[96];        /* DEAD */
 } dnet_emu_verbs_peer_t;
 
-/* A message under way. */
+/* A message under way, or a question. */
 typedef struct {
-    dnet_emu_plug_op_t *op;
-    dnet_emu_verbs_peer_t *peer;
-    uint32_t next; /* free one */
+    dnet_emu_plug_op_t *op;      /* NULL: a question */
+    dnet_emu_verbs_peer_t *peer; /* NULL: free */
+    uint32_t next;               /* free one */
 } dnet_emu_verbs_tx_t;
 
 /* What a work request is: the upper half of its number. */

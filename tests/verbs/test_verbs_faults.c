@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What fails in libibverbs: each call and completion that the verbs plug looks at, one at a time.
+ * Either a port is refused with one line that says why, or the job goes on with right data, or it
+ * ends with a line.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dimmnet/emulator.h"
+#include "fabric.h"
+#include "job.h"
+
+enum { CONTEXT = 3, MESSAGES = 120, LARGE = 3000 };
+
+static const int two[] = {0, 1};
+
+/* ---- ports ---- */
+
+/* Open a port with stderr in a file.  The file's text is valid until the next call. */
+static dnet_status_t open_port(const dnet_emu_port_config_t *config, const char **said_p)
+{
+    static char said[4096];
+    FILE *f = tmpfile();
+    int before = dup(2);
+    dnet_emu_port_t *port = NULL;
+    assert_non_null(f);
+    dup2(fileno(f), 2);
+    dnet_status_t status = dnet_emu_port_open(config, &port);
+    dup2(before, 2);
+    close(before);
+    rewind(f);
+    said[fread(said, 1, sizeof(said) - 1, f)] = '\0';
+    fclose(f);
+    if (status == DNET_OK)
+        dnet_emu_port_close(port);
+    *said_p = said;
+    return status;
+}
+
+static bool is_one_line(const char *text)
+{
+    const char *end = strchr(text, '\n');
+    return end && end[1] == '\0';
+}
+
+static const dnet_emu_port_config_t usual = {.plug = "verbs", .mtu_bytes = 4096, .wait_s = 2};
+
+/* Each call that opens a port fails in turn: one line names it, or says what to do. */
+static void test_verbs_open_each_call_fails(void **state)
+{
+    (void) state;
+    static const struct {
+        const char *faults, *text;
+    } cases[] = {
+        {"get_device_list@1=EPERM", "no list of devices"},
+        {"open_device@1=EACCES", "able to read and write /dev/infiniband/uverbs"},
+        {"query_port@1=EINVAL", "it cannot be queried"},
+        {"query_device@2=EINVAL", "ibv_query_device"},
+        {"alloc_pd@1=ENOMEM", "ibv_alloc_pd"},
+        {"reg_mr@1=EINVAL", "ibv_reg_mr"},
+        {"create_comp_channel@1=ENOMEM", "ibv_create_comp_channel"},
+        {"create_cq@1=ENOMEM", "ibv_create_cq"},
+        {"create_srq@1=ENOMEM", "ibv_create_srq"},
+        {"post_srq_recv@3=ENOMEM", "ibv_post_srq_recv"},
+        {"create_ud@1=EPERM", "ibv_create_qp (UD)"},
+        {"to_init@1=EINVAL", "ibv_modify_qp (UD)"},
+        {"to_rtr@1=EINVAL", "ibv_modify_qp (UD)"},
+        {"to_rts@1=EINVAL", "ibv_modify_qp (UD)"},
+        {"post_recv@2=ENOMEM", "ibv_post_recv (UD)"},
+    };
+    const char *said;
+    /* The library is loaded, so that it can be told. */
+    assert_int_equal(open_port(&usual, &said), DNET_OK);
+    assert_string_equal(said, "");
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        dnet_fabric_faults(cases[i].faults);
+        dnet_status_t status = open_port(&usual, &said);
+        dnet_fabric_faults("");
+        if (status == DNET_OK || !is_one_line(said) || !strstr(said, cases[i].text))
+            fail_msg("%s: status %d, and it says: %s", cases[i].faults, status, said);
+    }
+    assert_int_equal(open_port(&usual, &said), DNET_OK);
+}
+
+/* What there is on a host, or is not. */
+static void test_verbs_open_devices(void **state)
+{
+    (void) state;
+    static const struct {
+        const char *kind;
+        dnet_status_t status;
+        const char *text;
+    } cases[] = {{"none", DNET_NOT_FOUND, "no RDMA device"},
+                 {"down", DNET_NOT_FOUND, "its state is PORT_DOWN"},
+                 {"nogid", DNET_NOT_FOUND, "no GID of type RoCE v2"},
+                 {"ib", DNET_OK, ""}};
+    const char *said;
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        setenv("DNET_FAKE_VERBS_KIND", cases[i].kind, 1);
+        assert_int_equal(open_port(&usual, &said), cases[i].status);
+        assert_non_null(strstr(said, cases[i].text));
+        assert_int_equal(is_one_line(said), cases[i].status != DNET_OK);
+    }
+    unsetenv("DNET_FAKE_VERBS_KIND");
+}
+
+static void test_verbs_open_options(void **state)
+{
+    (void) state;
+    static const struct {
+        const char *device, *gid, *pkey, *interface;
+        dnet_status_t status;
+        const char *text;
+    } cases[] = {{"fake0", NULL, NULL, NULL, DNET_OK, ""},
+                 {"fake0:1", "3", "0x8001", "lo", DNET_OK, ""},
+                 {"fake0:1", "1", "1", "127.0.0.1", DNET_OK, ""},
+                 {"fake0:2", NULL, NULL, NULL, DNET_NOT_FOUND, "no device and port fake0:2"},
+                 {"fake", NULL, NULL, NULL, DNET_NOT_FOUND, "no device and port fake "},
+                 {NULL, "9", NULL, NULL, DNET_NOT_FOUND, "DIMMNET_VERBS_GID=9"},
+                 {NULL, "x", NULL, NULL, DNET_NOT_FOUND, "DIMMNET_VERBS_GID=x"},
+                 {NULL, NULL, "0x8003", NULL, DNET_NOT_FOUND, "0x8003"},
+                 {NULL, NULL, NULL, "eth7", DNET_NOT_FOUND, "interface eth7"}};
+    const char *said;
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        dnet_emu_port_config_t config = usual;
+        config.device = cases[i].device;
+        config.gid = cases[i].gid;
+        config.pkey = cases[i].pkey;
+        config.interface = cases[i].interface;
+        dnet_status_t status = open_port(&config, &said);
+        if (status != cases[i].status || !strstr(said, cases[i].text))
+            fail_msg("case %u: status %d, and it says: %s", i, status, said);
+    }
+}
+
+/* The GID of RoCE v2 with the IPv4 address, not the first one. */
+static void test_verbs_open_takes_the_right_gid(void **state)
+{
+    (void) state;
+    static const uint8_t v4[16] = {[10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1};
+    dnet_emu_port_t *port;
+    dnet_emu_port_address_t at;
+    assert_int_equal(dnet_emu_port_open(&usual, &port), DNET_OK);
+    dnet_emu_port_address(port, &at);
+    assert_memory_equal(at.at, v4, sizeof(v4));
+    assert_int_not_equal(at.alive_port, 0);
+    dnet_emu_port_close(port);
+}
+
+/* ---- jobs ---- */
+
+static uint64_t envelope(uint32_t from, uint32_t tag)
+{
+    return dnet_ep_envelope(CONTEXT, from, tag);
+}
+
+static size_t length_of(uint32_t i)
+{
+    return i % 5 == 0 ? LARGE : i % 5 == 1 ? 200 : 8;
+}
+
+typedef struct {
+    const char *faults;  /* of rank 0 */
+    const char *counted; /* what must have happened there */
+    unsigned at_least;
+    bool fails; /* the job ends with a line */
+} fault_case_t;
+
+/* Both ranks send to each other, and look at every byte. */
+static int exchange(dnet_job_rank_t *job, void *arg)
+{
+    const fault_case_t *c = arg;
+    uint32_t peer = 1 - job->rank;
+    static uint8_t out[LARGE], in[LARGE];
+    dnet_job_request_t s, r;
+    int bad = 0;
+    if (job->rank == 0)
+        dnet_fabric_faults(c->faults);
+    for (uint32_t i = 0; i < MESSAGES && !bad; i++) {
+        size_t len = length_of(i);
+        memset(out, (int) (i + job->rank), len);
+        memset(in, 0xee, len);
+        dnet_job_irecv(job, &r, envelope(peer, i), DNET_MATCH_BITS, in, len);
+        dnet_job_isend(job, &s, peer, envelope(job->rank, i), out, len, false);
+        if (dnet_job_wait(job, &r) != DNET_OK || dnet_job_wait(job, &s) != DNET_OK)
+            _exit(c->fails ? 0 : 4);
+        for (size_t k = 0; k < len && !bad; k++)
+            bad = in[k] != (uint8_t) (i + peer);
+        if (bad)
+            fprintf(stderr, "%s: message %u of rank %u is wrong\n", c->faults, i, peer);
+    }
+    if (c->fails)
+        return 1;
+    if (!bad && job->rank == 0 && dnet_fabric_count(c->counted) < c->at_least) {
+        fprintf(stderr, "%s: %s happened %u times\n", c->faults, c->counted,
+                dnet_fabric_count(c->counted));
+        bad = 1;
+    }
+    return bad;
+}
+
+/* Jobs that go on: every kind of send that fails, on the connection and before it. */
+static void test_verbs_job_goes_on(void **state)
+{
+    (void) state;
+    static fault_case_t cases[] = {
+        {"ud@1=1", "ud", 2, false},
+        {"ud@2=1,ud@3=1", "ud", 3, false},
+        {"post_ud@1=ENOMEM", "post_ud", 2, false},
+        {"create_qp@1=EINVAL", "create_qp", 2, false}, /* without inline messages then */
+        {"post_send@5=ENOMEM", "create_qp", 2, false},
+        {"wc@1=12", "create_qp", 2, false},
+        {"wc@40=12", "create_qp", 2, false},
+        {"wc@7=9,wc@60=12,wc@61=12", "create_qp", 3, false},
+        {"wc@50=4", "create_qp", 2, false},
+        {"req_notify_cq@1=EINVAL", "wc", 20, false},
+        {"poll@50=110,poll@80=109", "poll", 80, false}, /* the port says that it is down, and up */
+    };
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        if (dnet_job_run_hosts(2, 60, two, 2, exchange, &cases[i]) != 0)
+            fail_msg("%s", cases[i].faults);
+}
+
+/* Every completion in turn, over the first messages. */
+static void test_verbs_job_each_completion_fails(void **state)
+{
+    (void) state;
+    for (unsigned n = 2; n < 20; n += 3) {
+        char faults[32];
+        fault_case_t c = {faults, "create_qp", 2, false};
+        snprintf(faults, sizeof(faults), "wc@%u=12", n);
+        if (dnet_job_run_hosts(2, 60, two, 2, exchange, &c) != 0)
+            fail_msg("%s", faults);
+    }
+}
+
+/* Jobs that cannot: the other rank learns it from rank 0's end. */
+static void test_verbs_job_ends(void **state)
+{
+    (void) state;
+    static fault_case_t cases[] = {
+        {"create_qp@*=ENOMEM", NULL, 0, true},
+        {"to_rtr@*=EINVAL", NULL, 0, true},
+        {"poll@100=108", NULL, 0, true}, /* IBV_EVENT_DEVICE_FATAL */
+        {"wc@*=12", NULL, 0, true},
+        {"poll_cq@100=EINVAL", NULL, 0, true},
+        {"post_srq_recv@20=ENOMEM", NULL, 0, true},
+    };
+    setenv("DIMMNET_HOST_WAIT_S", "2", 1);
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        if (dnet_job_run_hosts(2, 60, two, 2, exchange, &cases[i]) != 0)
+            fail_msg("%s", cases[i].faults);
+    unsetenv("DIMMNET_HOST_WAIT_S");
+}
+
+/* Few receive buffers, and a receiver that does not look: adapters wait, and nothing is lost. */
+static int flood(dnet_job_rank_t *job, void *arg)
+{
+    (void) arg;
+    static uint8_t out[MESSAGES][8];
+    static dnet_job_request_t sends[MESSAGES];
+    uint8_t in[8];
+    int bad = 0;
+    if (job->rank == 0) {
+        for (uint32_t i = 0; i < MESSAGES; i++) {
+            memset(out[i], (int) i, sizeof(out[i]));
+            dnet_job_isend(job, &sends[i], 1, envelope(0, i), out[i], sizeof(out[i]), false);
+        }
+        for (uint32_t i = 0; i < MESSAGES && !bad; i++)
+            bad = dnet_job_wait(job, &sends[i]) != DNET_OK;
+        if (!bad && dnet_fabric_count("rnr") == 0) {
+            fprintf(stderr, "there was a receive buffer every time\n");
+            bad = 1;
+        }
+        return bad;
+    }
+    for (uint32_t i = 0; i < MESSAGES && !bad; i++) {
+        bad = dnet_job_recv(job, envelope(0, i), DNET_MATCH_BITS, in, sizeof(in)) != sizeof(in) ||
+              in[0] != (uint8_t) i;
+        if (i == 0)
+            usleep(50000); /* connected, and nothing is taken for a while */
+    }
+    return bad;
+}
+
+static void test_verbs_job_runs_out_of_buffers(void **state)
+{
+    (void) state;
+    setenv("DIMMNET_VERBS_BUFFERS", "4", 1);
+    assert_int_equal(dnet_job_run_hosts(2, 60, two, 2, flood, NULL), 0);
+    unsetenv("DIMMNET_VERBS_BUFFERS");
+}
+
+/* InfiniBand: addresses without IP. */
+static void test_verbs_job_infiniband(void **state)
+{
+    (void) state;
+    static fault_case_t plain = {"", "wc", 20, false};
+    setenv("DNET_FAKE_VERBS_KIND", "ib", 1);
+    assert_int_equal(dnet_job_run_hosts(2, 60, two, 2, exchange, &plain), 0);
+    unsetenv("DNET_FAKE_VERBS_KIND");
+}
+
+/* There a process that has ended is noticed by its adapter. */
+static int mourn(dnet_job_rank_t *job, void *arg)
+{
+    (void) arg;
+    uint8_t byte = 1;
+    if (job->rank == 1) {
+        dnet_job_send(job, 0, envelope(1, 1), &byte, 1, true);
+        kill(getpid(), SIGKILL);
+    }
+    if (dnet_job_recv(job, envelope(1, 1), DNET_MATCH_BITS, &byte, 1) != 1)
+        return 1;
+    _exit(dnet_job_recv(job, envelope(1, 2), DNET_MATCH_BITS, &byte, 1) == -1 ? 0 : 1);
+}
+
+static int compute(dnet_job_rank_t *job, void *arg)
+{
+    (void) arg;
+    uint8_t byte = 1;
+    if (job->rank == 1) {
+        int bad = dnet_job_send(job, 0, envelope(1, 1), &byte, 1, true);
+        sleep(3);
+        return bad || dnet_job_send(job, 0, envelope(1, 2), &byte, 1, true);
+    }
+    return dnet_job_recv(job, envelope(1, 1), DNET_MATCH_BITS, &byte, 1) != 1 ||
+           dnet_job_recv(job, envelope(1, 2), DNET_MATCH_BITS, &byte, 1) != 1;
+}
+
+static void test_verbs_job_infiniband_death_is_noticed(void **state)
+{
+    (void) state;
+    setenv("DNET_FAKE_VERBS_KIND", "ib", 1);
+    setenv("DIMMNET_HOST_WAIT_S", "2", 1);
+    assert_int_equal(dnet_job_run_hosts(2, 60, two, 2, compute, NULL), 0);
+    assert_int_equal(dnet_job_run_hosts(2, 60, two, 1, mourn, NULL), 0);
+    unsetenv("DIMMNET_HOST_WAIT_S");
+    unsetenv("DNET_FAKE_VERBS_KIND");
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_verbs_open_each_call_fails),
+        cmocka_unit_test(test_verbs_open_devices),
+        cmocka_unit_test(test_verbs_open_options),
+        cmocka_unit_test(test_verbs_open_takes_the_right_gid),
+        cmocka_unit_test(test_verbs_job_goes_on),
+        cmocka_unit_test(test_verbs_job_each_completion_fails),
+        cmocka_unit_test(test_verbs_job_ends),
+        cmocka_unit_test(test_verbs_job_runs_out_of_buffers),
+        cmocka_unit_test(test_verbs_job_infiniband),
+        cmocka_unit_test(test_verbs_job_infiniband_death_is_noticed),
+    };
+    (void) argc;
+    if (!dnet_fabric_begin(argv))
+        return 1;
+    setenv("DIMMNET_SPIN_US", "0", 1);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    dnet_fabric_end();
+    return failed;
+}
