@@ -129,7 +129,8 @@ static void show_host(view_t *v)
     if (v->things)
         qsort(v->thing, v->things, sizeof(*v->thing), by_place);
     if (v->people) {
-        printf("Topology%s\n", here ? "" : ", as HWLOC_SYNTHETIC or HWLOC_XMLFILE describes it");
+        printf("Topology%s\n",
+               here ? "" : ", as HWLOC_SYNTHETIC, HWLOC_XMLFILE or HWLOC_FSROOT has it");
         draw(v);
         return;
     }
