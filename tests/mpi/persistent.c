@@ -57,6 +57,36 @@ static void collective(void)
     MPI_Request_free(&request);
 }
 
+/* Several at once, started and waited for in either order. */
+static void collectives_together(void)
+{
+    enum { BCAST, ALLTOALL, BARRIER, KINDS };
+    int word = 0, *own = check_alloc((size_t) size * sizeof(int));
+    int *all = check_alloc((size_t) size * sizeof(int));
+    MPI_Request requests[KINDS];
+    MPI_Bcast_init(&word, 1, MPI_INT, size - 1, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[BCAST]);
+    MPI_Alltoall_init(own, 1, MPI_INT, all, 1, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL,
+                      &requests[ALLTOALL]);
+    MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &requests[BARRIER]);
+    for (int round = 0; round < ROUNDS; round++) {
+        word = rank == size - 1 ? 100 + round : -1;
+        for (int i = 0; i < size; i++) {
+            own[i] = round + rank;
+            all[i] = -1;
+        }
+        MPI_Startall(KINDS, requests);
+        for (int i = 0; i < KINDS; i++)
+            MPI_Wait(&requests[round % 2 ? i : KINDS - 1 - i], MPI_STATUS_IGNORE);
+        CHECK(word == 100 + round, "round %d: word %d", round, word);
+        for (int i = 0; i < size; i++)
+            CHECK(all[i] == round + i, "round %d: %d from rank %d", round, all[i], i);
+    }
+    for (int i = 0; i < KINDS; i++)
+        MPI_Request_free(&requests[i]);
+    free(own);
+    free(all);
+}
+
 static void partitioned(int to, int from)
 {
     static double out[PARTS * PART], in[PARTS * PART];
@@ -91,6 +121,7 @@ int main(int argc, char **argv)
     int to = (rank + 1) % size, from = (rank + size - 1) % size;
     persistent(to, from);
     collective();
+    collectives_together();
     partitioned(to, from);
     return check_end();
 }
