@@ -17,6 +17,8 @@ libdnet_emulator_la_SOURCES = \
 	emulator/executor.h \
 	emulator/flow_ring.c \
 	emulator/flow_ring.h \
+	emulator/guests.c \
+	emulator/guests.h \
 	emulator/lh_buffer.c \
 	emulator/lh_buffer.h \
 	emulator/limit_event.c \

@@ -9,7 +9,8 @@
  *   header            1 page, read-only after creation
  *   state             NIC-internal state: AMT Address Table, request FIFOs, per-WID state
  *   System Register   store page, load page
- *   per WID           User Register store page, load page; WW; PW; LLCM; LH Buffer; flow ring
+ *   per WID           User Register store page, load page; WW; PW; LLCM; LH Buffer; flow ring;
+ *                     guest table
  *   SO-DIMM           area of WID 0, area of WID 1; sparse
  *
  * Anything read from the segment may have been written by another process at any time: it is copied
@@ -32,7 +33,7 @@
 #include "emulator/charge.h"
 
 #define DNET_EMU_MAGIC 0x314e4d4d49444e44ull /* "DNDIMMN1" */
-#define DNET_EMU_VERSION 3u
+#define DNET_EMU_VERSION 4u
 #define DNET_EMU_PAGE 4096u
 #define DNET_EMU_LINE 128u         /* two cache lines: the adjacent-line prefetcher pairs them */
 #define DNET_EMU_PEERS 4096u       /* one place for each CLID */
@@ -220,6 +221,17 @@ typedef struct {
     _Alignas(DNET_EMU_LINE) dnet_emu_reservation_t reserved[DNET_EMU_LH_ENTRIES];
 } dnet_emu_wid_t;
 
+/* The guest table of a WID (guests.c): entry 0 is its head. */
+typedef struct {
+    _Atomic uint32_t uses; /* DNET_EMU_GUEST_*; 0: free */
+    /* of entry 0: */
+    _Atomic uint32_t holder; /* pid that changes the table; 0: free */
+    _Atomic uint32_t end;    /* behind the last number that was ever given */
+    uint32_t reserved;
+    dnet_emu_guest_t who;
+} dnet_emu_guest_entry_t;
+_Static_assert(sizeof(dnet_emu_guest_entry_t) == 64, "guest entry size");
+
 typedef struct {
     dnet_emu_wid_t wid[DNET_PROCESSES_PER_NIC];
     /* Prototype profile: whose packet reception waits for, {pid, LID} (section 8, 11.9); 0: none.
@@ -275,6 +287,8 @@ struct dnet_emu_nic {
     uint64_t mapped_bytes; /* behind `header` */
     uint8_t *flow_rings;   /* of both WIDs; NULL: there are none */
     uint64_t flow_bytes;
+    /* Guest tables, as far as this process has mapped them. */
+    dnet_emu_guest_entry_t *guests[DNET_PROCESSES_PER_NIC];
     uint64_t id;
     int fd;       /* -1: a peer's NIC, whose descriptor is not kept */
     int spare_fd; /* given up where a peer is mapped and no other is left; -1: none */
@@ -282,6 +296,7 @@ struct dnet_emu_nic {
     /* which process has a WID, as this process has learnt; 0: as the segment says */
     int32_t process[DNET_PROCESSES_PER_NIC];
     uint16_t lid;
+    uint16_t as_lid; /* by which this process sends to it: `lid`, but for a guest's NIC */
     const dnet_emu_swif_ops_t *swif; /* carries the packets this process sends */
     /* switches that packets sent by this process pass; NULL: none */
     dnet_emu_network_t *network;

@@ -311,11 +311,11 @@ static dnet_emu_executor_state_t sent(const dnet_emu_context_t *c, work_t *w,
     }
     if (w->result == DNET_EMU_SERVE) {
         c->x->reply = w->packet.service;
-        c->x->reply_lid = w->packet.service_nic->lid;
+        c->x->reply_lid = w->packet.service_nic->as_lid;
         serve_now(c, w, w->packet.service_nic);
         return w->stalled ? DNET_STATE_WAIT : next;
     }
-    c->x->service_lid = w->packet.service_nic ? w->packet.service_nic->lid : 0;
+    c->x->service_lid = w->packet.service_nic ? w->packet.service_nic->as_lid : 0;
     return next;
 }
 

@@ -86,7 +86,7 @@ dnet_emu_result_t dnet_emu_stream_packet(const dnet_emu_context_t *c, dnet_emu_s
     p->header_lines = s->lines;
     p->data_bytes = n;
     p->packets = n <= s->limit ? 1 : (n + s->limit - 1) / s->limit;
-    p->slid = dnet_emu_lid(c->nic);
+    p->slid = DNET_UNLIKELY(c->nic->as_lid != c->nic->lid) ? c->nic->as_lid : dnet_emu_lid(c->nic);
     p->reply = s->reply;
     p->whole_lines = false;
     p->service_nic = NULL;

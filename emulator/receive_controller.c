@@ -13,6 +13,7 @@
 
 #include "emulator/amt_table.h"
 #include "emulator/flow_ring.h"
+#include "emulator/guests.h"
 #include "emulator/lh_buffer.h"
 #include "emulator/request_fifo.h"
 #include "emulator/status_write_unit.h"
@@ -48,11 +49,19 @@ void dnet_emu_rc_cut_off(const dnet_emu_nic_t *nic)
     (void) malformed(nic, RC_FIRST_LINE);
 }
 
-/* [nic 4.4, OP-13] A packet of another process group. */
+/* [nic 4.4, OP-13] A packet of another process group, that of no guest. */
 DNET_COLD static dnet_emu_result_t foreign(const dnet_emu_nic_t *nic)
 {
     dnet_emu_event(nic, DNET_EMU_DROP_PGID);
     return DNET_EMU_DELIVERED;
+}
+
+/* [X.9] Is a packet of another process group one of a guest? */
+DNET_COLD static bool is_guest(const dnet_emu_nic_t *nic, unsigned wid,
+                               const dnet_emu_packet_t *packet)
+{
+    return dnet_emu_guests_know(nic, wid, dnet_emu_guest_of(packet->slid),
+                                (uint8_t) DNET_GET(packet->header[0], PK_PGID));
 }
 
 /* The receive side is held. */
@@ -454,7 +463,8 @@ static inline dnet_emu_result_t receive(dnet_emu_nic_t *nic, dnet_emu_packet_t *
     bool hflag = DNET_GET(h, PK_HFLAG);
 
     charge(nic, RC, (2u + packet->header_lines) * packet->packets); /* [nic 11.8] */
-    if (DNET_UNLIKELY(DNET_GET(h, PK_PGID) != dnet_emu_pgid(nic, wid) && nic->pgid_check))
+    if (DNET_UNLIKELY(DNET_GET(h, PK_PGID) != dnet_emu_pgid(nic, wid) && nic->pgid_check) &&
+        !is_guest(nic, wid, packet))
         return foreign(nic); /* [nic 2] */
     if (DNET_UNLIKELY(hflag != (packet->header_lines > 2)))
         return malformed(nic, RC_HEADER_LINES);

@@ -3,9 +3,9 @@
  * The segment of a NIC: one sealed memfd file and its areas.  Those that every NIC uses are
  * reserved when it is made; the sparse ones are memory.c's.
  *
- * A process maps three parts of it apart from each other: what every packet needs, side by side
+ * A process maps four parts of it apart from each other: what every packet needs, side by side
  * with that of other NICs, so that many share a page of page tables; the flow rings; of SO-DIMM a
- * window for each WID, as large as is used.
+ * window for each WID, as large as is used; a WID's guest table, if there are guests.
  */
 #include "config.h"
 
@@ -29,12 +29,13 @@
 #define AREA_ALIGN (2u * 1024 * 1024)
 #define SHELF_BYTES (8u * 1024 * 1024)
 #define SODIMM_WINDOW_BYTES (1u << DNET_EMU_GRANULE_SHIFT)
+#define GUESTS_BYTES ((DNET_GUESTS_MAX + 1) * sizeof(dnet_emu_guest_entry_t))
 
 /* [nic 3, OP-51] [X.4] Offsets of the areas in the file; a function of the profile alone. */
 typedef struct {
     uint64_t state, sreg_store, sreg_load;
     struct {
-        uint64_t ureg_store, ureg_load, ww, pw, llcm, lh, flow, sodimm;
+        uint64_t ureg_store, ureg_load, ww, pw, llcm, lh, flow, guests, sodimm;
     } wid[DNET_PROCESSES_PER_NIC];
     uint64_t reserved_end; /* [0, reserved_end) is reserved when the NIC is made */
     uint64_t bytes;
@@ -83,6 +84,8 @@ static layout_t layout_of(const profile_t *p)
     for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++)
         l.wid[w].flow =
             take(&at, (uint64_t) p->flow_entries * sizeof(dnet_flow_entry_t), DNET_EMU_PAGE);
+    for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++)
+        l.wid[w].guests = take(&at, GUESTS_BYTES, DNET_EMU_PAGE);
     for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++)
         l.wid[w].sodimm = take(&at, DNET_EMU_AREA_MAX, AREA_ALIGN);
     l.bytes = at;
@@ -242,6 +245,9 @@ static void unmap(dnet_emu_nic_t *nic)
         if (a->sodimm_before)
             munmap(a->sodimm_before, a->sodimm_before_window);
     }
+    for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++)
+        if (nic->guests[w])
+            munmap(nic->guests[w], GUESTS_BYTES);
     if (nic->flow_rings)
         munmap(nic->flow_rings, nic->flow_bytes);
     if (nic->header)
@@ -324,7 +330,7 @@ static dnet_status_t make(dnet_emu_nic_t *nic, const dnet_emu_config_t *config)
     dnet_emu_publish(&nic->header->magic, DNET_EMU_MAGIC);
     nic->fd = fd;
     nic->id = id;
-    nic->lid = config->lid;
+    nic->lid = nic->as_lid = config->lid;
     return DNET_OK;
 }
 
@@ -399,7 +405,7 @@ static dnet_status_t join(dnet_emu_nic_t *nic, const dnet_emu_locator_t *at, boo
     }
     nic->fd = fd;
     nic->id = header.id;
-    nic->lid = header.lid;
+    nic->lid = nic->as_lid = header.lid;
     return DNET_OK;
 }
 
@@ -444,6 +450,22 @@ void *dnet_emu_segment_map_sodimm(const dnet_emu_locator_t *at, unsigned wid, ui
     if (fd >= 0)
         close(fd);
     return memory == MAP_FAILED ? NULL : memory;
+}
+
+uint64_t dnet_emu_segment_guests_at(const dnet_emu_nic_t *nic, unsigned wid)
+{
+    return layout_of(&profiles[nic->header->profile]).wid[wid].guests;
+}
+
+bool dnet_emu_segment_map_guests(dnet_emu_nic_t *nic, unsigned wid)
+{
+    if (nic->guests[wid])
+        return true;
+    nic->guests[wid] =
+        map_part(nic, nic->fd, NULL, dnet_emu_segment_guests_at(nic, wid), GUESTS_BYTES);
+    if (!nic->guests[wid])
+        (void) refused(nic->header->owner, "map the guest table of", errno, false);
+    return nic->guests[wid] != NULL;
 }
 
 void dnet_emu_segment_forget(const dnet_emu_nic_t *nic)

@@ -25,6 +25,12 @@ dnet_status_t dnet_emu_segment_attach(const dnet_emu_locator_t *at, unsigned how
 void *dnet_emu_segment_map_sodimm(const dnet_emu_locator_t *at, unsigned wid, uint64_t offset,
                                   uint64_t len);
 
+/* Where the guest table of a WID lies in the segment. */
+uint64_t dnet_emu_segment_guests_at(const dnet_emu_nic_t *nic, unsigned wid);
+
+/* Map it, for which the descriptor is needed.  False: it cannot be had, logged. */
+bool dnet_emu_segment_map_guests(dnet_emu_nic_t *nic, unsigned wid);
+
 /* Unmap the segment and free the object. */
 void dnet_emu_segment_leave(dnet_emu_nic_t *nic);
 

@@ -265,7 +265,7 @@ DNET_COLD static void not_delivered(dnet_emu_device_t *d, uint64_t lower,
             break;
         case DNET_EMU_SERVE:
             x->reply = p->service;
-            x->reply_lid = p->service_nic->lid;
+            x->reply_lid = p->service_nic->as_lid;
             x->reply_state = DNET_STATE_PRIM;
             break;
     }

@@ -273,6 +273,77 @@ dnet_status_t dnet_emu_route(dnet_emu_nic_t *nic, const dnet_emu_locator_t *loca
  */
 dnet_status_t dnet_emu_route_process(dnet_emu_nic_t *nic, uint16_t lid, unsigned wid, int32_t pid);
 
+/* ---- processes of other groups ---- */
+
+/*
+ * Each group numbers its own NICs, so that a LID means another one in each.  A process of another
+ * group is a guest: it has a number in a table of the process that it talks to, and that process
+ * and its NIC know it by the LID with that number, which no NIC of a job has.
+ */
+
+/** Guests of a process, numbered from 1. */
+#define DNET_GUESTS_MAX 1023u
+/** CLID of guest n: so much more.  A group has no more NICs than leave these free. */
+#define DNET_GUESTS_CLID 2048u
+
+/** A process as others know it: a plain value that may be sent to them. */
+typedef struct {
+    dnet_emu_locator_t nic; /* its NIC, with the LID in its own group */
+    uint64_t group;         /* the same in all processes of its group, and in no other */
+    int32_t pid;
+    uint32_t member; /* its place in its group */
+    uint8_t wid;
+    uint8_t pgid;
+    uint16_t reserved[3];
+} dnet_emu_guest_t;
+_Static_assert(sizeof(dnet_emu_guest_t) == 48, "guest layout");
+
+/** What a process of the own group is to others: its routes and PGID.
+ * @return false: there is no route to it */
+bool dnet_emu_guest_self(const dnet_emu_nic_t *nic, uint16_t lid, unsigned wid,
+                         dnet_emu_guest_t *guest_p);
+
+/**
+ * Take up a guest: a number in the table of `own`, and a route.  Its NIC is mapped, and this
+ * process entered there, with the first packet to it.
+ *
+ * @param own       this process; for a NIC of the extended profile
+ * @param number_p  1..DNET_GUESTS_MAX; the same as long as either has the other as a guest
+ * @return DNET_OK; DNET_ERR_LIMIT (too many guests), DNET_ERR_NO_MEMORY, DNET_ERR_SYSTEM; each
+ *         logged
+ */
+dnet_status_t dnet_emu_guest_add(dnet_emu_nic_t *nic, const dnet_emu_guest_t *own,
+                                 const dnet_emu_guest_t *guest, uint32_t *number_p);
+
+/** Who has that number, also when it was the guest that entered itself.  False: nobody. */
+bool dnet_emu_guest_find(dnet_emu_nic_t *nic, unsigned wid, uint32_t number,
+                         dnet_emu_guest_t *guest_p);
+
+/** The number that this process has there; its NIC is mapped for that.  0: it is out of reach. */
+uint32_t dnet_emu_guest_number(dnet_emu_nic_t *nic, uint32_t number);
+
+/** Has it closed its device, after this process has sent it a packet? */
+bool dnet_emu_guest_left(const dnet_emu_nic_t *nic, uint32_t number);
+
+/** Send it no more: the opposite of dnet_emu_guest_add(). */
+void dnet_emu_guest_drop(dnet_emu_nic_t *nic, uint32_t number);
+
+/** LID of guest n. */
+static inline uint16_t dnet_emu_guest_lid(uint32_t number)
+{
+    return dnet_clid_to_lid((uint16_t) (DNET_GUESTS_CLID + number));
+}
+
+/** Number of the guest with a LID; 0: it is none. */
+static inline uint32_t dnet_emu_guest_of(uint16_t lid)
+{
+    uint32_t clid = dnet_lid_to_clid(lid);
+    return clid > DNET_GUESTS_CLID && clid <= DNET_GUESTS_CLID + DNET_GUESTS_MAX
+               ? clid - DNET_GUESTS_CLID
+               : 0;
+}
+_Static_assert(DNET_GUESTS_CLID + DNET_GUESTS_MAX <= DNET_NODES_MAX, "guests have LIDs");
+
 /** A line as it crosses the switch interface: 66 bits (7.1). */
 typedef struct {
     uint64_t content;

@@ -25,6 +25,8 @@ libdnet_endpoint_la_SOURCES = \
 	src/endpoint/ep.h \
 	src/endpoint/flow.c \
 	src/endpoint/flow.h \
+	src/endpoint/guests.c \
+	src/endpoint/guests.h \
 	src/endpoint/heads.def \
 	src/endpoint/inbox.c \
 	src/endpoint/inbox.h \

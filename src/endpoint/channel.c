@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 
+#include "endpoint/guests.h"
 #include "endpoint/inbox.h"
 
 /* A stop whose grant does not come is tried again after T_stop (flow control specification, 8.7),
@@ -32,13 +33,15 @@ static DNET_COLD dnet_status_t ask_for_more(dnet_ep_t *ep, const dnet_channel_t 
     return status == DNET_OK ? DNET_STOPPED : status;
 }
 
-static dnet_status_t emit(dnet_ep_t *ep, dnet_op_t *op, uint64_t envelope,
-                          const dnet_ep_head_t *head, const uint8_t *data, uint32_t len)
+static dnet_status_t emit(dnet_ep_t *ep, dnet_op_t *op, uint64_t envelope, dnet_ep_head_t *head,
+                          const uint8_t *data, uint32_t len)
 {
     dnet_drv_piece_t pieces[3];
     unsigned count = 0;
     uint32_t head_len = 0;
     if (head) {
+        if (DNET_UNLIKELY(op->peer >= ep->size))
+            head->rank = dnet_guest_self(ep, op->peer);
         pieces[count++] = (dnet_drv_piece_t){head, sizeof(*head)};
         head_len += sizeof(*head);
         if (op->header_len) {
@@ -227,7 +230,7 @@ void dnet_channel_stall(dnet_ep_t *ep)
 {
     ep->page.counters.stalled++;
     ep->stalled = ep->flow_turns = true;
-    for (uint32_t peer = 0; peer < ep->size; peer++) {
+    for (uint32_t peer = 0; peer < dnet_peers_end(ep); peer++) {
         dnet_channel_t *ch = ep->peers[peer].channel;
         if (!ch)
             ch = channel_open(ep, peer);

@@ -14,8 +14,10 @@
 #include "endpoint/defer_recv.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "endpoint/channel.h"
+#include "endpoint/guests.h"
 #include "endpoint/rndv_recv.h"
 
 #define PROBES_MAX 256u
@@ -40,7 +42,7 @@ void dnet_defer_init(dnet_ep_t *ep)
 
 static dnet_deferred_t *record_find(const dnet_ep_t *ep, uint32_t rank)
 {
-    return ep->defer.sender_of ? ep->defer.sender_of[rank] : NULL;
+    return rank < ep->defer.sender_room ? ep->defer.sender_of[rank] : NULL;
 }
 
 static void list_remove(dnet_ep_t *ep, dnet_deferred_t *h)
@@ -60,14 +62,27 @@ static void list_append(dnet_ep_t *ep, dnet_deferred_t *h)
     ep->defer.senders_tail = &h->next;
 }
 
+/* Room for a record of each peer. */
+static bool have_senders(dnet_ep_t *ep)
+{
+    uint32_t room = dnet_peers_end(ep);
+    if (ep->defer.sender_room >= room)
+        return true;
+    dnet_deferred_t **all = realloc(ep->defer.sender_of, room * sizeof(*all));
+    if (!all)
+        return false;
+    memset(all + ep->defer.sender_room, 0, (room - ep->defer.sender_room) * sizeof(*all));
+    ep->defer.sender_of = all;
+    ep->defer.sender_room = room;
+    return true;
+}
+
 static dnet_deferred_t *record_get(dnet_ep_t *ep, uint32_t rank)
 {
     dnet_deferred_t *h = record_find(ep, rank);
     if (h)
         return h;
-    if (!ep->defer.sender_of)
-        ep->defer.sender_of = calloc(ep->size, sizeof(*ep->defer.sender_of));
-    h = ep->defer.sender_of ? calloc(1, sizeof(*h)) : NULL;
+    h = have_senders(ep) ? calloc(1, sizeof(*h)) : NULL;
     if (!h) {
         dnet_error(
             "no memory to hold back rank %u, while %llu bytes of unexpected messages are kept",
@@ -268,7 +283,8 @@ void dnet_defer_full(dnet_ep_t *ep, uint64_t envelope)
     uint32_t rank = ep->source_fn ? ep->source_fn(ep->source_arg, envelope) : DNET_EP_NO_RANK;
     ep->holding = true;
     /* Many senders with one message each, or senders that have no name here. */
-    if (rank >= ep->size || ep->page.unexpected_bytes - ep->inbox.budget > ep->options.ring_bytes) {
+    if (rank == DNET_EP_NO_RANK ||
+        ep->page.unexpected_bytes - ep->inbox.budget > ep->options.ring_bytes) {
         ep->defer.hold_all = true;
         dnet_drv_hold_all(&ep->drv, true);
     } else if (!in_table(ep, rank)) {

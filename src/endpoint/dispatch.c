@@ -14,6 +14,7 @@
 #include "endpoint/compare/rings.h"
 #include "endpoint/defer_recv.h"
 #include "endpoint/defer_send.h"
+#include "endpoint/guests.h"
 #include "endpoint/inbox.h"
 #include "endpoint/rndv_recv.h"
 #include "endpoint/rndv_send.h"
@@ -209,7 +210,7 @@ static bool head_is_sound(const dnet_ep_t *ep, const dnet_lh_entry_t *entry,
                           const dnet_ep_head_t *head)
 {
     size_t size = DNET_GET(entry->where, LH_SIZE);
-    if (size < sizeof(*head) || head->rank >= ep->size)
+    if (size < sizeof(*head) || head->rank == DNET_EP_NO_RANK)
         return false;
     size_t behind = size - sizeof(*head);
     if (head->type == DNET_HEAD_AM || head->type == DNET_HEAD_AM_RTS)
@@ -224,6 +225,7 @@ static void receive_headed(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
 {
     dnet_ep_head_t head;
     memcpy(&head, entry->data, sizeof(head)); /* 24 of the entry's 48 bytes */
+    head.rank = dnet_peer_of_head(ep, head.rank);
     if (!head_is_sound(ep, entry, &head)) {
         malformed(entry, "head out of range");
         return;

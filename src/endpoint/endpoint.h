@@ -189,6 +189,46 @@ void dnet_ep_address(const dnet_ep_t *ep, dnet_ep_address_t *address_p);
  */
 dnet_status_t dnet_ep_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses);
 
+/* ---- processes of other jobs ---- */
+
+/**
+ * How a process of another job reaches this one: a plain value that may be sent to it, and fits a
+ * port name of MPI.
+ */
+typedef struct {
+    uint32_t version;
+    uint32_t reserved;
+    uint64_t host_id; /* as in dnet_ep_address_t */
+    dnet_emu_guest_t process;
+    char host[DNET_EP_HOST_BYTES];
+} dnet_ep_contact_t;
+_Static_assert(sizeof(dnet_ep_contact_t) == 96, "contact layout");
+
+/**
+ * The contact of a peer: this process, another of its job, or one added by dnet_ep_add_peer().
+ *
+ * @return DNET_OK; DNET_ERR_STATE, DNET_ERR_LIMIT: this job can have none (logged: it is on several
+ *         hosts, on a cluster, of the prototype profile, without stop and resend, too large)
+ */
+dnet_status_t dnet_ep_contact(const dnet_ep_t *ep, uint32_t peer, dnet_ep_contact_t *contact_p);
+
+/**
+ * Know a process, to send to it and to receive from it.  Nothing is mapped before the first packet.
+ *
+ * @param peer_p  its number: of a process of this job its rank, else one that is not less than the
+ *                number of ranks; the same for the same process as long as it is known
+ * @return DNET_OK; DNET_ERR_FORMAT (no contact), DNET_ERR_STATE (on another host, or as
+ *         dnet_ep_contact()), DNET_ERR_LIMIT, DNET_ERR_NO_MEMORY; each logged
+ */
+dnet_status_t dnet_ep_add_peer(dnet_ep_t *ep, const dnet_ep_contact_t *contact, uint32_t *peer_p);
+
+/** Nothing will be sent to or received from that process of another job, whose end is its own
+ * business from now on; it is forgotten when nothing is under way. */
+void dnet_ep_drop_peer(dnet_ep_t *ep, uint32_t peer);
+
+/** Peer numbers are below it: ranks of the job, and processes of other jobs. */
+uint32_t dnet_ep_peers(const dnet_ep_t *ep);
+
 /** No rank: the source of an envelope is not known. */
 #define DNET_EP_NO_RANK UINT32_MAX
 

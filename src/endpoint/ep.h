@@ -11,6 +11,7 @@
  *   inbox      messages before their receive       strided     messages whose bytes lie in blocks
  *   job        where the job's processes are       defer_*     messages that are held back
  *   memory     dnet_ep_alloc()                     retry       stops that have lasted long
+ *   guests     processes of other jobs
  *   compare/   flow control for comparison         send, recv  entry points
  *   dispatch   what arrives                        flow        senders stopped here are granted
  *   progress   the round over all of them          lifecycle   open and close
@@ -112,8 +113,9 @@ typedef struct {
     dnet_deferred_t *senders, **senders_tail;
     uint32_t senders_count;
     uint64_t granted_bytes;      /* to all of them */
-    dnet_deferred_t **sender_of; /* by rank; NULL before the first */
-    dnet_defer_wanted_t wanted;  /* receives and probes since senders are held */
+    dnet_deferred_t **sender_of; /* [sender_room] by rank; NULL before the first */
+    uint32_t sender_room;
+    dnet_defer_wanted_t wanted; /* receives and probes since senders are held */
     dnet_probe_t *probes;
     uint32_t probes_count;
 } dnet_defer_t;
@@ -181,10 +183,27 @@ typedef struct {
     uint32_t near;                     /* ranks on this host */
     dnet_locality_t *locality;         /* NULL: no distance has been asked for */
     bool no_locality;                  /* it could not be loaded */
+    uint32_t processors;               /* that the job may use */
+    dnet_emu_locator_t nic;            /* the own NIC, as its maker has it */
     dnet_emu_port_t *port;             /* until the NIC takes it */
     char (*hosts)[DNET_EP_HOST_BYTES]; /* by rank: names of other hosts */
     char why[160];                     /* dnet_ep_why() */
 } dnet_job_t;
+
+/* guests.c: processes of other jobs, by their number in this process's table. */
+typedef struct {
+    dnet_emu_guest_t who;
+    bool known;         /* peers[size + number] is it */
+    bool parted;        /* dnet_ep_drop_peer(), or it has come by itself */
+    bool tried, direct; /* may the memories of both be copied between them? */
+} dnet_guest_t;
+
+typedef struct {
+    dnet_guest_t
+        *list;    /* DNET_GUESTS_MAX + 1, of which touched pages exist; NULL: there are none */
+    uint32_t end; /* numbers in use are below it; 0: there are none */
+    uint32_t count;
+} dnet_guests_t;
 
 struct dnet_ep {
     dnet_drv_t drv;
@@ -216,6 +235,7 @@ struct dnet_ep {
     dnet_memory_t memory;
     dnet_compare_t compare;
     dnet_job_t job;
+    dnet_guests_t guests;
     dnet_device_t *dev;
     dnet_emu_capture_t *capture; /* DIMMNET_PCAP; else NULL */
     dnet_ep_am_fn am_fn;

@@ -15,7 +15,7 @@
 #include "endpoint/defer_recv.h"
 #include "endpoint/defer_send.h"
 #include "endpoint/dispatch.h"
-#include "endpoint/job.h"
+#include "endpoint/guests.h"
 
 /* What arrives does not name its sender's NIC, so grants are not counted down.  A grant counts as
  * used after this time, and when its sender is stopped again.  (If a sender that is stopped again
@@ -45,14 +45,14 @@ static dnet_status_t send_grant(void *arg, dnet_fc_peer_t peer, unsigned credits
     dnet_drv_note_stopped(&ep->drv, dnet_drv_target(peer.lid, peer.wid), false);
     if (status == DNET_OK)
         ep->page.counters.granted_others++;
-    DNET_TRACE(grants, dnet_job_rank(ep, peer.lid, peer.wid), credits, 0);
+    DNET_TRACE(grants, dnet_peer_at(ep, peer.lid, peer.wid), credits, 0);
     return status;
 }
 
 static uint64_t own_bytes(void *arg, dnet_fc_peer_t peer)
 {
     dnet_ep_t *ep = arg;
-    return dnet_rings_own_free(ep, dnet_job_rank(ep, peer.lid, peer.wid));
+    return dnet_rings_own_free(ep, dnet_peer_at(ep, peer.lid, peer.wid));
 }
 
 static const dnet_fc_receiver_ops_t receiver_ops = {.resend = send_grant, .own_bytes = own_bytes};
@@ -93,12 +93,12 @@ static bool read_ring(dnet_ep_t *ep)
                 break;
             dnet_drv_note_stopped(&ep->drv, dnet_drv_target(peer.lid, peer.wid), true);
             ep->page.counters.stopped_others++;
-            DNET_TRACE(stops, dnet_job_rank(ep, entry.lid, entry.wid), 0, entry.need_bytes);
+            DNET_TRACE(stops, dnet_peer_at(ep, entry.lid, entry.wid), 0, entry.need_bytes);
         }
         dnet_drv_flow_advance(&ep->drv);
         did = true;
-        uint32_t rank = dnet_job_rank(ep, entry.lid, entry.wid);
-        if (rank >= ep->size || entry.more)
+        uint32_t rank = dnet_peer_at(ep, entry.lid, entry.wid);
+        if (rank == DNET_EP_NO_RANK || entry.more)
             continue;
         if (entry.kind == DNET_FLOW_HELD)
             dnet_defer_noted(ep, rank);

@@ -20,7 +20,7 @@ static uint64_t hash(uint64_t h, const void *data, size_t len)
 /* Processes with equal ids can open each other's descriptors: same boot, same process numbers.  Of
  * one machine those count as on different hosts that see different networks, have different host
  * names, or are told so. */
-static uint64_t host_id(const dnet_ep_t *ep)
+uint64_t dnet_job_host_id(const dnet_ep_t *ep)
 {
     static const char *const spaces[] = {"/proc/self/ns/pid", "/proc/self/ns/net",
                                          "/proc/self/ns/uts"};
@@ -39,6 +39,14 @@ static uint64_t host_id(const dnet_ep_t *ep)
     if (ep->options.host)
         h = hash(h, ep->options.host, strlen(ep->options.host));
     return h;
+}
+
+void dnet_job_host(const dnet_ep_t *ep, char *host)
+{
+    if (ep->options.host)
+        snprintf(host, DNET_EP_HOST_BYTES, "%s", ep->options.host);
+    else
+        (void) gethostname(host, DNET_EP_HOST_BYTES - 1);
 }
 
 dnet_profile_t dnet_job_profile(const dnet_ep_t *ep)
@@ -276,10 +284,10 @@ dnet_status_t dnet_job_take(dnet_ep_t *ep, bool in_line)
 
 static dnet_status_t join_nic(dnet_ep_t *ep, const dnet_ep_address_t *owner)
 {
+    ep->job.nic = (dnet_emu_locator_t){owner->pid, owner->nic_fd, owner->nic_id, owner->lid};
     if (ep->job.emu)
         return DNET_OK;
-    dnet_emu_locator_t locator = {owner->pid, owner->nic_fd, owner->nic_id, owner->lid};
-    dnet_status_t status = dnet_emu_attach(&locator, &ep->job.emu);
+    dnet_status_t status = dnet_emu_attach(&ep->job.nic, &ep->job.emu);
     if (status != DNET_OK)
         return status;
     return dnet_emu_open(ep->job.emu, wid_of(ep, ep->rank), false, &ep->dev);
@@ -304,15 +312,12 @@ void dnet_ep_address(const dnet_ep_t *ep, dnet_ep_address_t *address_p)
         .nic_owner = owner_of(ep, ep->rank),
         .lid = lid_of(ep, ep->rank),
         .wid = (uint16_t) wid_of(ep, ep->rank),
-        .host_id = host_id(ep),
+        .host_id = dnet_job_host_id(ep),
         .keeper = ep->job.cluster ? ep->job.cluster->keeper : 0,
     };
     if (ep->job.port)
         dnet_emu_port_address(ep->job.port, &address_p->port);
-    if (ep->options.host)
-        snprintf(address_p->host, sizeof(address_p->host), "%s", ep->options.host);
-    else
-        (void) gethostname(address_p->host, sizeof(address_p->host) - 1);
+    dnet_job_host(ep, address_p->host);
     if (ep->job.emu) {
         dnet_emu_locator_t locator;
         dnet_emu_locate(ep->job.emu, &locator);

@@ -22,6 +22,12 @@ dnet_status_t dnet_job_open(dnet_ep_t *ep, const int *node);
 /** Free what is known of the job; the last call, also after a failure. */
 void dnet_job_close(dnet_ep_t *ep);
 
+/** The same number in processes that share memory, and in no others. */
+uint64_t dnet_job_host_id(const dnet_ep_t *ep);
+
+/** Name of this host.  @param host  DNET_EP_HOST_BYTES bytes, zeros */
+void dnet_job_host(const dnet_ep_t *ep, char *host);
+
 /** Profile of the NICs. */
 dnet_profile_t dnet_job_profile(const dnet_ep_t *ep);
 

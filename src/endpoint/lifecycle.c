@@ -14,6 +14,7 @@
 #include "endpoint/defer_recv.h"
 #include "endpoint/dump.h"
 #include "endpoint/flow.h"
+#include "endpoint/guests.h"
 #include "endpoint/inbox.h"
 #include "endpoint/job.h"
 #include "endpoint/memory.h"
@@ -59,7 +60,8 @@ static void apply_limits(dnet_ep_t *ep)
                            (uint64_t) ep->rndv.chunk_bytes * ep->rndv.chunks * DNET_STAGING_AREAS;
     ep->inbox.budget = ep->options.unexpected_bytes;
     dnet_compare_apply(ep);
-    ep->oversubscribed = ep->job.near > processors();
+    ep->job.processors = processors();
+    ep->oversubscribed = ep->job.near > ep->job.processors;
 }
 
 /* DIMMNET_PCAP: a job that cannot write what it was asked for does not start. */
@@ -113,6 +115,19 @@ static dnet_ep_t *make(const dnet_ep_config_t *config)
     return ep;
 }
 
+/* Ranks of the job, and room for guests, whose pages exist when there are some. */
+static size_t peers_bytes(const dnet_ep_t *ep)
+{
+    return (ep->size + DNET_GUESTS_MAX + 1) * sizeof(*ep->peers);
+}
+
+static dnet_peer_t *peers_make(const dnet_ep_t *ep)
+{
+    void *peers =
+        mmap(NULL, peers_bytes(ep), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return peers == MAP_FAILED ? NULL : peers;
+}
+
 /* What the environment asks for, as far as it can be judged before there is a NIC. */
 static dnet_status_t read_settings(dnet_ep_t *ep, const int *node)
 {
@@ -158,7 +173,7 @@ dnet_status_t dnet_ep_open(const dnet_ep_config_t *config, dnet_ep_t **ep_p)
         status = open_trace(ep);
     if (status == DNET_OK) {
         apply_limits(ep);
-        ep->peers = calloc(ep->size, sizeof(*ep->peers));
+        ep->peers = peers_make(ep);
         ep->job.pids = calloc(ep->size, sizeof(*ep->job.pids));
         ep->inbox.scratch = malloc(DNET_PACKET_MAX_BYTES);
         status = ep->peers && ep->job.pids && ep->inbox.scratch
@@ -316,6 +331,7 @@ void dnet_ep_close(dnet_ep_t *ep)
         print_plugs(ep);
     if (ep->dev)
         ep->dev->ops->close(ep->dev);
+    dnet_guests_leave(ep);
     if (ep->job.emu)
         dnet_emu_hosts_leave(ep->job.emu);
     if (ep->job.emu && !dnet_memory_in_use(ep))
@@ -331,7 +347,8 @@ void dnet_ep_close(dnet_ep_t *ep)
     dnet_inbox_free(ep);
     dnet_ops_free(ep);
     dnet_fc_receiver_fini(&ep->receiver);
-    free(ep->peers);
+    if (ep->peers)
+        munmap(ep->peers, peers_bytes(ep));
     free(ep->job.pids);
     dnet_page_close(ep);
     munmap(ep, sizeof(*ep));

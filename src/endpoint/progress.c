@@ -8,7 +8,7 @@
 #include "endpoint/dispatch.h"
 #include "endpoint/dump.h"
 #include "endpoint/flow.h"
-#include "endpoint/job.h"
+#include "endpoint/guests.h"
 #include "endpoint/retry.h"
 #include "endpoint/rndv_recv.h"
 #include "endpoint/rndv_send.h"
@@ -78,6 +78,14 @@ void dnet_ep_waits_anew(dnet_ep_t *ep)
  * the job cannot go on.  Has a peer that this process has dealt with ended without leaving?  A few
  * peers are looked at each time.
  */
+/* Is nothing under way from or to anybody? */
+static bool is_quiet(const dnet_ep_t *ep)
+{
+    return !ep->ops.active && !ep->tx.open_channels && !ep->inbox.match.unexpected_count &&
+           !ep->inbox.assemblies && !ep->rndv.recvs_staged && !ep->rndv.recvs_stored &&
+           !ep->rndv.wait && !ep->holding && !dnet_fc_receiver_pending(&ep->receiver);
+}
+
 static dnet_status_t check_peers(dnet_ep_t *ep)
 {
     if (DNET_UNLIKELY(dnet_job_way_lost(ep)))
@@ -94,7 +102,10 @@ static dnet_status_t check_peers(dnet_ep_t *ep)
         ep->progress.dead_reported = true;
         return DNET_ERR_PEER_DEAD;
     }
-    return DNET_OK;
+    if (DNET_LIKELY(!ep->guests.end) || !dnet_guests_lost(ep, is_quiet(ep)))
+        return DNET_OK;
+    ep->progress.dead_reported = true;
+    return DNET_ERR_PEER_DEAD;
 }
 
 /* Has whoever started the job ended?  Nobody would end this process then, nor its peers. */

@@ -3,13 +3,14 @@
 
 #include "endpoint/channel.h"
 #include "endpoint/defer_send.h"
+#include "endpoint/guests.h"
 
 void dnet_retry_due(dnet_ep_t *ep, uint64_t now_ns)
 {
     if (ep->stalled)
         return;
     ep->tx.retry_ns = UINT64_MAX;
-    for (uint32_t peer = 0; peer < ep->size; peer++) {
+    for (uint32_t peer = 0; peer < dnet_peers_end(ep); peer++) {
         dnet_channel_t *ch = ep->peers[peer].channel;
         if (!ch || dnet_fc_sender_may_send(&ch->sender))
             continue;

@@ -2,7 +2,7 @@
 #include "endpoint/rndv.h"
 
 #include "endpoint/channel.h"
-#include "endpoint/job.h"
+#include "endpoint/guests.h"
 
 /* One RVS moves at most what its 32-bit Size can say. */
 #define DIRECT_MAX 0xffff0000u
@@ -17,6 +17,8 @@ bool dnet_rndv_direct(dnet_ep_t *ep, uint32_t peer, size_t len)
         return false;
     if (peer == ep->rank)
         return ep->dev->geometry.aperture_slots > 1;
+    if (DNET_UNLIKELY(peer >= ep->size))
+        return dnet_guest_direct(ep, peer);
     if (ep->rndv.direct == DNET_DIRECT_UNTRIED) {
         dnet_drv_target_t target = ep->peers[peer].target;
         bool works = ep->dev->geometry.aperture_slots > 1 &&

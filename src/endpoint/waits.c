@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/text.h"
+#include "endpoint/guests.h"
 #include "endpoint/inbox.h"
 #include "endpoint/op.h"
 #include "endpoint/rndv.h"
@@ -240,7 +241,7 @@ static void visit_receives(const visit_t *v)
 
 static void visit_stops(const visit_t *v)
 {
-    for (uint32_t r = 0; v->ep->tx.open_channels && r < v->ep->size; r++) {
+    for (uint32_t r = 0; v->ep->tx.open_channels && r < dnet_peers_end(v->ep); r++) {
         if (!v->ep->peers[r].channel)
             continue;
         dnet_wait_t w = {.kind = DNET_WAIT_STOPPED, .rank = r, .source = r};

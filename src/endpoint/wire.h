@@ -38,6 +38,10 @@ _Static_assert(sizeof(dnet_ep_head_t) + DNET_EP_AM_HEADER_MAX <= DNET_DRV_BOTF_D
 /* Flag of a CTS: each side moves pieces, as many as it gets to; the receiver acknowledges its. */
 #define DNET_CTS_SPLIT 2u
 
+/* Bit of a head's rank: the sender is of another job, and the rest is its number in the receiver's
+ * guest table. */
+#define DNET_HEAD_GUEST 0x80000000u
+
 /* Flag of an RTS: a dnet_ep_layout_t follows, where the data lie in the sender's SO-DIMM. */
 #define DNET_RTS_LAYOUT 1u
 _Static_assert(sizeof(dnet_ep_head_t) + sizeof(dnet_ep_layout_t) <= DNET_LH_DATA_BYTES,

@@ -180,13 +180,22 @@ static int make(MPIR_Comm *comm, MPIR_Errflag_t *errflag, MPIDI_DIMMNET_board_t 
     return MPIR_Allreduce_impl(MPI_IN_PLACE, has_p, 1, MPI_INT, MPI_MIN, comm, errflag);
 }
 
+/* Are all ranks of one job?  Those that two jobs share have others of each of them. */
+static bool is_of_one_job(MPIR_Comm *comm)
+{
+    for (int r = 0; r < comm->local_size; r++)
+        if (MPIDI_DIMMNET_AV(MPIDIU_comm_rank_to_av(comm, r)).peer >= (uint32_t) MPIR_Process.size)
+            return false;
+    return true;
+}
+
 /* May this communicator have a board?  The same answer on all of its ranks, but for what make()
  * finds out. */
-static bool may_have_board(const MPIR_Comm *comm)
+static bool may_have_board(MPIR_Comm *comm)
 {
     return comm->comm_kind == MPIR_COMM_KIND__INTRACOMM && comm->local_size > 1 &&
            comm->local_size <= (int) DNET_BOARD_MAX_RANKS &&
-           dnet_ep_shares(MPIDI_DIMMNET_global.ep);
+           dnet_ep_shares(MPIDI_DIMMNET_global.ep) && is_of_one_job(comm);
 }
 
 static int board_make(MPIR_Comm *comm, MPIR_Errflag_t *errflag, MPIDI_DIMMNET_board_t **board_p)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Communicators, what a rank waits for in them, and dynamic processes.  A communicator's context
- * and ranks go into the envelopes; a list of all tells which process an envelope means.  A job's
- * processes are those it was started with: the NICs are laid out for them.
+ * Communicators, and what a rank waits for in them.  A communicator's context and ranks go into the
+ * envelopes; a list of all tells which process an envelope means.
  */
 #include "dimmnet_impl.h"
 
@@ -42,6 +41,7 @@ int MPIDI_DIMMNET_mpi_comm_free_hook(MPIR_Comm *comm)
     if (*link)
         *link = NEXT(comm);
     pthread_mutex_unlock(&comms_lock);
+    MPIDI_DIMMNET_drop_peers();
     return MPI_SUCCESS;
 }
 
@@ -98,6 +98,10 @@ static void name_wait(dnet_wait_t *wait)
         wait->rank = wait->rank == DNET_EP_NO_RANK ? wait->source : wait->rank;
         return;
     }
+    if (wait->context == MPIDI_DIMMNET_PORT_CONTEXT) {
+        snprintf(wait->comm, sizeof(wait->comm), "a port");
+        return;
+    }
     if (pthread_mutex_trylock(&comms_lock) != 0)
         return;
     MPIR_Comm *comm = comms;
@@ -149,33 +153,4 @@ void MPIDI_DIMMNET_names_init(void)
 int MPIDI_DIMMNET_comm_set_hints(MPIR_Comm *comm_ptr, MPIR_Info *info)
 {
     return MPI_SUCCESS;
-}
-
-static int no_dynamic_processes(void)
-{
-    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
-                                MPI_ERR_SPAWN, "**dimmnet_dynproc", 0);
-}
-
-/* MPI_Open_port and MPI_Comm_spawn start here. */
-int MPIDI_DIMMNET_get_local_upids(MPIR_Comm *comm, int **local_upid_size, char **local_upids)
-{
-    return no_dynamic_processes();
-}
-
-int MPIDI_DIMMNET_upids_to_gpids(int size, int *remote_upid_size, char *remote_upids,
-                                 uint64_t *remote_gpids)
-{
-    return no_dynamic_processes();
-}
-
-int MPIDI_DIMMNET_dynamic_send(uint64_t remote_gpid, int tag, const void *buf, int size,
-                               int timeout)
-{
-    return no_dynamic_processes();
-}
-
-int MPIDI_DIMMNET_dynamic_recv(int tag, void *buf, int size, int timeout)
-{
-    return no_dynamic_processes();
 }

@@ -9,6 +9,7 @@
  *   dimmnet_init.c    life: open, connect, drain, close
  *   dimmnet_pvar.c    MPI_T variables
  *   dimmnet_comm.c    communicators; what a rank waits for, in MPI's words
+ *   dimmnet_spawn.c   processes of other jobs
  *   dimmnet_coll.h, dimmnet_coll.c   collectives of ranks that share memory
  *   others            hooks MPICH wants
  *
@@ -60,6 +61,16 @@ MPL_STATIC_INLINE_PREFIX MPIR_Request *MPIDI_DIMMNET_request_of(dnet_ep_request_
     return MPL_container_of(ep_req, MPIR_Request, dev.ch4.netmod.dimmnet.ep);
 }
 
+/* A message that is no MPI request's. */
+typedef struct {
+    dnet_ep_request_t ep; /* .complete: MPIDI_DIMMNET_plain_done */
+    bool done;
+    dnet_status_t status; /* then */
+} MPIDI_DIMMNET_plain_request_t;
+
+/* The endpoint has finished it. */
+void MPIDI_DIMMNET_plain_done(dnet_ep_request_t *ep_req, dnet_status_t status);
+
 /* The MPI error for a status.  Its cause has been logged where it was first known. */
 int MPIDI_DIMMNET_error(dnet_status_t status, const char *doing);
 
@@ -102,8 +113,15 @@ uint32_t MPIDI_DIMMNET_source(void *arg, uint64_t envelope);
 /* A context that no communicator has: MPICH's own are below 0x8000.  For the barrier at the end. */
 #define MPIDI_DIMMNET_BARRIER_CONTEXT 0xffffu
 
+/* Another one: for what leaders say to each other by a port. */
+#define MPIDI_DIMMNET_PORT_CONTEXT 0xfffeu
+
 /* Tell the endpoint how to say in MPI's words what this rank waits for. */
 void MPIDI_DIMMNET_names_init(void);
+
+/* dimmnet_spawn.c */
+/* Be done with processes of other jobs that no communicator has any more. */
+void MPIDI_DIMMNET_drop_peers(void);
 
 /* dimmnet_coll.c */
 /* The communicator is freed: leave its board, if it has one. */

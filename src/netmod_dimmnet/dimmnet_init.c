@@ -119,15 +119,12 @@ static void drain(void)
         make_progress();
 }
 
-typedef struct {
-    dnet_ep_request_t ep;
-    bool done;
-} barrier_request_t;
-
-static void barrier_done(dnet_ep_request_t *req, dnet_status_t status)
+void MPIDI_DIMMNET_plain_done(dnet_ep_request_t *ep_req, dnet_status_t status)
 {
-    barrier_request_t *self = MPL_container_of(req, barrier_request_t, ep);
+    MPIDI_DIMMNET_plain_request_t *self =
+        MPL_container_of(ep_req, MPIDI_DIMMNET_plain_request_t, ep);
     self->done = true;
+    self->status = status;
 }
 
 /* Dissemination: in round i each process tells the one 2^i behind it.  Unlike MPIR_pmi_barrier() it
@@ -139,8 +136,8 @@ static void barrier(void)
     uint32_t rank = MPIR_Process.rank, size = MPIR_Process.size;
     for (uint32_t step = 1; step < size; step *= 2) {
         uint32_t to = (rank + step) % size, from = (rank + size - step) % size;
-        barrier_request_t sent = {.ep.complete = barrier_done};
-        barrier_request_t received = {.ep.complete = barrier_done};
+        MPIDI_DIMMNET_plain_request_t sent = {.ep.complete = MPIDI_DIMMNET_plain_done};
+        MPIDI_DIMMNET_plain_request_t received = {.ep.complete = MPIDI_DIMMNET_plain_done};
         received.done =
             dnet_ep_recv(ep, dnet_ep_envelope(MPIDI_DIMMNET_BARRIER_CONTEXT, from, step),
                          DNET_MATCH_BITS, NULL, 0, &received.ep) == DNET_OK;

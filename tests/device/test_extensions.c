@@ -3,6 +3,8 @@
  * The extensions of the extended profile: flow ring and stop/resend, apertures, larger rings; and
  * that the prototype profile has none of them (docs/protocol.md sections 5 and 6).
  */
+#include <unistd.h>
+
 #include "tests/device/board.h"
 
 static uint32_t outcome(const dnet_device_t *d)
@@ -675,6 +677,92 @@ static void x_4_sodimm_is_mapped(cluster_t *c)
     CHECK(d->ops->reserve(d, 0, 0) == DNET_OK);
 }
 
+/* WID 0 of a node, as a process of the group with its number. */
+static dnet_emu_guest_t as_guest(const cluster_t *c, unsigned node)
+{
+    dnet_emu_guest_t guest;
+
+    CHECK(dnet_emu_guest_self(c->nic[node], c->lid[node], 0, &guest));
+    guest.pid = getpid();
+    guest.group = node;
+    return guest;
+}
+
+/* [X.9] Two groups: packets of a guest come in, from the LID that it has here; those of nobody, and
+ * of another group from a guest's LID, do not.  An RVL is answered. */
+static void x_9_guests(cluster_t *c)
+{
+    const header_t to_guest = {.type = DNET_PRIM_RVS, .dlid = dnet_emu_guest_lid(1)};
+    dnet_emu_guest_t own, other, found;
+    uint32_t number;
+    uint64_t word = 0;
+
+    system_store(c->dev[1][0], DNET_SREG_PGID0, 8);
+    own = as_guest(c, 0);
+    other = as_guest(c, 1);
+    CHECK(!dnet_emu_guest_find(c->nic[1], 0, 1, &found));
+    CHECK_EQUAL(dnet_emu_guest_add(c->nic[0], &own, &other, &number), DNET_OK);
+    CHECK_EQUAL(number, 1);
+    CHECK_EQUAL(dnet_emu_guest_number(c->nic[0], number), 1);
+    CHECK(dnet_emu_guest_find(c->nic[1], 0, 1, &found) && found.nic.id == own.nic.id);
+    botf(c->dev[0][0], 0, &to_guest, "12345678", 8);
+    CHECK_EQUAL(user_load(c->dev[1][0], DNET_UREG_PACKET_COUNTER), 1);
+    botf(c->dev[0][0], 0, &(header_t){.type = DNET_PRIM_RVS, .dlid = 2}, "12345678", 8);
+    CHECK_EQUAL(user_load(c->dev[1][0], DNET_UREG_PACKET_COUNTER), 1);
+    CHECK_EQUAL(dnet_emu_events(c->nic[1], DNET_EMU_DROP_PGID), 1);
+
+    sodimm_write(c->dev[1][0], 0x1000, "abcdefgh", 8);
+    issue(c->dev[0][0], &(request_t){.type = DNET_PRIM_RVL,
+                                     .dclid = DNET_GUESTS_CLID + 1,
+                                     .size = 8,
+                                     .src = 0x1000,
+                                     .dst = 0x2000});
+    sodimm_read(c->dev[0][0], 0x2000, &word, 8);
+    CHECK(memcmp(&word, "abcdefgh", 8) == 0);
+
+    /* A full ring: the entry names the guest. */
+    user_store(c->dev[1][0], DNET_UREG_FLOW_MODE, DNET_FLOW_MODE_PAUSED);
+    botf(c->dev[0][0], 0, &to_guest, "12345678", 8);
+    CHECK_EQUAL(DNET_GET(c->dev[1][0]->flow[0].word, FLOW_LID), dnet_emu_guest_lid(1));
+    user_store(c->dev[1][0], DNET_UREG_FLOW_MODE, DNET_FLOW_MODE_STOP);
+
+    system_store(c->dev[0][0], DNET_SREG_PGID0, 9);
+    botf(c->dev[0][0], 0, &to_guest, "12345678", 8);
+    CHECK_EQUAL(dnet_emu_events(c->nic[1], DNET_EMU_DROP_PGID), 2);
+
+    dnet_emu_guest_drop(c->nic[0], number);
+    CHECK(!dnet_emu_guest_find(c->nic[0], 0, 1, &found));
+    CHECK(!dnet_emu_guest_find(c->nic[1], 0, 1, &found));
+}
+
+/* [X.9] A number is a guest's as long as one of the two uses it. */
+static void x_9_numbers(cluster_t *c)
+{
+    dnet_emu_guest_t own[3], found;
+    uint32_t number;
+
+    for (unsigned n = 0; n < 3; n++)
+        own[n] = as_guest(c, n);
+    CHECK_EQUAL(dnet_emu_guest_add(c->nic[0], &own[0], &own[1], &number), DNET_OK);
+    CHECK_EQUAL(dnet_emu_guest_add(c->nic[1], &own[1], &own[0], &number), DNET_OK);
+    CHECK_EQUAL(dnet_emu_guest_number(c->nic[1], number), 1);
+    dnet_emu_guest_drop(c->nic[0], 1);
+    CHECK(dnet_emu_guest_find(c->nic[0], 0, 1, &found)); /* it may still send */
+    CHECK_EQUAL(dnet_emu_guest_add(c->nic[0], &own[0], &own[2], &number), DNET_OK);
+    CHECK_EQUAL(number, 2);
+    CHECK_EQUAL(dnet_emu_guest_add(c->nic[0], &own[0], &own[1], &number), DNET_OK);
+    CHECK_EQUAL(number, 1);
+    dnet_emu_guest_drop(c->nic[0], 1);
+    dnet_emu_guest_drop(c->nic[1], 1);
+    CHECK(!dnet_emu_guest_find(c->nic[0], 0, 1, &found));
+    for (unsigned n = 0; n < DNET_GUESTS_MAX; n++) {
+        dnet_emu_guest_t many = {.nic.id = 1000 + n, .pid = getpid()};
+
+        CHECK_EQUAL(dnet_emu_guest_add(c->nic[0], &own[0], &many, &number),
+                    n < DNET_GUESTS_MAX - 1 ? DNET_OK : DNET_ERR_LIMIT);
+    }
+}
+
 static const board_test_t tests[] = {
     TEST(x_6_prototype_has_no_flow_registers, PROTOTYPE),
     TEST(x_5_prototype_has_no_apertures, PROTOTYPE),
@@ -699,6 +787,8 @@ static const board_test_t tests[] = {
     TEST(x_5_prototype_has_no_fetch_and_add, PROTOTYPE),
     TEST(x_5_rvs_without_data, EXTENDED),
     TEST(x_4_sodimm_is_mapped, EXTENDED),
+    TEST(x_9_guests, EXTENDED),
+    TEST(x_9_numbers, EXTENDED),
 };
 
 int main(int argc, char **argv)

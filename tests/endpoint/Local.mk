@@ -44,6 +44,11 @@ DNET_UNIT_TESTS += tests/endpoint/test_endpoint_split
 tests_endpoint_test_endpoint_split_SOURCES = tests/endpoint/test_endpoint_split.c
 tests_endpoint_test_endpoint_split_LDADD = libdnet_test_job.la libdnet_all.la -lcmocka
 
+check_PROGRAMS += tests/endpoint/test_endpoint_guests
+DNET_UNIT_TESTS += tests/endpoint/test_endpoint_guests
+tests_endpoint_test_endpoint_guests_SOURCES = tests/endpoint/test_endpoint_guests.c
+tests_endpoint_test_endpoint_guests_LDADD = libdnet_test_job.la libdnet_all.la -lcmocka
+
 check_PROGRAMS += tests/unit/test_layout
 DNET_UNIT_TESTS += tests/unit/test_layout
 tests_unit_test_layout_SOURCES = tests/unit/test_layout.c

@@ -15,10 +15,12 @@
 typedef struct {
     atomic_uint arrived;
     atomic_uint lap;
+    uint8_t memory[65536];
     dnet_ep_address_t address[];
 } shared_t;
 
 static shared_t *shared;
+static uint32_t jobs = 1;
 
 static void barrier(uint32_t size, dnet_ep_t *ep)
 {
@@ -39,12 +41,17 @@ static void barrier(uint32_t size, dnet_ep_t *ep)
 
 void dnet_job_barrier(dnet_job_rank_t *job)
 {
-    barrier(job->size, job->ep);
+    barrier(jobs * job->size, job->ep);
+}
+
+void *dnet_job_shared(void)
+{
+    return shared->memory;
 }
 
 void dnet_job_stand(dnet_job_rank_t *job)
 {
-    barrier(job->size, NULL);
+    barrier(jobs * job->size, NULL);
 }
 
 void dnet_job_complete(dnet_ep_request_t *req, dnet_status_t status)
@@ -115,12 +122,15 @@ void dnet_job_bind(const int *processor)
     processors = processor;
 }
 
-static int rank_main(uint32_t rank, uint32_t size, int (*body)(dnet_job_rank_t *, void *),
+static int rank_main(uint32_t number, uint32_t size, int (*body)(dnet_job_rank_t *, void *),
                      void *arg)
 {
-    dnet_ep_config_t config = {
-        .rank = rank, .size = size, .job = (uint64_t) getppid(), .node = hosts};
-    dnet_job_rank_t job = {.rank = rank, .size = size};
+    uint32_t rank = number % size;
+    dnet_ep_config_t config = {.rank = rank,
+                               .size = size,
+                               .job = (uint64_t) getppid() + ((uint64_t) (number / size) << 32),
+                               .node = hosts};
+    dnet_job_rank_t job = {.rank = rank, .size = size, .number = number};
     if (processors) {
         cpu_set_t cpus;
         CPU_ZERO(&cpus);
@@ -134,17 +144,17 @@ static int rank_main(uint32_t rank, uint32_t size, int (*body)(dnet_job_rank_t *
     }
     if (dnet_ep_open(&config, &job.ep) != DNET_OK)
         return 2;
-    dnet_ep_address(job.ep, &shared->address[rank]);
+    dnet_ep_address(job.ep, &shared->address[number]);
     dnet_ep_set_source(job.ep, source, NULL);
-    barrier(size, NULL);
-    if (dnet_ep_connect(job.ep, shared->address) != DNET_OK)
+    barrier(jobs * size, NULL);
+    if (dnet_ep_connect(job.ep, &shared->address[number - rank]) != DNET_OK)
         return 3;
     int result = body(&job, arg);
     dnet_ep_finish(job.ep);
     bool did;
     while (dnet_ep_busy(job.ep))
         dnet_ep_progress(job.ep, &did);
-    barrier(size, job.ep);
+    barrier(jobs * size, job.ep);
     dnet_ep_close(job.ep);
     return result;
 }
@@ -158,7 +168,7 @@ static bool ended_well(int status, bool victim)
 int dnet_job_run(uint32_t size, unsigned timeout_s, int (*body)(dnet_job_rank_t *job, void *arg),
                  void *arg)
 {
-    return dnet_job_run_mourning(size, timeout_s, size, body, arg);
+    return dnet_job_run_mourning(size, timeout_s, UINT32_MAX, body, arg);
 }
 
 int dnet_job_run_hosts(uint32_t size, unsigned timeout_s, const int *host, uint32_t victim,
@@ -170,16 +180,26 @@ int dnet_job_run_hosts(uint32_t size, unsigned timeout_s, const int *host, uint3
     return failed;
 }
 
+int dnet_job_run_several(uint32_t several, uint32_t size, unsigned timeout_s, uint32_t victim,
+                         int (*body)(dnet_job_rank_t *job, void *arg), void *arg)
+{
+    jobs = several;
+    int failed = dnet_job_run_mourning(size, timeout_s, victim, body, arg);
+    jobs = 1;
+    return failed;
+}
+
 int dnet_job_run_mourning(uint32_t size, unsigned timeout_s, uint32_t victim,
                           int (*body)(dnet_job_rank_t *job, void *arg), void *arg)
 {
-    size_t bytes = sizeof(*shared) + size * sizeof(shared->address[0]);
+    uint32_t all = jobs * size;
+    size_t bytes = sizeof(*shared) + all * sizeof(shared->address[0]);
     shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         return 1;
-    pid_t pids[size];
+    pid_t pids[all];
     fflush(NULL);
-    for (uint32_t r = 0; r < size; r++) {
+    for (uint32_t r = 0; r < all; r++) {
         pids[r] = fork();
         if (pids[r] == 0) {
             alarm(timeout_s);
@@ -189,7 +209,7 @@ int dnet_job_run_mourning(uint32_t size, unsigned timeout_s, uint32_t victim,
         }
     }
     int failed = 0;
-    for (uint32_t r = 0; r < size; r++) {
+    for (uint32_t r = 0; r < all; r++) {
         int status;
         waitpid(pids[r], &status, 0);
         if (ended_well(status, r == victim))
@@ -198,7 +218,7 @@ int dnet_job_run_mourning(uint32_t size, unsigned timeout_s, uint32_t victim,
                 WIFEXITED(status) ? "exit status" : "ended by signal",
                 WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
         failed = 1;
-        for (uint32_t k = 0; k < size; k++)
+        for (uint32_t k = 0; k < all; k++)
             kill(pids[k], SIGKILL);
     }
     munmap(shared, bytes);

@@ -11,6 +11,7 @@
 typedef struct {
     dnet_ep_t *ep;
     uint32_t rank, size;
+    uint32_t number; /* of all processes, in a test of several jobs */
 } dnet_job_rank_t;
 
 /**
@@ -39,6 +40,16 @@ int dnet_job_run_hosts(uint32_t size, unsigned timeout_s, const int *host, uint3
 /** Bind the processes of the jobs that follow, as a launcher does before they start.  @param
  * processor by rank; NULL: they are not bound */
 void dnet_job_bind(const int *processor);
+
+/**
+ * The same for several jobs of `size` processes each, beside each other.  Barriers are of all their
+ * processes, and so is `victim`, if it is below their number.
+ */
+int dnet_job_run_several(uint32_t jobs, uint32_t size, unsigned timeout_s, uint32_t victim,
+                         int (*body)(dnet_job_rank_t *job, void *arg), void *arg);
+
+/** Memory that the processes share: 64 KB, zeros at the beginning. */
+void *dnet_job_shared(void);
 
 /** Wait until all processes have called it; makes progress meanwhile. */
 void dnet_job_barrier(dnet_job_rank_t *job);

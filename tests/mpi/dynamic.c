@@ -1,28 +1,220 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Spawning processes and opening ports is refused with an error that says so, and the job goes on.
+ * Processes that come while the job runs: spawned, and connected by a port.  Messages of all ways
+ * (entry, ring, pieces, rendezvous) go in both directions; groups are merged, parted and met again.
+ * "refused": a job that can have none says so, and goes on.
  */
 #include "check.h"
 
-int main(int argc, char **argv)
+enum { CHILDREN = 3, FLOOD = 3000, TIMES = 3 };
+static const size_t lengths[] = {0, 8, 48, 400, 4000, 20000, 100000, 3000000};
+enum { LENGTHS = sizeof(lengths) / sizeof(lengths[0]), LONGEST = 3000000 };
+
+static char *program;
+
+/* Each process of one group sends to each of the other, and receives from it. */
+static void talk(MPI_Comm inter)
 {
-    check_begin(&argc, &argv);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    int remote, me;
+    static char out[LONGEST], in[LONGEST];
+    MPI_Comm_remote_size(inter, &remote);
+    MPI_Comm_rank(inter, &me);
+    for (unsigned i = 0; i < LENGTHS; i++) {
+        for (int other = 0; other < remote; other++) {
+            MPI_Request request;
+            MPI_Status status;
+            int bytes, from = -1;
+            memset(out, me * 16 + (int) i, lengths[i]);
+            if (i % 2)
+                MPI_Issend(out, (int) lengths[i], MPI_BYTE, other, me, inter, &request);
+            else
+                MPI_Isend(out, (int) lengths[i], MPI_BYTE, other, me, inter, &request);
+            MPI_Recv(in, LONGEST, MPI_BYTE, other % 2 ? other : MPI_ANY_SOURCE, other, inter,
+                     &status);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+            MPI_Get_count(&status, MPI_BYTE, &bytes);
+            from = status.MPI_SOURCE;
+            CHECK(bytes == (int) lengths[i] && from == other, "%d bytes of %d came, not %zu of %d",
+                  bytes, from, lengths[i], other);
+            for (size_t b = 0; b < lengths[i]; b++)
+                if (in[b] != (char) (other * 16 + (int) i)) {
+                    CHECK(0, "byte %zu of %zu of process %d is %d", b, lengths[i], other, in[b]);
+                    break;
+                }
+        }
+    }
+}
+
+/* More than rings and the store for unexpected messages take: senders are stopped, and held. */
+static void flood(MPI_Comm inter, int send)
+{
+    static int numbers[FLOOD][16];
+    int others, me;
+    MPI_Comm_remote_size(inter, &others);
+    MPI_Comm_rank(inter, &me);
+    if (send) {
+        static MPI_Request requests[FLOOD];
+        for (int i = 0; i < FLOOD; i++) {
+            numbers[i][0] = i;
+            MPI_Isend(numbers[i], 16, MPI_INT, 0, 1, inter, &requests[i]);
+        }
+        MPI_Send(&me, 1, MPI_INT, 0, 2, inter);
+        MPI_Waitall(FLOOD, requests, MPI_STATUSES_IGNORE);
+        return;
+    }
+    if (me != 0)
+        return;
+    for (int other = 0; other < others; other++) {
+        int number, from = others - 1 - other;
+        MPI_Recv(&number, 1, MPI_INT, from, 2, inter, MPI_STATUS_IGNORE);
+        for (int i = 0; i < FLOOD; i++) {
+            MPI_Recv(numbers[0], 16, MPI_INT, from, 1, inter, MPI_STATUS_IGNORE);
+            CHECK(numbers[0][0] == i, "message %d of %d came as number %d", i, from, numbers[0][0]);
+        }
+    }
+}
+
+/* One group of both: collectives, more of them than make a board, and a window. */
+static void together(MPI_Comm inter, int high)
+{
+    MPI_Comm all;
+    MPI_Win win;
+    int me, n, sum, *memory, mine;
+    MPI_Intercomm_merge(inter, high, &all);
+    MPI_Comm_rank(all, &me);
+    MPI_Comm_size(all, &n);
+    for (int i = 0; i < 8; i++) {
+        int number = me + i;
+        MPI_Allreduce(&number, &sum, 1, MPI_INT, MPI_SUM, all);
+        CHECK(sum == n * (n - 1) / 2 + n * i, "the sum over both groups is %d", sum);
+        MPI_Bcast(&number, 1, MPI_INT, i % n, all);
+        CHECK(number == i % n + i, "process %d of both groups has told %d", i % n, number);
+        MPI_Barrier(all);
+    }
+    MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, all, &memory, &win);
+    *memory = -1;
+    mine = me;
+    MPI_Win_fence(0, win);
+    MPI_Put(&mine, 1, MPI_INT, (me + 1) % n, 0, 1, MPI_INT, win);
+    MPI_Win_fence(0, win);
+    CHECK(*memory == (me + n - 1) % n, "%d was put into the window", *memory);
+    MPI_Win_free(&win);
+    MPI_Comm_free(&all);
+}
+
+static void be_friends(MPI_Comm inter, int child)
+{
+    talk(inter);
+    flood(inter, child);
+    together(inter, child);
+}
+
+static int child(MPI_Comm parent)
+{
+    be_friends(parent, 1);
+    MPI_Comm_disconnect(&parent);
+    int failures = check_failures;
+    MPI_Finalize();
+    return failures != 0;
+}
+
+/* Children of a spawn by all, spawned TIMES times, then of each rank by itself at once. */
+static void spawn(void)
+{
+    char *arguments[] = {"child", NULL};
+    MPI_Comm inter;
+    int codes[CHILDREN], n;
+    for (int i = 0; i < TIMES; i++) {
+        int error = MPI_Comm_spawn(program, arguments, CHILDREN, MPI_INFO_NULL, size - 1,
+                                   MPI_COMM_WORLD, &inter, codes);
+        CHECK(error == MPI_SUCCESS, "MPI_Comm_spawn returns %d", error);
+        MPI_Comm_remote_size(inter, &n);
+        CHECK(n == CHILDREN, "there are %d children", n);
+        be_friends(inter, 0);
+        MPI_Comm_disconnect(&inter);
+    }
+    MPI_Comm_spawn(program, arguments, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter, codes);
+    be_friends(inter, 0);
+    MPI_Comm_disconnect(&inter);
+}
+
+/* The world's halves meet by a port, several times. */
+static void connect_halves(void)
+{
+    MPI_Comm half, inter;
+    char port[MPI_MAX_PORT_NAME] = "";
+    int upper = rank >= size / 2, n;
+    MPI_Comm_split(MPI_COMM_WORLD, upper, rank, &half);
+    if (rank == 0)
+        MPI_Open_port(MPI_INFO_NULL, port);
+    MPI_Bcast(port, sizeof(port), MPI_CHAR, 0, MPI_COMM_WORLD);
+    for (int i = 0; i < TIMES; i++) {
+        if (upper)
+            MPI_Comm_connect(port, MPI_INFO_NULL, 0, half, &inter);
+        else
+            MPI_Comm_accept(port, MPI_INFO_NULL, 0, half, &inter);
+        MPI_Comm_remote_size(inter, &n);
+        CHECK(n == (upper ? size / 2 : size - size / 2), "there are %d on the other side", n);
+        talk(inter);
+        MPI_Comm_disconnect(&inter);
+    }
+    if (rank == 0)
+        MPI_Close_port(port);
+    MPI_Comm_free(&half);
+}
+
+/* What can go wrong comes back as an error, and the job goes on. */
+static void mistakes(void)
+{
+    MPI_Comm inter;
+    MPI_Info soon;
+    char port[MPI_MAX_PORT_NAME];
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    CHECK(MPI_Comm_connect("nonsense", MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter) != MPI_SUCCESS,
+          "connected to nonsense");
+    MPI_Info_create(&soon);
+    MPI_Info_set(soon, "timeout", "1");
+    MPI_Open_port(MPI_INFO_NULL, port);
+    int error = MPI_Comm_connect(port, soon, 0, MPI_COMM_SELF, &inter), class = MPI_SUCCESS;
+    MPI_Error_class(error, &class);
+    CHECK(class == MPI_ERR_PORT, "a connection that nobody accepts ends with class %d", class);
+    MPI_Close_port(port);
+    MPI_Info_free(&soon);
+}
+
+static void refused(void)
+{
     MPI_Comm inter;
     char port[MPI_MAX_PORT_NAME] = "", text[MPI_MAX_ERROR_STRING] = "";
-    int length, codes[1], error = MPI_Open_port(MPI_INFO_NULL, port);
+    int length, codes[1], sum = 0, one = 1;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    int error = MPI_Open_port(MPI_INFO_NULL, port);
     CHECK(error != MPI_SUCCESS, "MPI_Open_port succeeded");
     MPI_Error_string(error, text, &length);
-    CHECK(strstr(text, "Processes cannot be added to a running job"), "MPI_Open_port says: %s",
-          text);
+    CHECK(strstr(text, "Processes cannot be added to this job"), "MPI_Open_port says: %s", text);
     error =
-        MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, codes);
+        MPI_Comm_spawn(program, MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, codes);
     CHECK(error != MPI_SUCCESS, "MPI_Comm_spawn succeeded");
-    error = MPI_Comm_connect("nonsense", MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter);
-    CHECK(error != MPI_SUCCESS, "MPI_Comm_connect succeeded");
-    int sum = 0, one = 1;
     MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     CHECK(sum == size, "after the errors the sum is %d", sum);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Comm parent;
+    check_begin(&argc, &argv);
+    program = argv[0];
+    MPI_Comm_get_parent(&parent);
+    if (parent != MPI_COMM_NULL)
+        return child(parent);
+    if (argc > 1 && strcmp(argv[1], "refused") == 0) {
+        refused();
+        return check_end();
+    }
+    spawn();
+    if (size > 1)
+        connect_halves();
+    mistakes();
     return check_end();
 }

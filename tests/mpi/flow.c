@@ -3,8 +3,7 @@
  * DIMMNET_FLOW, the first argument says which: rank 0 does not look at its messages before a sender
  * was refused.  Nothing is lost, order is kept, and the counters say which machinery did it.
  *
- * The second argument is what that sender does first: spawn (which is refused, and changes
- * nothing), or abort (which ends the job with status 3).
+ * The second argument is what that sender does first: abort, which ends the job with status 3.
  */
 #include "counter.h"
 
@@ -30,15 +29,8 @@ static volatile int *shared_word(MPI_Win *win)
 
 static void meanwhile(const char *what)
 {
-    MPI_Comm inter;
     if (strcmp(what, "abort") == 0)
         MPI_Abort(MPI_COMM_WORLD, 3);
-    if (strcmp(what, "spawn") != 0)
-        return;
-    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-    CHECK(MPI_Comm_spawn("true", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter,
-                         MPI_ERRCODES_IGNORE) != MPI_SUCCESS,
-          "MPI_Comm_spawn succeeded");
 }
 
 static void flood(volatile int *refused, const char *what)

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Processes of other jobs: spawned, or connected by a port.  MPICH's "upid" is an endpoint's contact;
+ * it goes into port names, and the leaders of two groups exchange those of all.  A process that is
+ * met gets an entry in one of MPICH's address tables; tables are freed with the last communicator
+ * that refers to them, and who is in none is dropped.
+ */
+#include "dimmnet_impl.h"
+#include "dimmnet_progress.h"
+
+/* ---- contacts ---- */
+
+/* The first line of the error has been logged. */
+static int refused(void)
+{
+    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                MPI_ERR_SPAWN, "**dimmnet_dynproc", 0);
+}
+
+/* The contacts of a communicator's processes, in memory that MPICH frees. */
+int MPIDI_DIMMNET_get_local_upids(MPIR_Comm *comm, int **local_upid_size, char **local_upids)
+{
+    int size = comm->local_size;
+    dnet_status_t status = DNET_OK;
+    int *sizes = MPL_malloc(size * sizeof(*sizes), MPL_MEM_ADDRESS);
+    dnet_ep_contact_t *contacts = MPL_malloc(size * sizeof(*contacts), MPL_MEM_ADDRESS);
+    if (!sizes || !contacts)
+        status = DNET_ERR_NO_MEMORY;
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+    for (int i = 0; status == DNET_OK && i < size; i++) {
+        sizes[i] = sizeof(contacts[i]);
+        status = dnet_ep_contact(MPIDI_DIMMNET_global.ep,
+                                 MPIDI_DIMMNET_AV(MPIDIU_comm_rank_to_av(comm, i)).peer,
+                                 &contacts[i]);
+    }
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+    if (status != DNET_OK) {
+        MPL_free(sizes);
+        MPL_free(contacts);
+        return status == DNET_ERR_NO_MEMORY ? MPIDI_DIMMNET_error(status, "connect") : refused();
+    }
+    *local_upid_size = sizes;
+    *local_upids = (char *) contacts;
+    return MPI_SUCCESS;
+}
+
+/* ---- address tables ---- */
+
+/* The entry with a peer, in the tables of other jobs' processes.  False: there is none. */
+static bool find_peer(uint32_t peer, uint64_t *gpid_p)
+{
+    for (int t = 1; t < MPIDIU_get_n_avts(); t++) {
+        const MPIDI_av_table_t *table = MPIDIU_get_av_table(t);
+        for (int i = 0; table && i < table->size; i++) {
+            if (MPIDI_DIMMNET_AV(&table->table[i]).peer == peer) {
+                *gpid_p = MPIDIU_GPID_CREATE(t, i);
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* A table of those that are in none yet. */
+static void add_table(int size, const uint32_t *peers, uint64_t *gpids)
+{
+    int count = 0, table;
+    for (int i = 0; i < size; i++)
+        count += gpids[i] == UINT64_MAX;
+    if (count == 0)
+        return;
+    MPIDIU_new_avt(count, &table);
+    for (int i = 0, next = 0; i < size; i++) {
+        if (gpids[i] != UINT64_MAX)
+            continue;
+        MPIDI_DIMMNET_AV(&MPIDIU_get_av(table, next)).peer = peers[i];
+        gpids[i] = MPIDIU_GPID_CREATE(table, next++);
+    }
+}
+
+static dnet_status_t add_peers(int size, const int *upid_size, const char *upids, uint32_t *peers)
+{
+    dnet_status_t status = DNET_OK;
+    for (int i = 0; status == DNET_OK && i < size; upids += upid_size[i++]) {
+        dnet_ep_contact_t contact = {0};
+        if (upid_size[i] == sizeof(contact))
+            memcpy(&contact, upids, sizeof(contact)); /* may lie anywhere */
+        status = dnet_ep_add_peer(MPIDI_DIMMNET_global.ep, &contact, &peers[i]);
+    }
+    return status;
+}
+
+int MPIDI_DIMMNET_upids_to_gpids(int size, int *remote_upid_size, char *remote_upids,
+                                 uint64_t *remote_gpids)
+{
+    uint32_t *peers = MPL_malloc(size * sizeof(*peers), MPL_MEM_ADDRESS);
+    if (!peers)
+        return MPIDI_DIMMNET_error(DNET_ERR_NO_MEMORY, "connect");
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+    dnet_status_t status = add_peers(size, remote_upid_size, remote_upids, peers);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+    if (status == DNET_OK) {
+        for (int i = 0; i < size; i++) {
+            remote_gpids[i] = UINT64_MAX;
+            if (peers[i] < (uint32_t) MPIR_Process.size)
+                remote_gpids[i] = MPIDIU_GPID_CREATE(0, peers[i]);
+            else
+                (void) find_peer(peers[i], &remote_gpids[i]);
+        }
+        add_table(size, peers, remote_gpids);
+    }
+    MPL_free(peers);
+    return status == DNET_OK ? MPI_SUCCESS : refused();
+}
+
+void MPIDI_DIMMNET_drop_peers(void)
+{
+    dnet_ep_t *ep = MPIDI_DIMMNET_global.ep;
+    uint64_t gpid;
+    if (!ep || dnet_ep_peers(ep) <= (uint32_t) MPIR_Process.size)
+        return;
+    MPID_THREAD_CS_ENTER(VCI, MPIDIU_THREAD_DYNPROC_MUTEX);
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+    for (uint32_t peer = (uint32_t) MPIR_Process.size; peer < dnet_ep_peers(ep); peer++)
+        if (!find_peer(peer, &gpid))
+            dnet_ep_drop_peer(ep, peer);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+    MPID_THREAD_CS_EXIT(VCI, MPIDIU_THREAD_DYNPROC_MUTEX);
+}
+
+/* ---- messages of the leaders, before there is a communicator ---- */
+
+static int no_answer(void)
+{
+    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_PORT,
+                                "**dimmnet_noaccept", 0);
+}
+
+/* Until it is finished, or for so many seconds; 0: for ever.  False: time is up. */
+static bool wait_for(const MPIDI_DIMMNET_plain_request_t *req, int timeout)
+{
+    MPL_time_t start, now;
+    double waited = 0;
+    MPL_wtime(&start);
+    while (!req->done && (timeout <= 0 || waited < timeout)) {
+        (void) MPIDI_progress_wait_round();
+        MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+        MPL_wtime(&now);
+        MPL_wtime_diff(&start, &now, &waited);
+    }
+    return req->done;
+}
+
+/* Who connects sends a request and then receives the answer, who accepts the other way round; a
+ * process may do both at once, in two threads, and its ports and those of others have the same
+ * tags. MPICH's functions do not say which it is: an answer is a context, and a thread that has
+ * sent a request receives the answer next. */
+enum { REQUEST, ANSWER };
+
+static _Thread_local bool has_asked;
+
+static uint64_t port_envelope(int what, int tag)
+{
+    return dnet_ep_envelope(MPIDI_DIMMNET_PORT_CONTEXT, (uint32_t) what, (uint32_t) tag);
+}
+
+/* A few bytes: on its way at once, or when the peer has room. */
+int MPIDI_DIMMNET_dynamic_send(uint64_t remote_gpid, int tag, const void *buf, int size,
+                               int timeout)
+{
+    MPIDI_av_entry_t *av =
+        &MPIDIU_get_av(MPIDIU_GPID_GET_AVTID(remote_gpid), MPIDIU_GPID_GET_LPID(remote_gpid));
+    MPIDI_DIMMNET_plain_request_t req = {.ep.complete = MPIDI_DIMMNET_plain_done};
+    int what = size == sizeof(MPIR_Context_id_t) ? ANSWER : REQUEST;
+    has_asked = what == REQUEST;
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+    dnet_status_t status =
+        dnet_ep_send(MPIDI_DIMMNET_global.ep, MPIDI_DIMMNET_AV(av).peer, port_envelope(what, tag),
+                     buf, (size_t) size, false, &req.ep);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+    if (status == DNET_OK)
+        return MPI_SUCCESS;
+    if (status == DNET_IN_PROGRESS) {
+        (void) wait_for(&req, 0); /* it lives on the stack */
+        status = req.status;
+    }
+    return status == DNET_OK ? MPI_SUCCESS : no_answer();
+}
+
+int MPIDI_DIMMNET_dynamic_recv(int tag, void *buf, int size, int timeout)
+{
+    dnet_ep_t *ep = MPIDI_DIMMNET_global.ep;
+    MPIDI_DIMMNET_plain_request_t req = {.ep.complete = MPIDI_DIMMNET_plain_done};
+    int what = has_asked ? ANSWER : REQUEST;
+    has_asked = false;
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+    dnet_status_t status =
+        dnet_ep_recv(ep, port_envelope(what, tag), DNET_MATCH_BITS, buf, (size_t) size, &req.ep);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+    if (status != DNET_IN_PROGRESS)
+        return status == DNET_OK ? MPI_SUCCESS : no_answer();
+    if (!wait_for(&req, timeout)) {
+        MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+        bool withdrawn = dnet_ep_cancel_recv(ep, &req.ep);
+        MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+        if (withdrawn)
+            return no_answer();
+        (void) wait_for(&req, 0);
+    }
+    return req.status == DNET_OK ? MPI_SUCCESS : no_answer();
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Processes of several jobs, whose NICs have the same LIDs: messages of every way arrive between
+ * them, also when the store for unexpected ones is full; a process that is dropped makes room for
+ * others; one that has ended is named; a job that can have no guests says so.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "job.h"
+
+enum { JOBS = 3, SIZE = 3, ALL = JOBS * SIZE, MANY = 300, LONGEST = 1048576 };
+static const size_t sizes[] = {8, 49, 489, 4065, 65536, LONGEST};
+enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
+
+static uint32_t peers[ALL]; /* by number: the peer */
+
+static uint32_t source(void *arg, uint64_t envelope)
+{
+    (void) arg;
+    return peers[dnet_ep_envelope_rank(envelope)];
+}
+
+static dnet_ep_contact_t *contacts(void)
+{
+    return dnet_job_shared();
+}
+
+/* Each process tells its contact; those of `number` below `known` learn all. */
+static int meet(dnet_job_rank_t *job, uint32_t all, uint32_t known)
+{
+    if (dnet_ep_contact(job->ep, job->rank, &contacts()[job->number]) != DNET_OK)
+        return 1;
+    dnet_job_barrier(job);
+    for (uint32_t n = 0; n < all; n++) {
+        peers[n] = DNET_EP_NO_RANK;
+        if (job->number < known && dnet_ep_add_peer(job->ep, &contacts()[n], &peers[n]) != DNET_OK)
+            return 1;
+    }
+    dnet_ep_set_source(job->ep, source, NULL);
+    return 0;
+}
+
+static uint8_t byte_of(uint32_t from, uint32_t to, unsigned size, size_t at)
+{
+    return (uint8_t) (from * 37 + to * 11 + size * 5 + at + at / 255);
+}
+
+/* Everybody sends every size to everybody else, the odd ones synchronously. */
+static int all_to_all(dnet_job_rank_t *job, void *arg)
+{
+    static uint8_t out[ALL][LONGEST], in[ALL][LONGEST];
+    dnet_job_request_t sends[ALL], receives[ALL];
+    (void) arg;
+    if (meet(job, ALL, ALL))
+        return 1;
+    for (unsigned i = 0; i < SIZES; i++) {
+        for (uint32_t n = 0; n < ALL; n++)
+            dnet_job_irecv(job, &receives[n], dnet_ep_envelope(1, n, i), DNET_MATCH_BITS, in[n],
+                           sizes[i]);
+        for (uint32_t n = 0; n < ALL; n++) {
+            for (size_t b = 0; b < sizes[i]; b++)
+                out[n][b] = byte_of(job->number, n, i, b);
+            dnet_job_isend(job, &sends[n], peers[n], dnet_ep_envelope(1, job->number, i), out[n],
+                           sizes[i], i % 2);
+        }
+        for (uint32_t n = 0; n < ALL; n++) {
+            if (dnet_job_wait(job, &receives[n]) != DNET_OK ||
+                dnet_job_wait(job, &sends[n]) != DNET_OK)
+                return 1;
+            for (size_t b = 0; b < sizes[i]; b++) {
+                if (in[n][b] == byte_of(n, job->number, i, b))
+                    continue;
+                fprintf(stderr, "byte %zu of %zu from %u is wrong\n", b, sizes[i], n);
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+static void test_guests_all_sizes_arrive_between_jobs(void **state)
+{
+    (void) state;
+    assert_int_equal(dnet_job_run_several(JOBS, SIZE, 60, ALL, all_to_all, NULL), 0);
+}
+
+static void test_guests_staged_messages_arrive_between_jobs(void **state)
+{
+    (void) state;
+    setenv("DIMMNET_RENDEZVOUS", "staged", 1);
+    assert_int_equal(dnet_job_run_several(JOBS, SIZE, 60, ALL, all_to_all, NULL), 0);
+    unsetenv("DIMMNET_RENDEZVOUS");
+}
+
+/* All of the other jobs send to process 0, which stands until they are stopped, and receives the
+ * last message of each first: the others are stopped, held back, pulled and granted.  Process 0 has
+ * not been told of any, so it learns of them by what they send. */
+static int flood(dnet_job_rank_t *job, void *arg)
+{
+    static dnet_job_request_t sends[MANY];
+    static uint32_t numbers[MANY][16];
+    uint32_t first = SIZE;
+    (void) arg;
+    if (meet(job, ALL, job->number ? ALL : 0))
+        return 1;
+    if (job->number == 0) {
+        dnet_ep_set_source(job->ep, NULL, NULL);
+        dnet_job_stand(job);
+        for (uint32_t n = first; n < ALL; n++)
+            for (uint32_t i = 0; i < MANY; i++) {
+                uint32_t want = i == 0 ? MANY - 1 : i - 1, number[16];
+                if (dnet_job_recv(job, dnet_ep_envelope(1, n, want), DNET_MATCH_BITS, number,
+                                  sizeof(number)) != sizeof(number) ||
+                    number[0] != want)
+                    return 1;
+            }
+        const dnet_ep_counters_t *c = dnet_ep_counters(job->ep);
+        fprintf(stderr, "stopped %u, held %u\n", (unsigned) c->stopped_others,
+                (unsigned) c->held_others);
+        return c->stopped_others == 0 || c->held_others == 0;
+    }
+    if (job->number >= first)
+        for (uint32_t i = 0; i < MANY; i++) {
+            numbers[i][0] = i;
+            dnet_job_isend(job, &sends[i], peers[0], dnet_ep_envelope(1, job->number, i),
+                           numbers[i], sizeof(numbers[i]), false);
+        }
+    dnet_job_stand(job);
+    for (uint32_t i = 0; i < MANY && job->number >= first; i++)
+        if (dnet_job_wait(job, &sends[i]) != DNET_OK)
+            return 1;
+    return 0;
+}
+
+static void test_guests_are_stopped_and_held_back(void **state)
+{
+    (void) state;
+    setenv("DIMMNET_UNEXPECTED_BYTES", "65536", 1);
+    assert_int_equal(dnet_job_run_several(JOBS, SIZE, 60, ALL, flood, NULL), 0);
+    unsetenv("DIMMNET_UNEXPECTED_BYTES");
+}
+
+/* Progress, until nothing of other jobs is known any more. */
+static bool forgets_all(dnet_job_rank_t *job)
+{
+    bool did;
+    for (uint32_t peer = job->size; peer < dnet_ep_peers(job->ep); peer++)
+        dnet_ep_drop_peer(job->ep, peer);
+    while (dnet_ep_peers(job->ep) > job->size)
+        if (dnet_ep_progress(job->ep, &did) != DNET_OK)
+            return false;
+    return true;
+}
+
+/* Job 0 talks to the others, one after the other, and drops each. */
+static int one_by_one(dnet_job_rank_t *job, void *arg)
+{
+    uint32_t number, others = *(uint32_t *) arg;
+    if (meet(job, others, 0))
+        return 1;
+    for (uint32_t n = 1; n < others; n++) {
+        uint64_t envelope = dnet_ep_envelope(1, 0, n);
+        if (job->number == 0) {
+            if (dnet_ep_add_peer(job->ep, &contacts()[n], &peers[0]) != DNET_OK ||
+                peers[0] != job->size + 1 ||
+                dnet_job_send(job, peers[0], envelope, &n, sizeof(n), true) ||
+                !forgets_all(job))
+                return 1;
+        } else if (job->number == n) {
+            if (dnet_job_recv(job, envelope, DNET_MATCH_BITS, &number, sizeof(number)) !=
+                    sizeof(number) ||
+                number != n || !forgets_all(job))
+                return 1;
+        }
+        dnet_job_barrier(job);
+    }
+    return 0;
+}
+
+/* Each gets the first number anew. */
+static void test_guests_that_are_dropped_make_room(void **state)
+{
+    uint32_t others = 8;
+    (void) state;
+    assert_int_equal(dnet_job_run_several(others, 1, 60, others, one_by_one, &others), 0);
+}
+
+static void wait_for_end(pid_t pid)
+{
+    struct pollfd end = {.fd = (int) syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+    (void) poll(&end, 1, 20000);
+    close(end.fd);
+}
+
+/* Process 1, of the other job, ends while process 0 still deals with it, or has dropped it. */
+static int mourn(dnet_job_rank_t *job, void *arg)
+{
+    bool dropped = *(bool *) arg, did;
+    uint32_t word = 0;
+    if (meet(job, 2, 2))
+        return 1;
+    if (job->number == 1) {
+        dnet_job_send(job, peers[0], dnet_ep_envelope(1, 1, 0), &word, sizeof(word), true);
+        kill(getpid(), SIGKILL);
+    }
+    if (dnet_job_recv(job, dnet_ep_envelope(1, 1, 0), DNET_MATCH_BITS, &word, sizeof(word)) < 0)
+        return 1;
+    if (dropped)
+        dnet_ep_drop_peer(job->ep, peers[1]);
+    wait_for_end(contacts()[1].process.pid);
+    dnet_status_t status = DNET_OK;
+    while (status == DNET_OK && dnet_ep_peers(job->ep) > job->size)
+        status = dnet_ep_progress(job->ep, &did);
+    fflush(NULL);
+    _exit(status != (dropped ? DNET_OK : DNET_ERR_PEER_DEAD)); /* nobody comes to the barrier */
+}
+
+static void test_guests_that_end_are_lost(void **state)
+{
+    bool dropped = false;
+    (void) state;
+    assert_int_equal(dnet_job_run_several(2, 1, 60, 1, mourn, &dropped), 0);
+    dropped = true; /* no loss */
+    assert_int_equal(dnet_job_run_several(2, 1, 60, 1, mourn, &dropped), 0);
+}
+
+static int refused(dnet_job_rank_t *job, void *arg)
+{
+    dnet_ep_contact_t contact;
+    (void) arg;
+    return dnet_ep_contact(job->ep, job->rank, &contact) != DNET_ERR_STATE;
+}
+
+/* Contacts of another host, and of nobody. */
+static int not_reached(dnet_job_rank_t *job, void *arg)
+{
+    dnet_ep_contact_t contact, nobody = {0};
+    uint32_t peer;
+    (void) arg;
+    if (dnet_ep_contact(job->ep, job->rank, &contact) != DNET_OK ||
+        dnet_ep_add_peer(job->ep, &nobody, &peer) != DNET_ERR_FORMAT)
+        return 1;
+    contact.host_id++;
+    return dnet_ep_add_peer(job->ep, &contact, &peer) != DNET_ERR_STATE;
+}
+
+static void test_guests_are_refused_where_there_can_be_none(void **state)
+{
+    (void) state;
+    assert_int_equal(dnet_job_run(1, 60, not_reached, NULL), 0);
+    setenv("DIMMNET_PROFILE", "prototype", 1);
+    assert_int_equal(dnet_job_run(1, 60, refused, NULL), 0);
+    unsetenv("DIMMNET_PROFILE");
+    setenv("DIMMNET_FLOW", "rnr", 1);
+    assert_int_equal(dnet_job_run(1, 60, refused, NULL), 0);
+    unsetenv("DIMMNET_FLOW");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_guests_all_sizes_arrive_between_jobs),
+        cmocka_unit_test(test_guests_staged_messages_arrive_between_jobs),
+        cmocka_unit_test(test_guests_are_stopped_and_held_back),
+        cmocka_unit_test(test_guests_that_are_dropped_make_room),
+        cmocka_unit_test(test_guests_that_end_are_lost),
+        cmocka_unit_test(test_guests_are_refused_where_there_can_be_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
