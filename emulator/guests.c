@@ -33,10 +33,9 @@ static void release(dnet_emu_guest_entry_t *table)
 /* The page of a number, before it is touched for the first time. */
 static dnet_status_t reserve(const dnet_emu_nic_t *nic, unsigned wid, uint32_t number)
 {
-    return dnet_emu_memory_reserve(nic->fd,
-                                   dnet_emu_segment_guests_at(nic, wid) +
-                                       number / PAGE_ENTRIES * DNET_EMU_PAGE,
-                                   DNET_EMU_PAGE, "a guest");
+    return dnet_emu_memory_reserve(
+        nic->fd, dnet_emu_segment_guests_at(nic, wid) + number / PAGE_ENTRIES * DNET_EMU_PAGE,
+        DNET_EMU_PAGE, "a guest");
 }
 
 static bool is_same(const dnet_emu_guest_t *a, const dnet_emu_guest_t *b)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Processes of other jobs.  A guest has a number in the NIC's table, which is its peer number less
- * the job's ranks; who sends enters itself there, so that a process may be known that dnet_ep_add_peer()
- * was never called for.
+ * the job's ranks; who sends enters itself there, so that a process may be known that
+ * dnet_ep_add_peer() was never called for.
  */
 #include "endpoint/guests.h"
 
@@ -22,7 +22,8 @@ static dnet_status_t check_job(const dnet_ep_t *ep)
     if (ep->job.spans_hosts)
         why = "its ranks are on several hosts, and that is for jobs of one host";
     else if (ep->job.cluster)
-        why = "it lives on a cluster (DIMMNET_CLUSTER), whose nodes are given to ranks at its start";
+        why =
+            "it lives on a cluster (DIMMNET_CLUSTER), whose nodes are given to ranks at its start";
     else if (dnet_job_profile(ep) != DNET_PROFILE_EXTENDED)
         why = "DIMMNET_PROFILE=prototype cannot do that; use the extended profile";
     else if (ep->options.flow != 0)
@@ -163,9 +164,8 @@ uint32_t dnet_guest_peer(dnet_ep_t *ep, uint32_t number)
 
 uint32_t dnet_guest_self(dnet_ep_t *ep, uint32_t peer)
 {
-    return peer < ep->size
-               ? ep->rank
-               : dnet_emu_guest_number(ep->job.emu, peer - ep->size) | DNET_HEAD_GUEST;
+    return peer < ep->size ? ep->rank
+                           : dnet_emu_guest_number(ep->job.emu, peer - ep->size) | DNET_HEAD_GUEST;
 }
 
 bool dnet_guest_direct(dnet_ep_t *ep, uint32_t peer)

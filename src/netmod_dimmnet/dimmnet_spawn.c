@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Processes of other jobs: spawned, or connected by a port.  MPICH's "upid" is an endpoint's contact;
- * it goes into port names, and the leaders of two groups exchange those of all.  A process that is
- * met gets an entry in one of MPICH's address tables; tables are freed with the last communicator
- * that refers to them, and who is in none is dropped.
+ * Processes of other jobs: spawned, or connected by a port.  MPICH's "upid" is an endpoint's
+ * contact; it goes into port names, and the leaders of two groups exchange those of all.  A process
+ * that is met gets an entry in one of MPICH's address tables; tables are freed with the last
+ * communicator that refers to them, and who is in none is dropped.
  */
 #include "dimmnet_impl.h"
 #include "dimmnet_progress.h"
@@ -29,9 +29,9 @@ int MPIDI_DIMMNET_get_local_upids(MPIR_Comm *comm, int **local_upid_size, char *
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
     for (int i = 0; status == DNET_OK && i < size; i++) {
         sizes[i] = sizeof(contacts[i]);
-        status = dnet_ep_contact(MPIDI_DIMMNET_global.ep,
-                                 MPIDI_DIMMNET_AV(MPIDIU_comm_rank_to_av(comm, i)).peer,
-                                 &contacts[i]);
+        status =
+            dnet_ep_contact(MPIDI_DIMMNET_global.ep,
+                            MPIDI_DIMMNET_AV(MPIDIU_comm_rank_to_av(comm, i)).peer, &contacts[i]);
     }
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
     if (status != DNET_OK) {

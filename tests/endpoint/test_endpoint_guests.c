@@ -173,8 +173,7 @@ static int one_by_one(dnet_job_rank_t *job, void *arg)
         if (job->number == 0) {
             if (dnet_ep_add_peer(job->ep, &contacts()[n], &peers[0]) != DNET_OK ||
                 peers[0] != job->size + 1 ||
-                dnet_job_send(job, peers[0], envelope, &n, sizeof(n), true) ||
-                !forgets_all(job))
+                dnet_job_send(job, peers[0], envelope, &n, sizeof(n), true) || !forgets_all(job))
                 return 1;
         } else if (job->number == n) {
             if (dnet_job_recv(job, envelope, DNET_MATCH_BITS, &number, sizeof(number)) !=

@@ -3,7 +3,12 @@
  * Processes that come while the job runs: spawned, and connected by a port.  Messages of all ways
  * (entry, ring, pieces, rendezvous) go in both directions; groups are merged, parted and met again.
  * "refused": a job that can have none says so, and goes on.
+ * "accept FILE", "connect FILE": two jobs of two process managers, which meet by the port in a file
+ * (connect.sh); with "die" the last rank that connects ends by SIGKILL, and the others wait for it.
  */
+#include <signal.h>
+#include <unistd.h>
+
 #include "check.h"
 
 enum { CHILDREN = 3, FLOOD = 3000, TIMES = 3 };
@@ -200,6 +205,48 @@ static void refused(void)
     CHECK(sum == size, "after the errors the sum is %d", sum);
 }
 
+static void write_port(const char *path, const char *port)
+{
+    char before[4096];
+    snprintf(before, sizeof(before), "%s.new", path);
+    FILE *file = fopen(before, "w");
+    if (!file || fputs(port, file) < 0 || fclose(file) != 0 || rename(before, path) != 0)
+        CHECK(0, "cannot write %s", path);
+}
+
+static void read_port(const char *path, char *port)
+{
+    FILE *file;
+    while (!(file = fopen(path, "r")))
+        usleep(1000);
+    if (!fgets(port, MPI_MAX_PORT_NAME, file))
+        CHECK(0, "no port in %s", path);
+    fclose(file);
+}
+
+static void meet_other_job(int accept, const char *path, int die)
+{
+    MPI_Comm inter;
+    char port[MPI_MAX_PORT_NAME] = "";
+    int others;
+    if (rank == 0 && accept) {
+        MPI_Open_port(MPI_INFO_NULL, port);
+        write_port(path, port);
+    } else if (rank == 0) {
+        read_port(path, port);
+    }
+    (accept ? MPI_Comm_accept : MPI_Comm_connect)(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter);
+    be_friends(inter, !accept);
+    MPI_Comm_remote_size(inter, &others);
+    if (die && accept)
+        MPI_Recv(&others, 1, MPI_INT, others - 1, 9, inter, MPI_STATUS_IGNORE);
+    if (die && !accept && rank == size - 1)
+        kill(getpid(), SIGKILL);
+    MPI_Comm_disconnect(&inter);
+    if (rank == 0 && accept)
+        MPI_Close_port(port);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Comm parent;
@@ -210,6 +257,10 @@ int main(int argc, char **argv)
         return child(parent);
     if (argc > 1 && strcmp(argv[1], "refused") == 0) {
         refused();
+        return check_end();
+    }
+    if (argc > 2) {
+        meet_other_job(strcmp(argv[1], "accept") == 0, argv[2], argc > 3);
         return check_end();
     }
     spawn();
