@@ -203,6 +203,7 @@ typedef struct {
         *list;    /* DNET_GUESTS_MAX + 1, of which touched pages exist; NULL: there are none */
     uint32_t end; /* numbers in use are below it; 0: there are none */
     uint32_t count;
+    bool crowded; /* processors were few before the first guest */
 } dnet_guests_t;
 
 struct dnet_ep {

@@ -74,7 +74,7 @@ dnet_status_t dnet_ep_contact(const dnet_ep_t *ep, uint32_t peer, dnet_ep_contac
 
 static void update_processors(dnet_ep_t *ep)
 {
-    ep->oversubscribed = ep->job.near + ep->guests.count > ep->job.processors;
+    ep->oversubscribed = ep->guests.crowded || ep->job.near + ep->guests.count > ep->job.processors;
 }
 
 static dnet_status_t have_list(dnet_ep_t *ep)
@@ -85,6 +85,7 @@ static dnet_status_t have_list(dnet_ep_t *ep)
     if (list == MAP_FAILED)
         return DNET_ERR_NO_MEMORY;
     ep->guests.list = list;
+    ep->guests.crowded = ep->oversubscribed;
     return DNET_OK;
 }
 
