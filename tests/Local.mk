@@ -49,6 +49,8 @@ check-faults: check-install
 	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/faults/run
 check-hosts: check-install
 	+@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/hosts/run
+check-verbs: check-install
+	+@$(DNET_TEST_ENV) GUESTS='$(GUESTS)' $(SHELL) $(srcdir)/tests/verbs/guests/run
 check-mpich: check-install
 	+@$(DNET_TEST_ENV) DIRS='$(DIRS)' $(SHELL) $(srcdir)/tests/mpich/run
 check-apps: check-install
@@ -59,9 +61,10 @@ check-nightly:
 	+@$(MAKE) $(AM_MAKEFLAGS) --no-print-directory check-spin-exhaustive
 	+@$(MAKE) $(AM_MAKEFLAGS) --no-print-directory check-subnet
 	+@$(MAKE) $(AM_MAKEFLAGS) --no-print-directory check-hosts || test $$? -eq 77
+	+@$(MAKE) $(AM_MAKEFLAGS) --no-print-directory check-verbs || test $$? -eq 77
 	+@$(MAKE) $(AM_MAKEFLAGS) --no-print-directory check-random SEEDS=10000
 	+@$(MAKE) $(AM_MAKEFLAGS) --no-print-directory check-mpich
 demo: check-install
 	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/demo/run.sh
 
-.PHONY: check-install check-programs check-unit check-device check-dist check-format check-layers format check-tools check-mpi check-random check-faults check-hosts check-mpich check-apps check-nightly demo
+.PHONY: check-install check-programs check-unit check-device check-dist check-format check-layers format check-tools check-mpi check-random check-faults check-hosts check-verbs check-mpich check-apps check-nightly demo

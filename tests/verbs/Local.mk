@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The verbs plug, on a libibverbs of our own (fake/fake.h) that needs no device.
-EXTRA_DIST += tests/verbs/fake/libibverbs.map
+EXTRA_DIST += tests/verbs/fake/libibverbs.map tests/verbs/guests
 
 if HAVE_VERBS
 check_LTLIBRARIES += tests/verbs/fake/libibverbs.la
