@@ -4,6 +4,7 @@ EXTRA_DIST += \
 	benchmarks/build-posix \
 	benchmarks/compare \
 	benchmarks/floor.c \
+	benchmarks/hosts \
 	benchmarks/incast \
 	benchmarks/incast.c \
 	benchmarks/libraries.py \
@@ -16,7 +17,8 @@ EXTRA_DIST += \
 	benchmarks/overlap.c \
 	benchmarks/rma \
 	benchmarks/strided \
-	benchmarks/strided.c
+	benchmarks/strided.c \
+	benchmarks/tcp.c
 
 # Scripts, though a .c file of the name stands beside them (make's own rule would compile it).
 benchmarks/incast benchmarks/memory benchmarks/overlap benchmarks/oversub benchmarks/strided: ;

@@ -59,9 +59,13 @@ class Library:
             sys.exit(f"{self.tool}: {self.name}: cannot compile {source}:\n{result.stderr}")
         return program
 
+    def command(self, ranks, options):
+        """What starts so many ranks of a program."""
+        return [self.run, *self.options, *options, "-n", str(ranks)]
+
     def execute(self, ranks, program, arguments, timeout_s, environment=None, options=()):
         """Standard output of a run; None: no end in time, and everything it started is gone."""
-        command = [self.run, *self.options, *options, "-n", str(ranks), program, *arguments]
+        command = [*self.command(ranks, options), program, *arguments]
         settings = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                         **(environment or {}))
         with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:

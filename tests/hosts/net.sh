@@ -6,7 +6,7 @@
 #   net.sh exec NAME I COMMAND    run a command on host I
 #   net.sh link NAME I up|down    plug its cable in, or pull it
 #   net.sh off NAME I             power it off: the cable first, so that nothing says good-bye
-#   net.sh mpirun NAME OPTIONS    mpirun on host 1, over all hosts; HOSTS: as for -hosts (10.77.0.1:2,10.77.0.2)
+#   net.sh mpirun NAME OPTIONS    mpirun (MPIRUN: another MPICH's) on host 1, over all hosts; HOSTS: as for -hosts (10.77.0.1:2,10.77.0.2)
 #   net.sh remove NAME            all of it, with what still runs there
 # As mpirun's launcher (NAME in DNET_HOSTS_NET): net.sh [-x] ADDRESS COMMAND
 set -eu
@@ -17,6 +17,8 @@ space() { echo "$1-$2"; }
 
 # run NAME I COMMAND: with the host's network and name
 run() {
+    DNET_HOSTS_NET=$1
+    export DNET_HOSTS_NET
     where=$(space "$1" "$2")
     shift 2
     exec ip netns exec "$where" unshare --uts sh -c 'hostname "$0"; exec "$@"' "$where" "$@"
@@ -52,9 +54,7 @@ off)
 mpirun)
     name=$2
     shift 2
-    DNET_HOSTS_NET=$name
-    export DNET_HOSTS_NET
-    run "$name" 1 mpirun -iface eth0 -hosts "$HOSTS" -launcher ssh -launcher-exec "$self" "$@"
+    run "$name" 1 "${MPIRUN:-mpirun}" -iface eth0 -hosts "$HOSTS" -launcher ssh -launcher-exec "$self" "$@"
     ;;
 remove)
     for where in $(ip netns list | sed -n "s/^\($2-[a-z0-9]*\).*/\1/p"); do
