@@ -78,7 +78,8 @@ without_power() {
     problem=
     [ "$status" -ne 0 ] || problem="exit status 0"
     [ "${took:-60000}" -le 8000 ] || problem="the other ranks end after $took ms"
-    lines=$(grep -c "error: rank [23] on host $name-2 has not been heard of for 3 s" "$log" || :)
+    lost='(has not been heard of for 3 s|cannot be reached: transport retry counter exceeded)'
+    lines=$(grep -cE "error: rank [23] on host $name-2 $lost" "$log" || :)
     [ "$lines" -eq 1 ] || [ "$lines" -eq 2 ] || problem="${problem:-$lines lines name a rank on $name-2}"
     verdict "$1" "$problem" "the others end after $took ms: $(grep -m 1 -o 'rank [23] on host.*' "$log" || :)"
 }
