@@ -5,7 +5,8 @@
  *   tcp serve PORT
  *   tcp latency|bw ADDRESS PORT [MIN:MAX]      a line for each size: bytes, and us one way or MB/s
  *
- * One connection with TCP_NODELAY, and both sides poll it; a window of `bw` is 64 messages and an answer of 4 bytes.
+ * One connection with TCP_NODELAY, and both sides poll it; a window of `bw` is 64 messages and an
+ * answer of 4 bytes.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -20,7 +21,8 @@
 
 enum { WINDOW = 64, LARGE_BYTES = 8192, MOST = 4 << 20, ANSWER = 4 };
 
-/* What the other side is asked for: so many times `each` messages of `bytes`, and an answer of `back`. */
+/* What the other side is asked for: so many times `each` messages of `bytes`, and an answer of
+ * `back`. */
 typedef struct {
     uint32_t bytes, each, back, times;
 } plan_t;
@@ -87,7 +89,8 @@ static double run_s(int fd, plan_t p)
 
 static void measure(int fd, int is_bw, uint32_t bytes)
 {
-    uint32_t times = is_bw ? (bytes > LARGE_BYTES ? 20 : 100) : (bytes > LARGE_BYTES ? 1000 : 10000);
+    uint32_t times =
+        is_bw ? (bytes > LARGE_BYTES ? 20 : 100) : (bytes > LARGE_BYTES ? 1000 : 10000);
     plan_t p = {bytes, is_bw ? WINDOW : 1, is_bw ? ANSWER : bytes, times / 10};
     double s;
     run_s(fd, p);
