@@ -601,6 +601,15 @@ int ibv_destroy_qp(struct ibv_qp *v)
     return 0;
 }
 
+/* RoCE needs a global route, from a GID of type RoCE v2: others leave by another protocol. */
+static bool is_way(struct ibv_context *c, const struct ibv_ah_attr *a)
+{
+    struct ibv_gid_entry e = {.gid_index = 0};
+    return is_kind("ib") ||
+           (a->is_global && _ibv_query_gid_ex(c, 1, a->grh.sgid_index, &e, 0, sizeof(e)) == 0 &&
+            e.gid_type == IBV_GID_TYPE_ROCE_V2);
+}
+
 int ibv_modify_qp(struct ibv_qp *v, struct ibv_qp_attr *attr, int mask)
 {
     static const char *const call[] = {"to_reset", "to_init", "to_rtr", "to_rts",
@@ -618,6 +627,8 @@ int ibv_modify_qp(struct ibv_qp *v, struct ibv_qp_attr *attr, int mask)
         return error;
     if (to >= IBV_QPS_INIT && to <= IBV_QPS_RTS &&
         (q->v.state != to - 1 || (v->qp_type == IBV_QPT_RC && (mask & rc[to]) != rc[to])))
+        return EINVAL;
+    if (to == IBV_QPS_RTR && (mask & IBV_QP_AV) && !is_way(v->context, &attr->ah_attr))
         return EINVAL;
     fake_lock();
     if (to == IBV_QPS_INIT)
@@ -658,6 +669,8 @@ struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
 struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {
     int error = fake_fault("create_ah");
+    if (!error && !is_way(pd->context, attr))
+        error = EINVAL;
     fake_ah_t *a = error ? NULL : calloc(1, sizeof(*a));
     if (!a) {
         errno = error ? error : ENOMEM;
