@@ -47,7 +47,7 @@ completes '1x 4x' dnet-cluster degrade --width ''
 completes 'prototype prototype-flow' dnet-cluster up --profile p
 completes 'uniform' dnet-subnet route --traffic u
 completes 'two-fat-trees: tsubame: torus:' dnet-subnet gen -t t
-completes '--json --ranks --help --version' dnet-info --
+completes '--json --ranks --topology --help --version' dnet-info --
 printf '#!/bin/sh\n' >odd-program
 chmod +x odd-program
 PATH=$PATH:$scratch
