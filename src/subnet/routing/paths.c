@@ -8,8 +8,11 @@
 #include "subnet/base/progress.h"
 #include "subnet/base/workers.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define PART_PROHIBITED (-INFINITY) /* for a number of walks */
 
 dnet_status_t dnet_paths_new(const dnet_turns_t *turns, dnet_paths_t **out)
 {
@@ -28,9 +31,11 @@ dnet_status_t dnet_paths_new(const dnet_turns_t *turns, dnet_paths_t **out)
     p->count = dnet_subnet_alloc(channels, sizeof(*p->count));
     p->order = dnet_subnet_alloc(channels, sizeof(*p->order));
     p->flow = dnet_subnet_alloc(channels, sizeof(*p->flow));
+    p->walks = dnet_subnet_alloc((size_t) t->n_switches, sizeof(*p->walks));
     p->mask = dnet_subnet_alloc(words, sizeof(*p->mask));
     p->level = dnet_subnet_alloc(words, sizeof(*p->level));
-    if (!p->mask_at || !p->dist || !p->count || !p->order || !p->flow || !p->mask || !p->level) {
+    if (!p->mask_at || !p->dist || !p->count || !p->order || !p->flow || !p->walks || !p->mask ||
+        !p->level) {
         dnet_paths_free(p);
         return DNET_ERR_NO_MEMORY;
     }
@@ -46,6 +51,7 @@ void dnet_paths_free(dnet_paths_t *p)
     free(p->count);
     free(p->order);
     free(p->flow);
+    free(p->walks);
     free(p->mask_at);
     free(p->mask);
     free(p->level);
@@ -67,6 +73,49 @@ static void begin_search(dnet_paths_t *p, int dest)
     }
     /* A shortest walk never passes through its destination. */
     memset(p->mask + p->mask_at[dest], 0, (size_t) p->turns->words[dest] * sizeof(*p->mask));
+}
+
+/* A level's channels are final: nothing may reach them again.  Sums up their walks by switch where
+ * no turn out of one is prohibited. */
+static void finish_level(dnet_paths_t *p, int from, int to)
+{
+    const dnet_topo_t *t = p->turns->topo;
+    for (int i = from; i < to; i++)
+        p->walks[dnet_topo_tail(t, p->order[i])] = 0;
+    for (int i = from; i < to; i++) {
+        int c = p->order[i], u = dnet_topo_head(t, c), in = t->slot[c ^ 1],
+            v = dnet_topo_tail(t, c);
+        const uint64_t *row = dnet_turns_row(p->turns, v, t->slot[c]);
+        int turns = 1; /* back to where it comes from is none */
+        for (int w = 0; w < p->turns->words[v]; w++)
+            turns += __builtin_popcountll(row[w]);
+        p->mask[p->mask_at[u] + (size_t) (in >> 6)] &= ~((uint64_t) 1 << (in & 63));
+        if (turns < dnet_topo_degree(t, v))
+            p->walks[v] = PART_PROHIBITED;
+        p->walks[v] += p->count[c];
+    }
+}
+
+/* Channels that precede c, whose switch prohibits no turn, get the walks of all its channels of c's
+ * level at once. */
+static void extend_whole(dnet_paths_t *p, int c)
+{
+    const dnet_topo_t *t = p->turns->topo;
+    int v = dnet_topo_tail(t, c);
+    const uint64_t *row = dnet_turns_row(p->turns, v, t->slot[c]);
+    uint64_t *open = p->mask + p->mask_at[v];
+    const int *out = t->adj + t->adj_start[v];
+    for (int w = 0; w < p->turns->words[v]; w++) {
+        uint64_t m = row[w] & open[w];
+        open[w] &= ~m;
+        for (; m; m &= m - 1) {
+            int back = out[64 * w + __builtin_ctzll(m)], before = back ^ 1;
+            bool same = p->dist[back] == p->dist[c];
+            p->dist[before] = (uint16_t) (p->dist[c] + 1);
+            p->count[before] = p->walks[v] - (same ? p->count[back] : 0);
+            p->order[p->found++] = before;
+        }
+    }
 }
 
 /* Channels that may precede c on a shortest walk get c's distance + 1 and its walks. */
@@ -96,13 +145,12 @@ void dnet_paths_search(dnet_paths_t *p, int dest)
     begin_search(p, dest);
     for (int from = 0; from < p->found;) {
         int to = p->found;
-        /* The channels of this distance are final: nothing may reach them again. */
-        for (int i = from; i < to; i++) {
-            int c = p->order[i], u = dnet_topo_head(t, c), in = t->slot[c ^ 1];
-            p->mask[p->mask_at[u] + (size_t) (in >> 6)] &= ~((uint64_t) 1 << (in & 63));
-        }
+        finish_level(p, from, to);
         for (int i = from; i < to; i++)
-            extend_back(p, p->order[i]);
+            if (p->walks[dnet_topo_tail(t, p->order[i])] > 0)
+                extend_whole(p, p->order[i]);
+            else
+                extend_back(p, p->order[i]);
         from = to;
     }
 }

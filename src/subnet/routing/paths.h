@@ -21,6 +21,7 @@ typedef struct dnet_paths {
     double *count;   /* [channel]: number of shortest walks that start with it */
     int *order;      /* channels in ascending distance */
     int found;       /* entries of order */
+    double *walks;   /* [switch]: walks of the level in hand; working space of the search */
     size_t *mask_at; /* [n_switches + 1]: first word of a switch's masks */
     uint64_t *mask;  /* incoming slots not yet passed; working space of the search */
     uint64_t *level; /* outgoing slots at the distance in hand; working space of spreading */

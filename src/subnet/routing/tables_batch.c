@@ -188,7 +188,7 @@ static void note_differences(const hand_t *h, tree_t *tree)
             note_change(b, tree, old, &h->old_flow[s], &none);
         if (new != DNET_TOPO_NONE) {
             note_change(b, tree, new, &none, &b->flow[s]);
-            port = (uint16_t) dnet_topo_out_port(b->t, new);
+            port = b->port[new];
         }
         tree->move[tree->moves++] = (move_t){s, port};
     }
@@ -264,8 +264,12 @@ static void take_effect(batches_t *a, const tree_t *tree)
             b->load[x->place].of[k] += x->by.of[k];
         b->price[x->place] = dnet_build_price(b, x->place, b->load[x->place]);
     }
-    for (int i = 0; i < tree->moves; i++)
+    for (int i = 0; i < tree->moves; i++) {
+        if (i + DNET_BUILD_SOON < tree->moves)
+            __builtin_prefetch(
+                &dnet_tables_row(a->tables, tree->move[i + DNET_BUILD_SOON].s)[tree->column], 1);
         dnet_tables_row(a->tables, tree->move[i].s)[tree->column] = tree->move[i].port;
+    }
 }
 
 /* ---- from nothing ---- */

@@ -68,6 +68,8 @@ void dnet_build_adopt(dnet_build_t *b, const dnet_tables_t *tables, int column)
     int c;
     dnet_build_start(b, dnet_topo_dest_switch(t, column % tables->dests));
     for (int s = 0; s < t->n_switches; s++) {
+        if (s + DNET_BUILD_SOON < t->n_switches)
+            __builtin_prefetch(&dnet_tables_row(tables, s + DNET_BUILD_SOON)[column]);
         uint16_t port = dnet_tables_row(tables, s)[column];
         if (s != b->dest && port != DNET_TABLE_NONE &&
             dnet_topo_port(t, s, port, &c) == DNET_PORT_CHANNEL)
@@ -94,7 +96,7 @@ void dnet_build_store(const dnet_build_t *b, dnet_tables_t *tables, int column)
         dnet_tables_row(tables, s)[column] = DNET_TABLE_NONE;
     for (int i = 1; i < b->labelled; i++) {
         int s = b->order[i];
-        dnet_tables_row(tables, s)[column] = (uint16_t) dnet_topo_out_port(b->t, b->next[s]);
+        dnet_tables_row(tables, s)[column] = b->port[b->next[s]];
     }
     dnet_tables_row(tables, b->dest)[column] =
         (uint16_t) (d < b->t->n_hosts ? b->t->host[d].port : 0);
@@ -116,6 +118,7 @@ static void index_neighbours(dnet_build_t *b)
     }
     for (int c = 0; c < dnet_topo_channels(t); c++) {
         b->head[c] = dnet_topo_head(t, c);
+        b->port[c] = (uint16_t) dnet_topo_out_port(t, c);
         b->place[c] = t->adj_start[b->head[c]] + t->slot[c ^ 1];
     }
     dnet_build_want(b, false);
@@ -190,14 +193,15 @@ dnet_status_t dnet_build_init(dnet_build_t *b, const dnet_routing_t *r)
     b->must = dnet_subnet_alloc(ns, sizeof(*b->must));
     b->place = dnet_subnet_alloc(channels, sizeof(int));
     b->head = dnet_subnet_alloc(channels, sizeof(int));
+    b->port = dnet_subnet_alloc(channels, sizeof(*b->port));
     b->factor = dnet_subnet_alloc(channels, sizeof(float));
     b->part = dnet_subnet_alloc(channels, sizeof(float));
     b->near = dnet_subnet_alloc(channels, sizeof(int));
     b->was = dnet_subnet_alloc(ns, sizeof(int));
     b->at = dnet_subnet_alloc(channels, sizeof(int));
     b->ord = dnet_subnet_alloc(channels, sizeof(int));
-    if (!tree_init(b) || !b->load || !b->must || !b->place || !b->head || !b->at || !b->ord ||
-        !b->factor || !b->part || !b->near || !b->was)
+    if (!tree_init(b) || !b->load || !b->must || !b->place || !b->head || !b->port || !b->at ||
+        !b->ord || !b->factor || !b->part || !b->near || !b->was)
         return DNET_ERR_NO_MEMORY;
     dnet_status_t st = dnet_build_order(b);
     if (st == DNET_ERR_NO_MEMORY)
@@ -217,6 +221,7 @@ void dnet_build_free(dnet_build_t *b)
     free(b->must);
     free(b->place);
     free(b->head);
+    free(b->port);
     free(b->factor);
     free(b->part);
     free(b->near);

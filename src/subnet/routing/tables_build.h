@@ -55,6 +55,7 @@ typedef struct dnet_build {
     float *part;          /* [adjacency]: part of the link that a flow of 1 takes */
     bool mixed_rates;     /* links differ in it */
     int *place, *head;    /* [channel]: where its load is kept, and its head */
+    uint16_t *port;       /* [channel]: through which it leaves its tail */
     int *pin;             /* [switch]: output channel it must have, or NONE */
     int *walk;            /* [switch + 1]: space for one walk */
     dnet_turns_t *narrow; /* turns that agree with the pins, and walks along them; made when */
@@ -75,6 +76,7 @@ typedef struct dnet_build {
 } dnet_build_t;
 
 #define DNET_BUILD_FAR INT_MAX
+#define DNET_BUILD_SOON 16 /* entries of a column, each in memory of its own, to fetch ahead */
 
 /* ---- tables_build.c: the space, and trees in and out of it ---- */
 

@@ -28,7 +28,7 @@ static void fill_unused(void *arg, int worker, int item)
     h->done[item] = dnet_build_label_around(b, b->dest, used);
     for (int s = 0; s < b->t->n_switches && h->done[item]; s++)
         if (!used[s] && b->next[s] != DNET_TOPO_NONE)
-            dnet_tables_row(h->tables, s)[column] = (uint16_t) dnet_topo_out_port(b->t, b->next[s]);
+            dnet_tables_row(h->tables, s)[column] = b->port[b->next[s]];
 }
 
 /* All columns with holes; *left still have some. */

@@ -143,16 +143,21 @@ static bool pin_agreeing(dnet_build_t *b)
     return pinned;
 }
 
-/* Come to a channel out of switch s, after another. */
-static void come_to(dnet_build_t *b, int s, int slot, int after)
+/* Come to a channel out of switch s, after another.  @return its head is the end, or has a pin and
+ * may be entered */
+static bool come_to(dnet_build_t *b, int s, int slot, int after)
 {
+    const dnet_topo_t *t = b->t;
     dnet_reach_t *r = &b->reach;
-    int place = b->t->adj_start[s] + slot;
+    int place = t->adj_start[s] + slot;
     if (r->seen[place])
-        return;
+        return false;
     r->seen[place] = true;
     r->place[r->n] = place;
     r->after[r->n++] = after;
+    int c = b->adj[place], u = b->head[c], in = t->slot[c ^ 1], pin = b->pin[u];
+    return u == b->dest || (pin != DNET_TOPO_NONE && in != t->slot[pin] &&
+                            dnet_turns_allowed(b->turns, u, in, t->slot[pin]));
 }
 
 /* The nearest channel on the ways out of s to a switch that has a pin and may be entered, or to the
@@ -162,16 +167,15 @@ static int reach_pin(dnet_build_t *b, int s)
     const dnet_topo_t *t = b->t;
     dnet_reach_t *r = &b->reach;
     for (int i = 0; i < dnet_topo_degree(t, s); i++)
-        come_to(b, s, i, DNET_TOPO_NONE);
+        if (come_to(b, s, i, DNET_TOPO_NONE))
+            return r->n - 1;
     for (int at = 0; at < r->n; at++) {
-        int c = b->adj[r->place[at]], u = b->head[c], in = t->slot[c ^ 1], pin = b->pin[u];
-        if (u == b->dest || (pin != DNET_TOPO_NONE && in != t->slot[pin] &&
-                             dnet_turns_allowed(b->turns, u, in, t->slot[pin])))
-            return at;
-        const uint64_t *row = dnet_turns_row(b->turns, u, in);
-        for (int w = 0; w < b->turns->words[u] && pin == DNET_TOPO_NONE && u != s; w++)
+        int c = b->adj[r->place[at]], u = b->head[c];
+        const uint64_t *row = dnet_turns_row(b->turns, u, t->slot[c ^ 1]);
+        for (int w = 0; w < b->turns->words[u] && b->pin[u] == DNET_TOPO_NONE && u != s; w++)
             for (uint64_t m = row[w]; m; m &= m - 1)
-                come_to(b, u, 64 * w + __builtin_ctzll(m), at);
+                if (come_to(b, u, 64 * w + __builtin_ctzll(m), at))
+                    return r->n - 1;
     }
     return DNET_TOPO_NONE;
 }

@@ -56,6 +56,7 @@ void dnet_topo_free(dnet_topo_t *t)
     free(t->sw);
     free(t->host);
     free(t->link);
+    free(t->end);
     free(t->name);
     free_index(t);
     free(t);
@@ -131,7 +132,8 @@ int dnet_topo_add_host(dnet_topo_t *t, const char *name, int s, int port)
 
 int dnet_topo_add_link(dnet_topo_t *t, int a, int port_a, int b, int port_b)
 {
-    if (!reserve(t, (void **) &t->link, t->n_links, &t->cap_links, sizeof(*t->link)))
+    if (!reserve(t, (void **) &t->link, t->n_links, &t->cap_links, sizeof(*t->link)) ||
+        !reserve(t, (void **) &t->end, t->n_links, &t->cap_ends, 2 * sizeof(*t->end)))
         return DNET_TOPO_NONE;
     if (a == b) {
         dnet_error("subnet: %s: a link of switch %s to itself; remove it", t->name,
@@ -140,6 +142,8 @@ int dnet_topo_add_link(dnet_topo_t *t, int a, int port_a, int b, int port_b)
         return DNET_TOPO_NONE;
     }
     t->link[t->n_links] = (dnet_topo_link_t){.sw = {a, b}, .port = {port_a, port_b}, .cost = 1};
+    t->end[2 * t->n_links] = a;
+    t->end[2 * t->n_links + 1] = b;
     return t->n_links++;
 }
 

@@ -74,6 +74,7 @@ typedef struct dnet_topo {
     dnet_topo_switch_t *sw;
     dnet_topo_host_t *host;
     dnet_topo_link_t *link;
+    int *end; /* [channel]: the switch it leaves, as in `link`; searches read little else */
     int n_switches, n_hosts, n_links;
     bool symmetric; /* a regular tree: equal weights are ordered in rounds, not at random */
 
@@ -86,20 +87,20 @@ typedef struct dnet_topo {
     int *host_start; /* [n_switches + 1] into host_of */
     int *host_of;    /* hosts of a switch in port order */
 
-    int cap_switches, cap_hosts, cap_links;
+    int cap_switches, cap_hosts, cap_links, cap_ends;
     dnet_status_t failed; /* first failure while building */
 } dnet_topo_t;
 
 /** Switch that channel c leaves. */
 static inline int dnet_topo_tail(const dnet_topo_t *t, int c)
 {
-    return t->link[c >> 1].sw[c & 1];
+    return t->end[c];
 }
 
 /** Switch that channel c leads to. */
 static inline int dnet_topo_head(const dnet_topo_t *t, int c)
 {
-    return t->link[c >> 1].sw[(c & 1) ^ 1];
+    return t->end[c ^ 1];
 }
 
 /** Port of the tail switch through which channel c leaves. */
