@@ -5,7 +5,7 @@
 #ifndef DNET_EMU_AMT_TABLE_H
 #define DNET_EMU_AMT_TABLE_H
 
-#include "emulator/core_logic.h"
+#include "emulator/memory.h"
 
 /* An IPUSH ring, as its AMT entry says; offsets in the SO-DIMM area, in bytes. */
 typedef struct {
@@ -16,15 +16,60 @@ typedef struct {
     uint32_t tail;  /* next byte the Write Unit writes */
 } dnet_emu_ring_t;
 
+/* [nic 9.1] The place of a sender in the table. */
+static inline uint32_t dnet_emu_amt_index(uint16_t lid, unsigned wid)
+{
+    return (uint32_t) dnet_lid_to_clid(lid) << 1 | wid;
+}
+
+/* [nic 9.1] The word of LLCM that the table names for the packets of a sender to this WID. */
+static inline uint16_t dnet_emu_amt_lookup(const dnet_emu_nic_t *nic, unsigned wid, uint16_t slid,
+                                           unsigned swid)
+{
+    return atomic_load_explicit((const _Atomic uint16_t *) &nic->state
+                                    ->amt_address[wid][dnet_emu_amt_index(slid, swid & 1)],
+                                memory_order_relaxed) &
+           0xfff;
+}
+
 /* [nic 9.2, OP-17] The ring a packet belongs to: the sender's entry of the AMT Address Table names
  * a word of the destination WID's LLCM, whose Tail says where the ring lies.  False: no usable
  * ring. */
-bool dnet_emu_amt_ring(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_packet_t *packet,
-                       dnet_emu_ring_t *ring_p);
+static inline bool dnet_emu_amt_ring(const dnet_emu_nic_t *nic, unsigned wid,
+                                     const dnet_emu_packet_t *packet, dnet_emu_ring_t *ring_p)
+{
+    uint32_t word =
+        dnet_emu_amt_lookup(nic, wid, packet->slid, DNET_GET(packet->header[0], PK_SWID));
+    uint64_t units = dnet_emu_ureg(nic, wid, DNET_UREG_IPUSH_AREA_SIZE) & 0xffff;
+    uint32_t size = (uint32_t) units * 4096;
+    uint64_t entry;
+
+    if (size == 0)
+        return false;
+    entry = dnet_emu_observe(nic->area[wid].llcm + word * 8ul);
+    ring_p->word = word;
+    ring_p->size = size;
+    ring_p->head = (uint32_t) DNET_GET(entry, AMT_HEAD);
+    ring_p->tail = (uint32_t) DNET_GET(entry, AMT_TAIL);
+    if (DNET_LIKELY((size & (size - 1)) == 0))
+        ring_p->start = ring_p->tail & ~(size - 1);
+    else
+        ring_p->start = ring_p->tail - ring_p->tail % size;
+    return (uint64_t) ring_p->start + size <= dnet_emu_sodimm_area(nic);
+}
 
 /* [nic 9.2] Free bytes; 8 stay unused so that full and empty differ.  A Head outside the ring
  * counts modulo its size, like the subtractor of the Write Unit. */
-uint32_t dnet_emu_amt_free(const dnet_emu_ring_t *ring);
+static inline uint32_t dnet_emu_amt_free(const dnet_emu_ring_t *ring)
+{
+    uint32_t used = ring->tail - ring->head;
+
+    if (DNET_LIKELY((ring->size & (ring->size - 1)) == 0))
+        used &= ring->size - 1;
+    else
+        used = (ring->tail - ring->start + ring->size - (ring->head % ring->size)) % ring->size;
+    return used + 8 > ring->size ? 0 : ring->size - 8 - used;
+}
 
 /* [nic 9.1, OP-16] A store to the AMT Address Table Interface writes one entry, common to both
  * WIDs. */

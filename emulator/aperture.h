@@ -15,6 +15,21 @@ void dnet_emu_aperture_set(const dnet_emu_nic_t *nic, unsigned wid);
 bool dnet_emu_aperture_find(const dnet_emu_nic_t *nic, unsigned wid, uint32_t address,
                             uint64_t *base_p, uint64_t *length_p, int32_t *pid_p);
 
+/* The same for an aperture of this process, which has that WID open: it has set the slot itself. */
+static inline bool dnet_emu_aperture_own(const dnet_emu_nic_t *nic, unsigned wid, uint32_t address,
+                                         uint64_t *base_p, uint64_t *length_p)
+{
+    const dnet_emu_wid_t *s = nic->area[wid].state;
+    uint64_t slot = DNET_GET(address, AP_SLOT);
+
+    if (slot >= nic->aperture_slots ||
+        atomic_load_explicit(&s->owner, memory_order_relaxed) != nic->pid)
+        return false;
+    *base_p = dnet_emu_peek(&s->aperture[slot].address);
+    *length_p = dnet_emu_peek(&s->aperture[slot].length);
+    return *length_p != 0;
+}
+
 /* One word of another process, to learn whether it can be read at all. */
 bool dnet_emu_remote_probe(int32_t pid, uint64_t from, uint64_t *word_p);
 

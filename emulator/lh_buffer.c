@@ -101,6 +101,7 @@ bool dnet_emu_lh_reserve(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu
 void dnet_emu_lh_fill(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_packet_t *packet,
                       uint64_t envelope, const dnet_emu_lh_place_t *place)
 {
+    const uint8_t *first = dnet_emu_payload_at(packet, DNET_ENVELOPE_BYTES, DNET_LH_DATA_BYTES);
     dnet_lh_entry_t *entry = place->entry;
 
     (void) dnet_emu_wu_copy(nic, wid, &place->ring, packet, DNET_EMU_LH_SHORT_BYTES,
@@ -109,7 +110,10 @@ void dnet_emu_lh_fill(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_pa
      * pulls its line away at each pause, and has to give it back (64 B one way 0.44 us so,
      * nic_pingpong). */
     dnet_emu_poke(&entry->where, place->where);
-    (void) dnet_emu_payload_copy(packet, DNET_ENVELOPE_BYTES, entry->data, DNET_LH_DATA_BYTES);
+    if (DNET_LIKELY(first))
+        memcpy(entry->data, first, DNET_LH_DATA_BYTES);
+    else
+        (void) dnet_emu_payload_copy(packet, DNET_ENVELOPE_BYTES, entry->data, DNET_LH_DATA_BYTES);
     dnet_emu_publish(&entry->envelope, envelope | place->flags);
     atomic_store_explicit(&place->reservation->owner, 0, memory_order_release);
 }

@@ -252,14 +252,3 @@ void dnet_emu_unreserve(dnet_device_t *dev, uint64_t offset, uint64_t len)
                   (off_t) (d->area->sodimm_at + from), (off_t) (end - from)))
         dnet_warn("cannot give back %" PRIu64 " bytes of SO-DIMM: %m", end - from);
 }
-
-uint64_t dnet_emu_sodimm_area(const dnet_emu_nic_t *nic)
-{
-    uint64_t code = dnet_emu_peek(nic->sreg_store + DNET_SREG_SODIMM_CAPACITY) & 0x3f;
-    uint64_t limit = nic->extended ? 1ull << 31 : DNET_EMU_AREA_MAX;
-    uint64_t bytes = 256ull << 20;
-
-    if (code != 0 && (code & (code - 1)) == 0)
-        bytes = code * (256ull << 20);
-    return bytes < limit ? bytes : limit;
-}

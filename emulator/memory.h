@@ -15,7 +15,16 @@
 
 /* [nic 6.0, OP-27] Bytes of SO-DIMM each WID owns: one module's capacity.  Bit 31 names apertures
  * when there are any, so an area then ends at 2 GB. */
-uint64_t dnet_emu_sodimm_area(const dnet_emu_nic_t *nic);
+static inline uint64_t dnet_emu_sodimm_area(const dnet_emu_nic_t *nic)
+{
+    uint64_t code = dnet_emu_peek(nic->sreg_store + DNET_SREG_SODIMM_CAPACITY) & 0x3f;
+    uint64_t limit = nic->extended ? 1ull << 31 : DNET_EMU_AREA_MAX;
+    uint64_t bytes = 256ull << 20;
+
+    if (code != 0 && (code & (code - 1)) == 0)
+        bytes = code * (256ull << 20);
+    return bytes < limit ? bytes : limit;
+}
 
 /* Reserve part of a segment's file, in bytes; `what` names it in what is logged.
  * DNET_ERR_NO_MEMORY, DNET_ERR_SYSTEM: logged. */

@@ -155,12 +155,11 @@ bool dnet_emu_message_packet(const dnet_emu_nic_t *nic, unsigned wid, const uint
     uint32_t at = (uint32_t) DNET_GET(upper, RQ_LHS_WW_OFFSET) & (4 * DNET_WINDOW_BYTES - 1);
     uint32_t first = (uint32_t) DNET_GET(upper, RQ_LHS_WW_SIZE);
     uint64_t base, length, at_byte = dnet_emu_aperture_offset(from);
-    int32_t pid;
 
     if (!dnet_emu_is_aperture(nic, from) || total > packet_limit(nic) - 16 || first >= total ||
         first > DNET_WINDOW_BYTES - at % DNET_WINDOW_BYTES ||
-        !dnet_emu_aperture_find(nic, wid, from, &base, &length, &pid) || pid != nic->pid ||
-        at_byte > length || total - first > length - at_byte)
+        !dnet_emu_aperture_own(nic, wid, from, &base, &length) || at_byte > length ||
+        total - first > length - at_byte)
         return false;
     p->header[0] = DNET_PUT(total + 16, PK_SIZE) | DNET_PUT(DNET_PRIM_IPUSH, PK_TYPE) |
                    DNET_PUT(dnet_emu_pgid(nic, wid), PK_PGID) |

@@ -146,8 +146,13 @@ static inline bool must_refuse(const dnet_emu_nic_t *nic, unsigned wid)
 /* The envelope of a packet with lflag; one that is shorter ends in zeros (10.3). */
 static uint64_t envelope_of(const dnet_emu_packet_t *packet)
 {
+    const uint8_t *at = dnet_emu_payload_at(packet, 0, sizeof(uint64_t));
     uint64_t envelope = 0;
 
+    if (DNET_LIKELY(at && packet->data_bytes >= sizeof envelope)) {
+        memcpy(&envelope, at, sizeof envelope);
+        return envelope;
+    }
     (void) dnet_emu_payload_copy(packet, 0, (uint8_t *) &envelope,
                                  packet->data_bytes < sizeof envelope ? packet->data_bytes
                                                                       : sizeof envelope);

@@ -28,8 +28,8 @@ static void move(uint8_t *to, const uint8_t *from, uint32_t bytes)
     memmove(to, from, bytes);
 }
 
-bool dnet_emu_payload_copy(const dnet_emu_packet_t *packet, uint32_t from, uint8_t *to,
-                           uint32_t bytes)
+static DNET_COLD bool copy_pieces(const dnet_emu_packet_t *packet, uint32_t from, uint8_t *to,
+                                  uint32_t bytes)
 {
     for (unsigned s = 0; s < packet->spans && bytes > 0; s++) {
         const dnet_emu_span_t *span = &packet->span[s];
@@ -52,6 +52,17 @@ bool dnet_emu_payload_copy(const dnet_emu_packet_t *packet, uint32_t from, uint8
     return true;
 }
 
+bool dnet_emu_payload_copy(const dnet_emu_packet_t *packet, uint32_t from, uint8_t *to,
+                           uint32_t bytes)
+{
+    const uint8_t *at = dnet_emu_payload_at(packet, from, bytes);
+
+    if (DNET_UNLIKELY(!at))
+        return copy_pieces(packet, from, to, bytes);
+    move(to, at, bytes);
+    return true;
+}
+
 bool dnet_emu_wu_memory(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_ring_t *ring,
                         uint32_t bytes)
 {
@@ -60,16 +71,6 @@ bool dnet_emu_wu_memory(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_
 
     return (n1 == 0 || dnet_emu_sodimm_commit(nic, wid, ring->tail, n1)) &&
            (bytes == n1 || dnet_emu_sodimm_commit(nic, wid, ring->start, bytes - n1));
-}
-
-bool dnet_emu_wu_memory_known(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_ring_t *ring,
-                              uint32_t bytes)
-{
-    uint32_t to_end = ring->start + ring->size - ring->tail;
-    uint32_t n1 = to_end < bytes ? to_end : bytes;
-
-    return (n1 == 0 || dnet_emu_sodimm_known(nic, wid, ring->tail, n1)) &&
-           (bytes == n1 || dnet_emu_sodimm_known(nic, wid, ring->start, bytes - n1));
 }
 
 bool dnet_emu_wu_copy(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_ring_t *ring,
@@ -81,22 +82,10 @@ bool dnet_emu_wu_copy(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_ri
 
     /* [nic 11.8] ring 4, address 2, data 2, right 2, write 6 */
     charge(nic, WU, 16 + (bytes + 7) / 8 - 1);
+    if (DNET_LIKELY(n1 == bytes))
+        return dnet_emu_payload_copy(packet, from, base + at, bytes);
     return dnet_emu_payload_copy(packet, from, base + at, n1) &&
            dnet_emu_payload_copy(packet, from + n1, base, bytes - n1);
-}
-
-uint32_t dnet_emu_wu_tail(const dnet_emu_ring_t *ring, uint32_t bytes)
-{
-    uint32_t at = ring->tail - ring->start + ((bytes + 7) & ~7u);
-
-    return ring->start + (at >= ring->size ? at - ring->size : at);
-}
-
-void dnet_emu_wu_store_tail(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_ring_t *ring,
-                            uint32_t tail)
-{
-    /* The Tail half only: the host stores the Head half (OP-18). */
-    dnet_emu_publish32(nic->area[wid].llcm + ring->word * 8ul + 4, tail);
 }
 
 /* ---- placement ---- */

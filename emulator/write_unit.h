@@ -7,6 +7,18 @@
 
 #include "emulator/amt_table.h"
 
+/* Where `bytes` of a packet's data, from byte `from` on, lie in one piece in this process; NULL:
+ * they do not. */
+static inline const uint8_t *dnet_emu_payload_at(const dnet_emu_packet_t *packet, uint32_t from,
+                                                 uint32_t bytes)
+{
+    const dnet_emu_span_t *span = &packet->span[0];
+
+    if (packet->spans > 1 && from >= span->bytes)
+        from -= (span++)->bytes;
+    return span->pid == 0 && from + (uint64_t) bytes <= span->bytes ? span->at + from : NULL;
+}
+
 /* Copy `bytes` of a packet's data, from byte `from` on, to memory of this process.  False: a span
  * lies in another process and cannot be read. */
 bool dnet_emu_payload_copy(const dnet_emu_packet_t *packet, uint32_t from, uint8_t *to,
@@ -17,8 +29,15 @@ bool dnet_emu_wu_memory(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_
                         uint32_t bytes);
 
 /* Is that known without a call to the kernel? */
-bool dnet_emu_wu_memory_known(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_ring_t *ring,
-                              uint32_t bytes);
+static inline bool dnet_emu_wu_memory_known(const dnet_emu_nic_t *nic, unsigned wid,
+                                            const dnet_emu_ring_t *ring, uint32_t bytes)
+{
+    uint32_t to_end = ring->start + ring->size - ring->tail;
+    uint32_t n1 = to_end < bytes ? to_end : bytes;
+
+    return (n1 == 0 || dnet_emu_sodimm_known(nic, wid, ring->tail, n1)) &&
+           (bytes == n1 || dnet_emu_sodimm_known(nic, wid, ring->start, bytes - n1));
+}
 
 /* [nic 9.2, 9.3] Copy `bytes` of a packet's data, from byte `from` on, to the ring's Tail.  The
  * caller has tested the free space and dnet_emu_wu_memory().  False: as dnet_emu_payload_copy(). */
@@ -26,11 +45,20 @@ bool dnet_emu_wu_copy(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_ri
                       const dnet_emu_packet_t *packet, uint32_t from, uint32_t bytes);
 
 /* [nic 9.2] The ring's Tail behind `bytes` more. */
-uint32_t dnet_emu_wu_tail(const dnet_emu_ring_t *ring, uint32_t bytes);
+static inline uint32_t dnet_emu_wu_tail(const dnet_emu_ring_t *ring, uint32_t bytes)
+{
+    uint32_t at = ring->tail - ring->start + ((bytes + 7) & ~7u);
 
-/* [nic 9.3] Store a ring's Tail where the host sees it. */
-void dnet_emu_wu_store_tail(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_ring_t *ring,
-                            uint32_t tail);
+    return ring->start + (at >= ring->size ? at - ring->size : at);
+}
+
+/* [nic 9.3, OP-18] Store a ring's Tail where the host sees it: that half of the word only, the host
+ * stores the Head half. */
+static inline void dnet_emu_wu_store_tail(const dnet_emu_nic_t *nic, unsigned wid,
+                                          const dnet_emu_ring_t *ring, uint32_t tail)
+{
+    dnet_emu_publish32(nic->area[wid].llcm + ring->word * 8ul + 4, tail);
+}
 
 /* [nic 6.7, OP-55] RVS, RVSS, RVSI: the data of one packet go where its header says.
  * DNET_EMU_UNREACHABLE: memory, or the process that has it, is not there. */
