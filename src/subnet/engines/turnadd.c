@@ -204,12 +204,14 @@ static void allow_tree(dnet_order_t *o, const int *tree)
                     dnet_order_allow(o, s, i, j);
 }
 
-/* Allow the turns that tables take.  @return false: they close a cycle */
-static bool allow_tables(dnet_order_t *o, const dnet_tables_t *from)
+/* Allow the turns that tables take.  *good_p: they close no cycle */
+static dnet_status_t allow_tables(dnet_order_t *o, const dnet_tables_t *from, bool *good_p)
 {
     const dnet_topo_t *t = o->turns->topo;
     int *out = dnet_subnet_alloc((size_t) t->n_switches, sizeof(int)), c;
-    bool good = out != NULL;
+    bool good = true;
+    if (!out)
+        return DNET_ERR_NO_MEMORY;
     for (int x = 0; x < dnet_tables_columns(from) && good; x++) {
         for (int s = 0; s < t->n_switches; s++)
             out[s] = dnet_topo_port(t, s, dnet_tables_row(from, s)[x], &c) == DNET_PORT_CHANNEL
@@ -225,7 +227,8 @@ static bool allow_tables(dnet_order_t *o, const dnet_tables_t *from)
         }
     }
     free(out);
-    return good;
+    *good_p = good;
+    return DNET_OK;
 }
 
 /* One complete set of decisions into r->turns; `change`: those of its tables are among them, or
@@ -243,10 +246,12 @@ static dnet_status_t decide(const dnet_topo_t *t, const dnet_turn_pair_t *pairs,
         return st;
     if (tree)
         allow_tree(o, tree);
-    r->kept = change && allow_tables(o, change->from);
-    if (change && !r->kept) {
+    r->kept = false;
+    if (change)
+        st = allow_tables(o, change->from, &r->kept);
+    if (st || (change && !r->kept)) {
         dnet_order_free(o);
-        return DNET_OK;
+        return st;
     }
     if (change && change->from_tree)
         allow_tree(o, change->from_tree);

@@ -21,6 +21,7 @@ typedef struct fill {
     int *hops;             /* [switch]: to the end; NONE: it does not get there */
     int *queue;
     int *piece; /* [switch]: switches with the same number are connected */
+    dnet_status_t failed;
 } fill_t;
 
 static void find_pieces(fill_t *f)
@@ -76,8 +77,10 @@ static bool allow(fill_t *f, int s, int i, int j)
 {
     if (i == j || dnet_turns_allowed(f->refused, s, i, j))
         return false;
-    if (!f->order && dnet_order_resume(f->turns, &f->order))
-        return false; /* logged if memory was short */
+    if (!f->order && !f->failed)
+        f->failed = dnet_order_resume(f->turns, &f->order);
+    if (f->failed)
+        return false;
     if (dnet_order_allow(f->order, s, i, j)) {
         f->tables->opened++;
         return true;
@@ -154,6 +157,7 @@ dnet_status_t dnet_tables_fill(dnet_tables_t *tables, dnet_turns_t *turns)
         int d = dnet_tables_dest(tables, x), end = d < 0 ? d : dnet_topo_dest_switch(t, d);
         if (holes[x] && end != DNET_TOPO_NONE && !t->sw[end].down)
             fill_column(&f, end, x);
+        st = f.failed;
     }
     dnet_order_free(f.order);
     dnet_turns_free(f.refused);

@@ -92,8 +92,8 @@ dnet_status_t dnet_route_weights(const dnet_topo_t *t, const dnet_traffic_t *tr,
  * that close no cycle with those, which are then allowed, too.  Entries that are there stay.
  *
  * @param turns  acyclic, all turns in use among them
- * @return DNET_OK, ERR_STATE (`turns` has a cycle: nothing is changed), ERR_NO_MEMORY; sets
- *         tables->opened and tables->unmanaged
+ * @return DNET_OK, ERR_STATE (a turn was to be opened, and `turns` has a cycle), ERR_NO_MEMORY;
+ * sets tables->opened and tables->unmanaged
  */
 dnet_status_t dnet_tables_fill(dnet_tables_t *tables, dnet_turns_t *turns);
 

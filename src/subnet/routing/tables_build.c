@@ -144,7 +144,8 @@ static bool tree_init(dnet_build_t *b)
     b->across_from = DNET_TOPO_NONE;
     b->narrow = NULL;
     b->narrow_paths = NULL;
-    if (!b->next || !b->order || !b->hops || !b->cost || !b->across || !b->pin || !b->walk ||
+    if (dnet_turns_new(b->t, false, &b->narrow) || dnet_paths_new(b->narrow, &b->narrow_paths) ||
+        !b->next || !b->order || !b->hops || !b->cost || !b->across || !b->pin || !b->walk ||
         !b->flow || !b->price || !b->waits || !b->reach.seen || !b->reach.place || !b->reach.after)
         return false;
     for (size_t s = 0; s < ns; s++)

@@ -50,16 +50,16 @@ typedef struct dnet_build {
     int *near;      /* [adjacency]: the neighbour */
     /* [adjacency]: of the incoming channel, traffic or destinations so far */
     dnet_load_t *load;
-    dnet_load_t *price;   /* [adjacency]: what a way pays for that load */
-    float *factor;        /* [adjacency]: cost hint of the link */
-    float *part;          /* [adjacency]: part of the link that a flow of 1 takes */
-    bool mixed_rates;     /* links differ in it */
-    int *place, *head;    /* [channel]: where its load is kept, and its head */
-    uint16_t *port;       /* [channel]: through which it leaves its tail */
-    int *pin;             /* [switch]: output channel it must have, or NONE */
-    int *walk;            /* [switch + 1]: space for one walk */
-    dnet_turns_t *narrow; /* turns that agree with the pins, and walks along them; made when */
-    dnet_paths_t *narrow_paths; /* first needed */
+    dnet_load_t *price;         /* [adjacency]: what a way pays for that load */
+    float *factor;              /* [adjacency]: cost hint of the link */
+    float *part;                /* [adjacency]: part of the link that a flow of 1 takes */
+    bool mixed_rates;           /* links differ in it */
+    int *place, *head;          /* [channel]: where its load is kept, and its head */
+    uint16_t *port;             /* [channel]: through which it leaves its tail */
+    int *pin;                   /* [switch]: output channel it must have, or NONE */
+    int *walk;                  /* [switch + 1]: space for one walk */
+    dnet_turns_t *narrow;       /* turns that agree with the pins */
+    dnet_paths_t *narrow_paths; /* walks along them */
     dnet_reach_t reach;
     dnet_loads_t *flow; /* [switch]: traffic that it sends on */
     uint8_t *across;    /* [switch]: 1 if another tree than across_from, the destination's */

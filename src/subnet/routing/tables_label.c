@@ -123,9 +123,6 @@ static void narrow_turns(dnet_build_t *b)
 static bool pin_agreeing(dnet_build_t *b)
 {
     bool pinned = false;
-    if (!b->narrow &&
-        (dnet_turns_new(b->t, false, &b->narrow) || dnet_paths_new(b->narrow, &b->narrow_paths)))
-        return false; /* logged; the other attempts need no memory */
     narrow_turns(b);
     dnet_paths_measure(b->narrow_paths, b->dest);
     for (int s = left_over(b, 0); s != DNET_TOPO_NONE; s = left_over(b, s + 1)) {
