@@ -26,7 +26,6 @@
 
 #define LIBRARY "libfabric.so.1"
 #define API FI_VERSION(1, 11)
-#define PROVIDER "tcp"
 #define EVENTS 16u /* read from the completion queue at once */
 /*
  * Receive buffers of a process, whatever the number of its peers (flow control specification,
@@ -34,6 +33,14 @@
  * take a burst.
  */
 #define BUFFERS 64u
+
+/*
+ * Providers for plain Ethernet, the preferred first.  libfabric 1.16 and 1.17 have two over TCP:
+ * net, which keeps connections itself, and tcp, which needs ofi_rxm for that, with a copy and 2 us
+ * more for each message.  From 1.18 on net is tcp.
+ */
+static const char *const providers[] = {"net", "tcp"};
+#define PROVIDERS (sizeof providers / sizeof *providers)
 
 /* The functions of the library that are called by name. */
 typedef struct {
@@ -58,6 +65,7 @@ struct dnet_emu_plug_end {
     struct fid_domain *domain;
     struct fid_av *av;
     struct fid_cq *cq;
+    struct fid_cq *wait_cq; /* nothing completes here; NULL: cq can be waited for */
     struct fid_ep *ep;
     int wait_fd;
     char network[64];
@@ -83,8 +91,7 @@ static bool load(library_t *lib)
 
 /* ---- which network ---- */
 
-/* All networks of a provider with the endpoints wanted.  NULL: none; *error_p says why. */
-static struct fi_info *networks(const library_t *lib, const char *provider, int *error_p)
+static struct fi_info *networks_of(const library_t *lib, const char *provider, int *error_p)
 {
     struct fi_info *hints = lib->dupinfo(NULL), *found = NULL;
 
@@ -101,6 +108,35 @@ static struct fi_info *networks(const library_t *lib, const char *provider, int 
     *error_p = lib->getinfo(API, NULL, NULL, 0, hints, &found);
     lib->freeinfo(hints);
     return *error_p == 0 ? found : NULL;
+}
+
+/* All networks of a provider with the endpoints wanted.  NULL: none; *error_p says why.
+ *
+ * @param provider_p  in: NULL for the first of `providers` that has any; out: which it is */
+static struct fi_info *networks(const library_t *lib, const char **provider_p, int *error_p)
+{
+    struct fi_info *found = NULL;
+
+    if (*provider_p)
+        return networks_of(lib, *provider_p, error_p);
+    for (unsigned i = 0; i < PROVIDERS && !found; i++) {
+        *provider_p = providers[i];
+        found = networks_of(lib, providers[i], error_p);
+    }
+    return found;
+}
+
+/*
+ * Does a descriptor of any queue of the domain show what comes for all?  These two providers have
+ * one epoll descriptor for all sockets of a domain, and each queue's is that one and a pipe into
+ * which every completion of the queue writes.  Others keep to what the interface promises.
+ */
+static bool shares_descriptors(const struct fi_info *i)
+{
+    for (unsigned p = 0; p < PROVIDERS; p++)
+        if (strcmp(i->fabric_attr->prov_name, providers[p]) == 0)
+            return true;
+    return false;
 }
 
 /* Own address of a network as text; "": it is no IP address. */
@@ -156,6 +192,7 @@ static bool libfabric_found(char *text, size_t bytes)
 {
     library_t lib;
     struct fi_info *list;
+    const char *provider = NULL;
     char all[128];
     int error;
 
@@ -163,14 +200,14 @@ static bool libfabric_found(char *text, size_t bytes)
         snprintf(text, bytes, "%s is not installed", LIBRARY);
         return false;
     }
-    list = networks(&lib, PROVIDER, &error);
+    list = networks(&lib, &provider, &error);
     if (!list) {
-        snprintf(text, bytes, "%s: provider " PROVIDER ": %s", LIBRARY, lib.strerror(-error));
+        snprintf(text, bytes, "%s: provider %s: %s", LIBRARY, provider, lib.strerror(-error));
         return false;
     }
     names(list, all, sizeof all);
-    snprintf(text, bytes, "libfabric %u.%u, provider " PROVIDER " on %s", FI_MAJOR(lib.version()),
-             FI_MINOR(lib.version()), all);
+    snprintf(text, bytes, "libfabric %u.%u, provider %s on %s", FI_MAJOR(lib.version()),
+             FI_MINOR(lib.version()), provider, all);
     lib.freeinfo(list);
     return true;
 }
@@ -179,9 +216,9 @@ static bool libfabric_found(char *text, size_t bytes)
 
 static void libfabric_close(dnet_emu_plug_end_t *e)
 {
-    struct fid *fids[] = {e->ep ? &e->ep->fid : NULL, e->cq ? &e->cq->fid : NULL,
-                          e->av ? &e->av->fid : NULL, e->domain ? &e->domain->fid : NULL,
-                          e->fabric ? &e->fabric->fid : NULL};
+    struct fid *fids[] = {e->ep ? &e->ep->fid : NULL,           e->cq ? &e->cq->fid : NULL,
+                          e->wait_cq ? &e->wait_cq->fid : NULL, e->av ? &e->av->fid : NULL,
+                          e->domain ? &e->domain->fid : NULL,   e->fabric ? &e->fabric->fid : NULL};
 
     for (unsigned i = 0; i < sizeof fids / sizeof *fids; i++)
         if (fids[i])
@@ -194,7 +231,7 @@ static void libfabric_close(dnet_emu_plug_end_t *e)
 
 static bool find(dnet_emu_plug_end_t *e, const dnet_emu_port_config_t *config)
 {
-    const char *provider = config->provider ? config->provider : PROVIDER;
+    const char *provider = config->provider;
     struct fi_info *list;
     const struct fi_info *chosen;
     char all[128];
@@ -204,7 +241,7 @@ static bool find(dnet_emu_plug_end_t *e, const dnet_emu_port_config_t *config)
         dnet_error("ranks are on several hosts, and %s is not installed: %s", LIBRARY, dlerror());
         return false;
     }
-    list = networks(&e->lib, provider, &error);
+    list = networks(&e->lib, &provider, &error);
     if (!list) {
         dnet_error(
             "libfabric has no network of provider %s here: %s; fi_info -l lists the providers",
@@ -234,9 +271,29 @@ static int post(dnet_emu_plug_end_t *e, buffer_t *b)
     return (int) error;
 }
 
+/*
+ * A queue that can be waited for costs two system calls for each message, for its completions write
+ * into a pipe (strace, libfabric 1.17).  So where another queue's descriptor shows what comes, the
+ * endpoint's has none.
+ */
+static int open_queues(dnet_emu_plug_end_t *e)
+{
+    struct fi_cq_attr silent = {.format = FI_CQ_FORMAT_MSG, .wait_obj = FI_WAIT_NONE};
+    struct fi_cq_attr waits = {.format = FI_CQ_FORMAT_MSG, .wait_obj = FI_WAIT_FD};
+    int error;
+
+    if (!shares_descriptors(e->info)) {
+        error = fi_cq_open(e->domain, &waits, &e->cq, NULL);
+        return error ? error : fi_control(&e->cq->fid, FI_GETWAIT, &e->wait_fd);
+    }
+    error = fi_cq_open(e->domain, &silent, &e->cq, NULL);
+    if (!error)
+        error = fi_cq_open(e->domain, &waits, &e->wait_cq, NULL);
+    return error ? error : fi_control(&e->wait_cq->fid, FI_GETWAIT, &e->wait_fd);
+}
+
 static int open_all(dnet_emu_plug_end_t *e)
 {
-    struct fi_cq_attr cq = {.format = FI_CQ_FORMAT_MSG, .wait_obj = FI_WAIT_FD};
     struct fi_av_attr av = {.type = FI_AV_TABLE};
     int error = e->lib.fabric(e->info->fabric_attr, &e->fabric, NULL);
 
@@ -245,9 +302,7 @@ static int open_all(dnet_emu_plug_end_t *e)
     if (!error)
         error = fi_av_open(e->domain, &av, &e->av, NULL);
     if (!error)
-        error = fi_cq_open(e->domain, &cq, &e->cq, NULL);
-    if (!error)
-        error = fi_control(&e->cq->fid, FI_GETWAIT, &e->wait_fd);
+        error = open_queues(e);
     if (!error)
         error = fi_endpoint(e->domain, e->info, &e->ep, NULL);
     if (!error)
@@ -382,7 +437,7 @@ static int libfabric_wait_fd(const dnet_emu_plug_end_t *e)
 
 static bool libfabric_may_wait(dnet_emu_plug_end_t *e)
 {
-    struct fid *cq = &e->cq->fid;
+    struct fid *cq = e->wait_cq ? &e->wait_cq->fid : &e->cq->fid;
 
     return fi_trywait(e->fabric, &cq, 1) == 0;
 }
