@@ -269,6 +269,16 @@ void dnet_ep_count_board_collective(dnet_ep_t *ep)
     ep->page.counters.board_collectives++;
 }
 
+void dnet_ep_count_window(dnet_ep_t *ep)
+{
+    ep->page.counters.windows++;
+}
+
+void dnet_ep_count_window_op(dnet_ep_t *ep)
+{
+    ep->page.counters.window_ops++;
+}
+
 const dnet_ep_counters_t *dnet_ep_counters(const dnet_ep_t *ep)
 {
     dnet_ep_counters_t *c = (dnet_ep_counters_t *) &ep->page.counters;

@@ -87,11 +87,21 @@ bool dnet_ep_sodimm_offset(const dnet_ep_t *ep, const void *memory, size_t bytes
     return true;
 }
 
-bool dnet_ep_shares(const dnet_ep_t *ep)
+static bool shares(const dnet_ep_t *ep)
 {
     const dnet_options_t *o = &ep->options;
-    return o->collectives == 0 && ep->dev->sodimm && !ep->job.cluster && !ep->job.spans_hosts &&
-           !ep->capture && !o->faults && !o->fault_packet;
+    return ep->dev->sodimm && !ep->job.cluster && !ep->job.spans_hosts && !ep->capture &&
+           !o->faults && !o->fault_packet;
+}
+
+bool dnet_ep_shares_boards(const dnet_ep_t *ep)
+{
+    return ep->options.collectives == 0 && shares(ep);
+}
+
+bool dnet_ep_shares_windows(const dnet_ep_t *ep)
+{
+    return ep->options.windows == 0 && shares(ep);
 }
 
 void *dnet_ep_map(dnet_ep_t *ep, uint32_t peer, uint32_t offset, size_t bytes)

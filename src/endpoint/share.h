@@ -8,10 +8,12 @@
 #include "endpoint/endpoint.h"
 
 /**
- * May processes of this job map memory of each other's dnet_ep_alloc()?  Not where something must
- * see all that passes between them: a cluster's network, a capture, faults for tests.
+ * May processes of this job map memory of each other's dnet_ep_alloc(), for collectives, for
+ * windows?  Not where something must see all that passes between them: a cluster's network, a
+ * capture, faults for tests; and not where an option says packets.
  */
-bool dnet_ep_shares(const dnet_ep_t *ep);
+bool dnet_ep_shares_boards(const dnet_ep_t *ep);
+bool dnet_ep_shares_windows(const dnet_ep_t *ep);
 
 /**
  * Map memory of a peer's dnet_ep_alloc().
@@ -45,8 +47,11 @@ void dnet_ep_set_awaited(dnet_ep_t *ep, bool (*awaited)(void *arg), void *arg);
 /** Are there more ranks than processors? */
 bool dnet_ep_oversubscribed(const dnet_ep_t *ep);
 
-/** Count what the caller does itself: a communicator has got a board; a collective on one. */
+/** Count what the caller does itself: a communicator has got a board; a collective on one; a window
+ * whose memory all ranks share; an operation in its memory. */
 void dnet_ep_count_board(dnet_ep_t *ep);
 void dnet_ep_count_board_collective(dnet_ep_t *ep);
+void dnet_ep_count_window(dnet_ep_t *ep);
+void dnet_ep_count_window_op(dnet_ep_t *ep);
 
 #endif

@@ -12,6 +12,9 @@ mpi_core_sources += \
     src/mpid/ch4/netmod/dimmnet/dimmnet_part.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_pt2pt.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_pvar.c \
+    src/mpid/ch4/netmod/dimmnet/dimmnet_reduce.c \
+    src/mpid/ch4/netmod/dimmnet/dimmnet_rma.c \
+    src/mpid/ch4/netmod/dimmnet/dimmnet_shared.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_spawn.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_type.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_win.c

@@ -9,13 +9,13 @@
 #include "dimmnet_impl.h"
 #include "dimmnet_coll.h"
 #include "dimmnet_progress.h"
+#include "dimmnet_reduce.h"
+#include "dimmnet_shared.h"
 #include "collective/collective.h"
-#include "collective/reduce.h"
 #include "endpoint/share.h"
 
 /* The collective that makes a communicator's board. */
 #define COLLECTIVES_BEFORE 4
-#define MAPPED_ALIGN 65536u /* more than any page */
 
 /* From these bytes on a rank MPICH's way by messages is faster where ranks cannot read each other's
  * memory, and for two ranks that could, of whom both move pieces of a message. */
@@ -25,9 +25,7 @@
 struct MPIDI_DIMMNET_board {
     dnet_board_t board;
     MPIR_Comm *comm;
-    void *memory;
-    size_t bytes;
-    void *allocated;             /* rank 0: what dnet_ep_alloc() has given; else NULL */
+    MPIDI_DIMMNET_shared_t shared;
     MPIDI_DIMMNET_board_t *next; /* that all others have not left yet */
 };
 
@@ -50,29 +48,17 @@ static bool still_waits(void *arg)
     return dnet_board_waits_for(&self->board) != DNET_BOARD_NO_RANK;
 }
 
-/* An error of the progress ends the job there.  A process of several threads does not sleep. */
 static void idle(void *arg, bool first)
 {
     MPIDI_DIMMNET_board_t *self = arg;
-    bool may_sleep = MPIR_ThreadInfo.thread_provided != MPI_THREAD_MULTIPLE;
     MPIDI_DIMMNET_global.asked.board = self;
-    if (first && may_sleep)
-        dnet_ep_waits_anew(MPIDI_DIMMNET_global.ep);
-    if (may_sleep)
-        dnet_ep_set_awaited(MPIDI_DIMMNET_global.ep, still_waits, self);
-    (void) MPIDI_progress_wait_round();
-    /* Other threads go on meanwhile: one may be what a rank waits for in another collective. */
-    MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-    if (may_sleep)
-        dnet_ep_set_awaited(MPIDI_DIMMNET_global.ep, NULL, NULL);
+    MPIDI_DIMMNET_idle(still_waits, self, first);
 }
 
 static void wake(void *arg, uint32_t rank)
 {
     const MPIDI_DIMMNET_board_t *self = arg;
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-    dnet_ep_wake(MPIDI_DIMMNET_global.ep, peer_of(self, rank));
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+    MPIDI_DIMMNET_wake(peer_of(self, rank));
 }
 
 bool MPIDI_DIMMNET_board_waits(dnet_wait_t *wait)
@@ -99,34 +85,9 @@ static void read_of(void *arg, uint32_t rank, const void *from, void *to, size_t
 
 /* ---- making ---- */
 
-/* What rank 0 tells the others. */
-typedef struct {
-    uint32_t offset; /* in its SO-DIMM area */
-    uint32_t good;
-} place_t;
-
-static bool allocate(MPIDI_DIMMNET_board_t *self, place_t *place)
-{
-    dnet_ep_t *ep = MPIDI_DIMMNET_global.ep;
-    uint8_t *memory;
-    if (dnet_ep_alloc(ep, self->bytes + MAPPED_ALIGN, &self->allocated) != DNET_OK)
-        return false;
-    (void) dnet_ep_sodimm_offset(ep, self->allocated, self->bytes, &place->offset);
-    uint32_t pad = -place->offset & (MAPPED_ALIGN - 1);
-    memory = (uint8_t *) self->allocated + pad;
-    place->offset += pad;
-    memset(memory, 0, self->bytes);
-    self->memory = memory;
-    return true;
-}
-
 static void release(MPIDI_DIMMNET_board_t *self)
 {
-    dnet_ep_t *ep = MPIDI_DIMMNET_global.ep;
-    if (self->allocated)
-        dnet_ep_free(ep, self->allocated);
-    else if (self->memory)
-        dnet_ep_unmap(ep, self->memory, self->bytes);
+    MPIDI_DIMMNET_shared_release(&self->shared);
     MPL_free(self);
 }
 
@@ -136,7 +97,7 @@ static void release_left(void)
     pthread_mutex_lock(&leaving_lock);
     for (MPIDI_DIMMNET_board_t **link = &leaving; *link;) {
         MPIDI_DIMMNET_board_t *self = *link;
-        if (dnet_board_left_by_all(self->memory, self->board.size)) {
+        if (dnet_board_left_by_all(self->shared.memory, self->board.size)) {
             *link = self->next;
             release(self);
         } else {
@@ -162,31 +123,18 @@ enum { NO_BOARD, BOARD, BOARD_AND_READS };
 /* Have this rank's part of a board; all ranks learn what all have. */
 static int make(MPIR_Comm *comm, MPIR_Errflag_t *errflag, MPIDI_DIMMNET_board_t *self, int *has_p)
 {
-    place_t place = {0, self != NULL};
-    int mpi_errno;
-    if (comm->rank == 0 && place.good) {
+    MPIDI_DIMMNET_shared_t shared;
+    if (comm->rank == 0)
         release_left();
-        place.good = allocate(self, &place);
-    }
-    mpi_errno = MPIR_Bcast_impl(&place, sizeof(place), MPI_BYTE, 0, comm, errflag);
+    int mpi_errno = MPIDI_DIMMNET_shared_make(comm, dnet_board_bytes((uint32_t) comm->local_size),
+                                              self != NULL, errflag, &shared);
+    if (self)
+        self->shared = shared;
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
-    if (self && place.good && comm->rank != 0)
-        self->memory = dnet_ep_map(MPIDI_DIMMNET_global.ep,
-                                   MPIDI_DIMMNET_AV(MPIDIU_comm_rank_to_av(comm, 0)).peer,
-                                   place.offset, self->bytes);
-    if (self && self->memory)
+    if (shared.memory)
         *has_p = can_read_next(self) ? BOARD_AND_READS : BOARD;
     return MPIR_Allreduce_impl(MPI_IN_PLACE, has_p, 1, MPI_INT, MPI_MIN, comm, errflag);
-}
-
-/* Are all ranks of one job?  Those that two jobs share have others of each of them. */
-static bool is_of_one_job(MPIR_Comm *comm)
-{
-    for (int r = 0; r < comm->local_size; r++)
-        if (MPIDI_DIMMNET_AV(MPIDIU_comm_rank_to_av(comm, r)).peer >= (uint32_t) MPIR_Process.size)
-            return false;
-    return true;
 }
 
 /* May this communicator have a board?  The same answer on all of its ranks, but for what make()
@@ -195,7 +143,7 @@ static bool may_have_board(MPIR_Comm *comm)
 {
     return comm->comm_kind == MPIR_COMM_KIND__INTRACOMM && comm->local_size > 1 &&
            comm->local_size <= (int) DNET_BOARD_MAX_RANKS &&
-           dnet_ep_shares(MPIDI_DIMMNET_global.ep) && is_of_one_job(comm);
+           dnet_ep_shares_boards(MPIDI_DIMMNET_global.ep) && MPIDI_DIMMNET_comm_is_of_one_job(comm);
 }
 
 static int board_make(MPIR_Comm *comm, MPIR_Errflag_t *errflag, MPIDI_DIMMNET_board_t **board_p)
@@ -207,10 +155,8 @@ static int board_make(MPIR_Comm *comm, MPIR_Errflag_t *errflag, MPIDI_DIMMNET_bo
     if (++NETMOD_OF(comm).collectives < COLLECTIVES_BEFORE)
         return MPI_SUCCESS;
     MPIDI_DIMMNET_board_t *self = MPL_calloc(1, sizeof(*self), MPL_MEM_COMM);
-    if (self) {
+    if (self)
         self->comm = comm;
-        self->bytes = dnet_board_bytes((uint32_t) comm->local_size);
-    }
     int has = NO_BOARD, mpi_errno = make(comm, errflag, self, &has);
     NETMOD_OF(comm).without_board = has == NO_BOARD;
     if (mpi_errno != MPI_SUCCESS || has == NO_BOARD) {
@@ -219,7 +165,7 @@ static int board_make(MPIR_Comm *comm, MPIR_Errflag_t *errflag, MPIDI_DIMMNET_bo
         return mpi_errno;
     }
     dnet_board_join(
-        &self->board, self->memory, (uint32_t) comm->local_size, (uint32_t) comm->rank,
+        &self->board, self->shared.memory, (uint32_t) comm->local_size, (uint32_t) comm->rank,
         !dnet_ep_oversubscribed(MPIDI_DIMMNET_global.ep),
         &(dnet_board_owner_t){idle, wake, has == BOARD_AND_READS ? read_of : NULL, self});
     dnet_ep_count_board(MPIDI_DIMMNET_global.ep);
@@ -236,7 +182,7 @@ void MPIDI_DIMMNET_board_free(MPIR_Comm *comm)
     if (MPIDI_DIMMNET_global.asked.board == self)
         MPIDI_DIMMNET_global.asked.board = NULL;
     dnet_board_leave(&self->board);
-    if (!self->allocated) {
+    if (!self->shared.allocated) {
         release(self);
         return;
     }
@@ -363,73 +309,6 @@ static int exchange_on(MPIDI_DIMMNET_board_t *self,
     return exchange_end(&x, self, recvbuf, recvtype);
 }
 
-/* ---- reductions ---- */
-
-/* What MPI_Op and MPI_Datatype of a reduction are to reduce_any(). */
-typedef struct {
-    MPI_Op op;
-    MPI_Datatype datatype;
-} reduction_t;
-
-/* MPICH's loop, for what dnet_reduce_loop() does not have. */
-static void reduce_any(const void *in, void *inout, size_t count, const void *how)
-{
-    const reduction_t *by = how;
-    MPI_Aint n = (MPI_Aint) count;
-    MPI_Datatype datatype = by->datatype;
-    MPIR_OP_HDL_TO_FN(by->op)((void *) (uintptr_t) in, inout, &n, &datatype);
-}
-
-static const struct {
-    MPI_Op op;
-    dnet_reduce_op_t is;
-} ops[] = {{MPI_SUM, DNET_REDUCE_SUM},
-           {MPI_PROD, DNET_REDUCE_PROD},
-           {MPI_MIN, DNET_REDUCE_MIN},
-           {MPI_MAX, DNET_REDUCE_MAX}};
-static const struct {
-    MPI_Datatype datatype;
-    dnet_reduce_type_t is;
-} types[] = {
-    {MPI_DOUBLE, DNET_REDUCE_OF_DOUBLE},
-    {MPI_FLOAT, DNET_REDUCE_OF_FLOAT},
-    {MPI_INT, DNET_REDUCE_OF_INT32},
-    {MPI_LONG, DNET_REDUCE_OF_INT64},
-    {MPI_CHAR, DNET_REDUCE_OF_INT8},
-    {MPI_INT64_T, DNET_REDUCE_OF_INT64},
-    {MPI_INT32_T, DNET_REDUCE_OF_INT32},
-    {MPI_UINT64_T, DNET_REDUCE_OF_UINT64},
-    {MPI_UINT32_T, DNET_REDUCE_OF_UINT32},
-    {MPI_LONG_LONG, DNET_REDUCE_OF_INT64},
-    {MPI_UNSIGNED, DNET_REDUCE_OF_UINT32},
-    {MPI_UNSIGNED_LONG, DNET_REDUCE_OF_UINT64},
-    {MPI_SHORT, DNET_REDUCE_OF_INT16},
-    {MPI_UNSIGNED_SHORT, DNET_REDUCE_OF_UINT16},
-    {MPI_SIGNED_CHAR, DNET_REDUCE_OF_INT8},
-    {MPI_UNSIGNED_CHAR, DNET_REDUCE_OF_UINT8},
-    {MPI_INT8_T, DNET_REDUCE_OF_INT8},
-    {MPI_UINT8_T, DNET_REDUCE_OF_UINT8},
-    {MPI_INT16_T, DNET_REDUCE_OF_INT16},
-    {MPI_UINT16_T, DNET_REDUCE_OF_UINT16},
-    {MPI_UNSIGNED_LONG_LONG, DNET_REDUCE_OF_UINT64},
-};
-
-_Static_assert((char) -1 < 0 && sizeof(short) == 2 && sizeof(int) == 4 && sizeof(long) == 8 &&
-                   sizeof(long long) == 8,
-               "types[]");
-
-static dnet_reduce_fn reduce_loop(MPI_Op op, MPI_Datatype datatype)
-{
-    if (!HANDLE_IS_BUILTIN(op) || !HANDLE_IS_BUILTIN(datatype) || op == MPI_REPLACE ||
-        op == MPI_NO_OP)
-        return NULL;
-    for (unsigned i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
-        for (unsigned j = 0; op == ops[i].op && j < sizeof(types) / sizeof(types[0]); j++)
-            if (datatype == types[j].datatype)
-                return dnet_reduce_loop(ops[i].is, types[j].is);
-    return reduce_any;
-}
-
 /* ---- the calls ---- */
 
 /* The board for a collective that moves so many bytes a rank; *board_p NULL: MPICH's way. */
@@ -480,8 +359,8 @@ static int reduce_on_board(const void *sendbuf, void *recvbuf, MPI_Aint count,
                            MPIR_Errflag_t *errflag, bool *done_p)
 {
     MPIDI_DIMMNET_board_t *board = NULL;
-    reduction_t how = {op, datatype};
-    dnet_reduce_fn loop = reduce_loop(op, datatype);
+    MPIDI_DIMMNET_reduction_t how = {op, datatype};
+    dnet_reduce_fn loop = MPIDI_DIMMNET_reduce_loop(op, datatype);
     /* Parts of a vector go by slots: any length does. */
     int mpi_errno = loop ? board_of(comm, 0, errflag, &board) : MPI_SUCCESS;
     *done_p = mpi_errno != MPI_SUCCESS || board;

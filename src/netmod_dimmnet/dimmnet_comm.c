@@ -62,6 +62,14 @@ uint32_t MPIDI_DIMMNET_source(void *arg, uint64_t envelope)
     return peer;
 }
 
+bool MPIDI_DIMMNET_comm_is_of_one_job(MPIR_Comm *comm)
+{
+    for (int r = 0; r < comm->local_size; r++)
+        if (MPIDI_DIMMNET_AV(MPIDIU_comm_rank_to_av(comm, r)).peer >= (uint32_t) MPIR_Process.size)
+            return false;
+    return true;
+}
+
 /* ---- what a rank waits for, in MPI's words (dnet_ep_names_t): all may run in a signal handler
  * ---- */
 

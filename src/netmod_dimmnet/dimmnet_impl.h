@@ -2,7 +2,7 @@
  *
  * State of the netmod and what its files share.
  *
- *   dimmnet_send.h, _recv.h, _probe.h, _am.h, _progress.h   hot paths, inlined
+ *   dimmnet_send.h, _recv.h, _probe.h, _am.h, _progress.h, _rma.h   hot paths, inlined
  *   dimmnet_pt2pt.c   completion of requests, types with gaps
  *   dimmnet_layout.c  where the blocks of such types lie in SO-DIMM
  *   dimmnet_am.c      active messages in both directions
@@ -11,6 +11,8 @@
  *   dimmnet_comm.c    communicators; what a rank waits for, in MPI's words
  *   dimmnet_spawn.c   processes of other jobs
  *   dimmnet_coll.h, dimmnet_coll.c   collectives of ranks that share memory
+ *   dimmnet_win.c     windows whose memory all ranks share; dimmnet_rma.c: operations on them
+ *   dimmnet_shared.h  memory that the ranks of a communicator share
  *   others            hooks MPICH wants
  *
  * MPICH objects stop here: below, a process is a peer number, a message an envelope and bytes.
@@ -109,6 +111,10 @@ void MPIDI_DIMMNET_recv_cancelled(MPIR_Request *rreq);
 /* dimmnet_comm.c */
 /* The process that a message or a receive with this envelope comes from (dnet_ep_source_fn). */
 uint32_t MPIDI_DIMMNET_source(void *arg, uint64_t envelope);
+
+/* Are all ranks of a communicator of this process's job?  Then each of them finds the
+ * same: those that two jobs share have ranks of each of them. */
+bool MPIDI_DIMMNET_comm_is_of_one_job(MPIR_Comm *comm);
 
 /* A context that no communicator has: MPICH's own are below 0x8000.  For the barrier at the end. */
 #define MPIDI_DIMMNET_BARRIER_CONTEXT 0xffffu

@@ -10,6 +10,7 @@
 
 typedef struct MPIDI_DIMMNET_blocks MPIDI_DIMMNET_blocks_t;
 typedef struct MPIDI_DIMMNET_board MPIDI_DIMMNET_board_t;
+typedef struct MPIDI_DIMMNET_window MPIDI_DIMMNET_window_t;
 
 /* A native send or receive; also a message taken by MPI_Mprobe. */
 typedef struct {
@@ -38,10 +39,15 @@ typedef struct {
     bool without_board;           /* there will be none */
 } MPIDI_DIMMNET_comm_t;
 
+/* A window.  NULL in one that has not been made, for MPICH frees those, too, where making one
+ * fails: the memory of MPICH's objects is 0 at first, and a freed one has NULL again. */
+typedef struct {
+    MPIDI_DIMMNET_window_t *window; /* its memory, which all ranks share; NULL: they do not */
+} MPIDI_DIMMNET_win_t;
+
 /* MPICH wants these types; the netmod has nothing to keep in them. */
 typedef struct {
     char unused;
-} MPIDI_DIMMNET_am_request_t, MPIDI_DIMMNET_dt_t, MPIDI_DIMMNET_op_t, MPIDI_DIMMNET_win_t,
-    MPIDI_DIMMNET_part_t;
+} MPIDI_DIMMNET_am_request_t, MPIDI_DIMMNET_dt_t, MPIDI_DIMMNET_op_t, MPIDI_DIMMNET_part_t;
 
 #endif

@@ -8,7 +8,7 @@
 #ifdef MPIDI_ENABLE_AM_ONLY
 #include "netmod_am_fallback.h"
 #else
-#include "netmod_am_fallback_rma.h"
+#include "dimmnet_rma.h"
 #include "dimmnet_coll.h"
 #include "netmod_am_fallback_part.h"
 #include "dimmnet_send.h"

@@ -79,12 +79,31 @@ static void flood(MPI_Comm inter, int send)
     }
 }
 
-/* One group of both: collectives, more of them than make a board, and a window. */
+/* To the right neighbour, and by all to process 0. */
+static void use_window(MPI_Win win, int *memory, int me, int n)
+{
+    int mine = me, one = 1;
+    memory[0] = -1;
+    memory[1] = 0;
+    MPI_Win_fence(0, win);
+    MPI_Put(&mine, 1, MPI_INT, (me + 1) % n, 0, 1, MPI_INT, win);
+    MPI_Accumulate(&one, 1, MPI_INT, 0, 1, 1, MPI_INT, MPI_SUM, win);
+    MPI_Win_fence(0, win);
+    CHECK(memory[0] == (me + n - 1) % n, "%d was put into the window", memory[0]);
+    CHECK(me || memory[1] == n, "%d of %d have added to the window", memory[1], n);
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+    MPI_Fetch_and_op(&one, &mine, MPI_INT, 0, 1, MPI_SUM, win);
+    MPI_Win_unlock(0, win);
+    MPI_Win_free(&win);
+}
+
+/* One group of both: collectives, more of them than make a board, and windows. */
 static void together(MPI_Comm inter, int high)
 {
     MPI_Comm all;
     MPI_Win win;
-    int me, n, sum, *memory, mine;
+    int me, n, sum, *memory;
     MPI_Intercomm_merge(inter, high, &all);
     MPI_Comm_rank(all, &me);
     MPI_Comm_size(all, &n);
@@ -96,14 +115,12 @@ static void together(MPI_Comm inter, int high)
         CHECK(number == i % n + i, "process %d of both groups has told %d", i % n, number);
         MPI_Barrier(all);
     }
-    MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, all, &memory, &win);
-    *memory = -1;
-    mine = me;
-    MPI_Win_fence(0, win);
-    MPI_Put(&mine, 1, MPI_INT, (me + 1) % n, 0, 1, MPI_INT, win);
-    MPI_Win_fence(0, win);
-    CHECK(*memory == (me + n - 1) % n, "%d was put into the window", *memory);
-    MPI_Win_free(&win);
+    MPI_Win_allocate(2 * sizeof(int), sizeof(int), MPI_INFO_NULL, all, &memory, &win);
+    use_window(win, memory, me, n);
+    MPI_Alloc_mem(2 * sizeof(int), MPI_INFO_NULL, &memory);
+    MPI_Win_create(memory, 2 * sizeof(int), sizeof(int), MPI_INFO_NULL, all, &win);
+    use_window(win, memory, me, n);
+    MPI_Free_mem(memory);
     MPI_Comm_free(&all);
 }
 

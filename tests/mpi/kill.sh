@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# A rank killed by SIGKILL, while the others receive from it (also with MPI_THREAD_MULTIPLE), send to it or
-# are in a barrier with it: the job ends within 5 seconds with an error that names the rank, and no process
+# A rank killed by SIGKILL, while the others receive from it (also with MPI_THREAD_MULTIPLE), send to it,
+# are in a barrier with it or wait for a window's lock that it has: the job ends within 5 seconds with an error that names the rank, and no process
 # and nothing in /dev/shm remains.  Both when the process manager ends the others and when it is stopped, so
 # that they find out and end by themselves.
 set -eu
@@ -23,7 +23,7 @@ until_none() {
 
 victim=$((RANKS - 1))
 shm_before=$(ls /dev/shm | sort)
-for way in receive threads send barrier; do
+for way in receive threads send barrier lock; do
     for manager in ends-them stopped; do
         rm -f "$program.pid" "$program".err.*
         start=$(now_ms)

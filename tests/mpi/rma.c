@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One-sided communication over active messages: put, get, accumulate, get_accumulate, fetch_and_op,
- * compare_and_swap; fence, lock, lock_all, post/start; small and large, with gaps; a shared window.
+ * One-sided communication, straight in the target's memory and over active messages: put, get,
+ * accumulate, get_accumulate, fetch_and_op, compare_and_swap; fence, lock, lock_all, post/start;
+ * small and large, with gaps; a shared window.
  */
 #include "check.h"
 

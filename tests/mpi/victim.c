@@ -2,8 +2,9 @@
  *
  * For kill.sh: rank `argument 1` kills itself with SIGKILL; the others wait for it in the way
  * argument 2 says: receive, threads (receive, with MPI_THREAD_MULTIPLE), send (until its rings are
- * full), barrier.  With a third argument the victim stops the process manager first, so that only
- * the others themselves can end them.
+ * full), barrier, lock (for the lock of rank 0's window, which the victim has).  With a third
+ * argument the victim stops the process manager first, so that only the others themselves can end
+ * them.
  */
 #include "check.h"
 
@@ -18,7 +19,11 @@ int main(int argc, char **argv)
                     strcmp(way, "threads") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
                     &provided);
     check_world();
-    static char buf[100];
+    static char buf[100], *part;
+    MPI_Win win;
+    MPI_Win_allocate(1, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &part, &win);
+    if (rank == victim)
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == victim) {
         if (argc > 3) {
@@ -34,6 +39,8 @@ int main(int argc, char **argv)
     else if (strcmp(way, "send") == 0)
         for (;;)
             MPI_Send(buf, sizeof(buf), MPI_BYTE, victim, 0, MPI_COMM_WORLD);
+    else if (strcmp(way, "lock") == 0)
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
     else
         MPI_Barrier(MPI_COMM_WORLD);
     fprintf(stderr, "rank %d: went on without rank %d\n", rank, victim);

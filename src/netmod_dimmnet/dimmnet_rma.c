@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One-sided operations and locks in a window whose memory all ranks share.
+ *
+ * What an operation does is done when it returns.  Order: an unlock releases what its rank has
+ * stored, a lock acquires it; a flush and a fence are full barriers.  MPI's states of epochs are
+ * kept as MPICH keeps them, so that a call outside its epoch is an error here as well.
+ */
+#define NETMOD_DISABLE_INLINES
+#include "dimmnet_impl.h"
+#include "dimmnet_progress.h"
+#include "dimmnet_reduce.h"
+#include "dimmnet_rma.h"
+#include "dimmnet_window.h"
+#include "common/compiler.h"
+#include "endpoint/share.h"
+
+/* Looks at a lock before the process makes progress between them. */
+#define SPINS 256
+/* Calls that need nothing of others: after so many the rest of MPI gets its turn. */
+#define CALLS_WITHOUT_PROGRESS 16
+
+static int progress_at_times(MPIDI_DIMMNET_window_t *self)
+{
+    uint32_t calls = atomic_load_explicit(&self->calls, memory_order_relaxed) + 1;
+    atomic_store_explicit(&self->calls, calls, memory_order_relaxed);
+    return calls % CALLS_WITHOUT_PROGRESS ? MPI_SUCCESS : MPID_Progress_test(NULL);
+}
+
+/* The call does not fit the epoch. */
+static int error_sync(void)
+{
+    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                MPI_ERR_RMA_SYNC, "**rmasync", 0);
+}
+
+static uint32_t peer_of(const MPIR_Win *win, int rank)
+{
+    return MPIDI_DIMMNET_AV(MPIDIU_comm_rank_to_av(win->comm_ptr, rank)).peer;
+}
+
+/* ---- MPI's locks ---- */
+
+/* A ticket, and who waits with it. */
+typedef struct {
+    MPIDI_DIMMNET_locks_t *locks;
+    uint64_t ticket;
+    bool exclusive;
+} wait_t;
+
+static bool still_waits(void *arg)
+{
+    const wait_t *w = arg;
+    const _Atomic uint64_t *now = w->exclusive ? &w->locks->exclusive : &w->locks->shared;
+    /* Acquire: pairs with let_next(); what the last owner has stored is seen. */
+    uint64_t number = atomic_load_explicit(now, memory_order_acquire);
+    return w->exclusive ? number != w->ticket : number < w->ticket;
+}
+
+/* The process may sleep: who unlocks is to wake it.  Both sides change a word of the lock before
+ * they look at the other's. */
+static void doze(MPIR_Win *win, int rank, wait_t *w)
+{
+    MPIDI_DIMMNET_window_t *self = MPIDI_DIMMNET_WINDOW(win);
+    MPIDI_DIMMNET_locks_t *own = &self->locks[win->comm_ptr->rank];
+    uint32_t owner = atomic_load_explicit(&w->locks->owner, memory_order_relaxed);
+    MPIDI_DIMMNET_global.asked.lock_peer = peer_of(win, rank);
+    if (owner)
+        MPIDI_DIMMNET_wake(peer_of(win, (int) owner - 1));
+    atomic_store_explicit(&own->dozes_at, (uint32_t) rank + 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&w->locks->dozers, 1, memory_order_seq_cst);
+    for (bool first = true; still_waits(w); first = false)
+        MPIDI_DIMMNET_idle(still_waits, w, first);
+    atomic_fetch_sub_explicit(&w->locks->dozers, 1, memory_order_relaxed);
+    atomic_store_explicit(&own->dozes_at, 0, memory_order_relaxed);
+}
+
+static void take(MPIR_Win *win, int rank, int lock_type)
+{
+    MPIDI_DIMMNET_window_t *self = MPIDI_DIMMNET_WINDOW(win);
+    wait_t w = {.locks = &self->locks[rank], .exclusive = lock_type == MPI_LOCK_EXCLUSIVE};
+    int spins = dnet_ep_oversubscribed(MPIDI_DIMMNET_global.ep) ? 0 : SPINS;
+    w.ticket = atomic_fetch_add_explicit(&w.locks->tickets, 1, memory_order_relaxed);
+    while (still_waits(&w) && spins-- > 0)
+        dnet_cpu_relax();
+    if (still_waits(&w))
+        doze(win, rank, &w);
+    if (w.exclusive)
+        atomic_store_explicit(&w.locks->owner, (uint32_t) win->comm_ptr->rank + 1,
+                              memory_order_relaxed);
+    else
+        atomic_fetch_add_explicit(&w.locks->shared, 1, memory_order_relaxed);
+    self->part[rank].locked = lock_type;
+}
+
+static void wake_dozers(MPIR_Win *win, int rank)
+{
+    MPIDI_DIMMNET_window_t *self = MPIDI_DIMMNET_WINDOW(win);
+    for (int r = 0; r < win->comm_ptr->local_size; r++)
+        if (atomic_load_explicit(&self->locks[r].dozes_at, memory_order_relaxed) ==
+            (uint32_t) rank + 1)
+            MPIDI_DIMMNET_wake(peer_of(win, r));
+}
+
+static void let_next(MPIR_Win *win, int rank)
+{
+    MPIDI_DIMMNET_window_t *self = MPIDI_DIMMNET_WINDOW(win);
+    MPIDI_DIMMNET_locks_t *locks = &self->locks[rank];
+    if (self->part[rank].locked == MPI_LOCK_EXCLUSIVE) {
+        atomic_store_explicit(&locks->owner, 0, memory_order_relaxed);
+        atomic_fetch_add_explicit(&locks->shared, 1, memory_order_release);
+    }
+    self->part[rank].locked = 0;
+    /* Release: pairs with still_waits(). */
+    atomic_fetch_add_explicit(&locks->exclusive, 1, memory_order_seq_cst);
+    if (atomic_load_explicit(&locks->dozers, memory_order_seq_cst))
+        wake_dozers(win, rank);
+}
+
+/* Several threads may have epochs at several targets. */
+static void count_epochs(MPIR_Win *win, int step)
+{
+    int vci ATTRIBUTE((unused)) = MPIDI_WIN(win, am_vci);
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci).lock);
+    MPIDIG_WIN(win, sync).lock.count += step;
+    MPIDIG_WIN(win, sync).access_epoch_type =
+        MPIDIG_WIN(win, sync).lock.count ? MPIDIG_EPOTYPE_LOCK : MPIDIG_EPOTYPE_NONE;
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
+}
+
+int MPIDI_DIMMNET_direct_lock(int lock_type, int rank, MPIR_Win *win)
+{
+    int epoch = MPIDIG_WIN(win, sync).access_epoch_type;
+    if ((epoch != MPIDIG_EPOTYPE_NONE && epoch != MPIDIG_EPOTYPE_REFENCE &&
+         epoch != MPIDIG_EPOTYPE_LOCK) ||
+        MPIDI_DIMMNET_WINDOW(win)->part[rank].locked)
+        return error_sync();
+    take(win, rank, lock_type);
+    count_epochs(win, 1);
+    return MPI_SUCCESS;
+}
+
+int MPIDI_DIMMNET_direct_unlock(int rank, MPIR_Win *win)
+{
+    if (MPIDIG_WIN(win, sync).access_epoch_type != MPIDIG_EPOTYPE_LOCK ||
+        !MPIDI_DIMMNET_WINDOW(win)->part[rank].locked)
+        return error_sync();
+    count_epochs(win, -1);
+    let_next(win, rank);
+    return progress_at_times(MPIDI_DIMMNET_WINDOW(win));
+}
+
+int MPIDI_DIMMNET_direct_lock_all(MPIR_Win *win)
+{
+    int epoch = MPIDIG_WIN(win, sync).access_epoch_type;
+    if (epoch != MPIDIG_EPOTYPE_NONE && epoch != MPIDIG_EPOTYPE_REFENCE)
+        return error_sync();
+    for (int r = 0; r < win->comm_ptr->local_size; r++)
+        take(win, r, MPI_LOCK_SHARED);
+    MPIDIG_WIN(win, sync).access_epoch_type = MPIDIG_EPOTYPE_LOCK_ALL;
+    return MPI_SUCCESS;
+}
+
+int MPIDI_DIMMNET_direct_unlock_all(MPIR_Win *win)
+{
+    if (MPIDIG_WIN(win, sync).access_epoch_type != MPIDIG_EPOTYPE_LOCK_ALL)
+        return error_sync();
+    for (int r = 0; r < win->comm_ptr->local_size; r++)
+        let_next(win, r);
+    MPIDIG_WIN(win, sync).access_epoch_type = MPIDIG_EPOTYPE_NONE;
+    return progress_at_times(MPIDI_DIMMNET_WINDOW(win));
+}
+
+int MPIDI_DIMMNET_direct_flush(int rank, MPIR_Win *win)
+{
+    MPIDI_DIMMNET_window_t *self = MPIDI_DIMMNET_WINDOW(win);
+    int epoch = MPIDIG_WIN(win, sync).access_epoch_type;
+    if ((epoch != MPIDIG_EPOTYPE_LOCK && epoch != MPIDIG_EPOTYPE_LOCK_ALL) ||
+        (rank != MPI_PROC_NULL && !self->part[rank].locked))
+        return error_sync();
+    atomic_thread_fence(memory_order_seq_cst);
+    return progress_at_times(self);
+}
+
+int MPIDI_DIMMNET_direct_fence(int assert, MPIR_Win *win)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+    MPIDIG_FENCE_EPOCH_CHECK(win, mpi_errno, goto fn_fail);
+    atomic_thread_fence(memory_order_seq_cst);
+    MPIDIG_EPOCH_FENCE_EVENT(win, assert);
+    mpi_errno = MPIR_Barrier(win->comm_ptr, &errflag);
+
+fn_fail:
+    return mpi_errno;
+}
+
+/* ---- operations ---- */
+
+static int check_epoch(int rank, MPIR_Win *win)
+{
+    switch (MPIDIG_WIN(win, sync).access_epoch_type) {
+        case MPIDIG_EPOTYPE_REFENCE:
+            MPIDIG_EPOCH_OP_REFENCE(win);
+            return MPI_SUCCESS;
+        case MPIDIG_EPOTYPE_FENCE:
+            return MPI_SUCCESS;
+        case MPIDIG_EPOTYPE_START:
+            return MPIDIU_valid_group_rank(win->comm_ptr, rank, MPIDIG_WIN(win, sync).sc.group)
+                       ? MPI_SUCCESS
+                       : error_sync();
+        case MPIDIG_EPOTYPE_LOCK:
+        case MPIDIG_EPOTYPE_LOCK_ALL:
+            return MPIDI_DIMMNET_WINDOW(win)->part[rank].locked ? MPI_SUCCESS : error_sync();
+        default:
+            return error_sync();
+    }
+}
+
+/* The bytes that so many elements take, from the first's begin. */
+static void span_of(MPI_Aint count, MPI_Datatype type, MPI_Aint *from, MPI_Aint *end)
+{
+    MPI_Aint extent, steps;
+    if (HANDLE_IS_BUILTIN(type)) {
+        *from = 0;
+        *end = count * (MPI_Aint) MPIR_Datatype_get_basic_size(type);
+        return;
+    }
+    MPIR_Datatype *t;
+    MPIR_Datatype_get_ptr(type, t);
+    MPIR_Datatype_get_extent_macro(type, extent);
+    steps = extent * (count - 1);
+    *from = t->true_lb + MPL_MIN(steps, 0);
+    *end = t->true_ub + MPL_MAX(steps, 0);
+}
+
+/* Where the target's elements are; *at_p NULL: there are none.  Returns an MPI error code. */
+static int find(int rank, MPI_Aint disp, MPI_Aint count, MPI_Datatype type, MPIR_Win *win,
+                uint8_t **at_p)
+{
+    const MPIDI_DIMMNET_part_of_t *part = &MPIDI_DIMMNET_WINDOW(win)->part[rank];
+    MPI_Aint bytes, from, end, begin;
+    int mpi_errno = check_epoch(rank, win);
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
+    MPIDI_Datatype_check_size(type, count, bytes);
+    *at_p = NULL;
+    if (!bytes)
+        return MPI_SUCCESS;
+    span_of(count, type, &from, &end);
+    if (disp < 0 || disp > part->bytes / part->disp_unit)
+        goto out_of_range;
+    begin = disp * part->disp_unit;
+    if (begin + from < 0 || end > part->bytes - begin)
+        goto out_of_range;
+    *at_p = part->base + begin;
+    dnet_ep_count_window_op(MPIDI_DIMMNET_global.ep);
+    return MPI_SUCCESS;
+
+out_of_range:
+    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                MPI_ERR_RMA_RANGE, "**rmarange", 0);
+}
+
+static int copy(const void *from, MPI_Aint from_count, MPI_Datatype from_type, void *to,
+                MPI_Aint to_count, MPI_Datatype to_type)
+{
+    if (from_type == to_type && from_count == to_count && HANDLE_IS_BUILTIN(from_type)) {
+        memcpy(to, from, (size_t) from_count * MPIR_Datatype_get_basic_size(from_type));
+        return MPI_SUCCESS;
+    }
+    return MPIR_Localcopy(from, from_count, from_type, to, to_count, to_type);
+}
+
+int MPIDI_DIMMNET_direct_put(const void *origin, int origin_count, MPI_Datatype origin_type,
+                             int rank, MPI_Aint disp, int count, MPI_Datatype type, MPIR_Win *win)
+{
+    uint8_t *at;
+    int mpi_errno = find(rank, disp, count, type, win, &at);
+    if (mpi_errno != MPI_SUCCESS || !at)
+        return mpi_errno;
+    return copy(origin, origin_count, origin_type, at, count, type);
+}
+
+int MPIDI_DIMMNET_direct_get(void *origin, int origin_count, MPI_Datatype origin_type, int rank,
+                             MPI_Aint disp, int count, MPI_Datatype type, MPIR_Win *win)
+{
+    uint8_t *at;
+    int mpi_errno = find(rank, disp, count, type, win, &at);
+    if (mpi_errno != MPI_SUCCESS || !at)
+        return mpi_errno;
+    return copy(at, count, type, origin, origin_count, origin_type);
+}
+
+int MPIDI_DIMMNET_done_request(int mpi_errno, MPIR_Win *win, MPIR_Request **request)
+{
+    if (mpi_errno == MPI_SUCCESS)
+        *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__RMA);
+    return mpi_errno;
+}
+
+/* ---- atomic operations ---- */
+
+/* Nobody waits long: no call of MPI is made while it is locked.  But its owner may not run, or have
+ * been killed. */
+static void lock_accumulates(int rank, MPIR_Win *win)
+{
+    _Atomic uint32_t *word = &MPIDI_DIMMNET_WINDOW(win)->locks[rank].accumulates;
+    uint32_t own = (uint32_t) win->comm_ptr->rank + 1;
+    for (int spins = 0;; spins++) {
+        uint32_t owner = 0;
+        /* Acquire: pairs with unlock_accumulates(). */
+        if (atomic_compare_exchange_weak_explicit(word, &owner, own, memory_order_acquire,
+                                                  memory_order_relaxed))
+            return;
+        if (spins < SPINS) {
+            dnet_cpu_relax();
+            continue;
+        }
+        if (spins == SPINS && owner && owner != own)
+            MPIDI_DIMMNET_wake(peer_of(win, (int) owner - 1));
+        sched_yield();
+        (void) MPID_Progress_test(NULL);
+    }
+}
+
+static void unlock_accumulates(int rank, MPIR_Win *win)
+{
+    atomic_store_explicit(&MPIDI_DIMMNET_WINDOW(win)->locks[rank].accumulates, 0,
+                          memory_order_release);
+}
+
+/* Elements one behind the other, or as their type says. */
+typedef struct {
+    const void *data;
+    MPI_Aint count;
+    MPI_Datatype type;
+    void *packed; /* to be freed */
+} source_t;
+
+/* A type of the user's is packed into elements of its basic type. */
+static int source_begin(source_t *s, const void *origin, MPI_Aint count, MPI_Datatype type)
+{
+    *s = (source_t){.data = origin, .count = count, .type = type};
+    if (MPIR_DATATYPE_IS_PREDEFINED(type))
+        return MPI_SUCCESS;
+    size_t len;
+    MPI_Aint element;
+    MPIR_Datatype *t;
+    MPIR_Datatype_get_ptr(type, t);
+    int mpi_errno = MPIDI_DIMMNET_pack(origin, count, type, &s->packed, &len);
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
+    MPIR_Datatype_get_size_macro(t->basic_type, element);
+    s->data = s->packed;
+    s->type = t->basic_type;
+    s->count = (MPI_Aint) len / element;
+    return MPI_SUCCESS;
+}
+
+static int apply(const source_t *s, void *at, MPI_Aint count, MPI_Datatype type, MPI_Op op)
+{
+    MPIDI_DIMMNET_reduction_t how = {op, type};
+    dnet_reduce_fn loop = NULL;
+    if (s->type == type && s->count == count)
+        loop = MPIDI_DIMMNET_reduce_loop(op, type);
+    if (!loop)
+        return MPIR_Typerep_op((void *) (uintptr_t) s->data, s->count, s->type, at, count, type, op,
+                               s->packed != NULL, -1);
+    loop(s->data, at, (size_t) count, &how);
+    return MPI_SUCCESS;
+}
+
+int MPIDI_DIMMNET_direct_accumulate(const void *origin, int origin_count, MPI_Datatype origin_type,
+                                    void *result, int result_count, MPI_Datatype result_type,
+                                    int rank, MPI_Aint disp, int count, MPI_Datatype type,
+                                    MPI_Op op, MPIR_Win *win)
+{
+    uint8_t *at;
+    source_t source = {0};
+    bool computes = op != MPI_NO_OP && op != MPI_REPLACE;
+    int mpi_errno = find(rank, disp, count, type, win, &at);
+    if (mpi_errno != MPI_SUCCESS || !at)
+        return mpi_errno;
+    if (computes)
+        mpi_errno = source_begin(&source, origin, origin_count, origin_type);
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
+    lock_accumulates(rank, win);
+    if (result)
+        mpi_errno = copy(at, count, type, result, result_count, result_type);
+    if (mpi_errno == MPI_SUCCESS && op == MPI_REPLACE)
+        mpi_errno = copy(origin, origin_count, origin_type, at, count, type);
+    else if (mpi_errno == MPI_SUCCESS && computes)
+        mpi_errno = apply(&source, at, count, type, op);
+    unlock_accumulates(rank, win);
+    MPL_free(source.packed);
+    return mpi_errno;
+}
+
+int MPIDI_DIMMNET_direct_fetch_and_op(const void *origin, void *result, MPI_Datatype type, int rank,
+                                      MPI_Aint disp, MPI_Op op, MPIR_Win *win)
+{
+    return MPIDI_DIMMNET_direct_accumulate(origin, 1, type, result, 1, type, rank, disp, 1, type,
+                                           op, win);
+}
+
+int MPIDI_DIMMNET_direct_compare_and_swap(const void *origin, const void *compare, void *result,
+                                          MPI_Datatype type, int rank, MPI_Aint disp, MPIR_Win *win)
+{
+    uint8_t *at;
+    MPI_Aint bytes;
+    int mpi_errno = find(rank, disp, 1, type, win, &at);
+    if (mpi_errno != MPI_SUCCESS || !at)
+        return mpi_errno;
+    MPIR_Datatype_get_size_macro(type, bytes);
+    lock_accumulates(rank, win);
+    memcpy(result, at, (size_t) bytes);
+    if (memcmp(result, compare, (size_t) bytes) == 0)
+        memcpy(at, origin, (size_t) bytes);
+    unlock_accumulates(rank, win);
+    return MPI_SUCCESS;
+}

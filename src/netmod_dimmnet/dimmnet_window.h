@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A window whose memory all ranks share: where each rank's part is here, and its locks.
+ *
+ * Two locks a rank, in memory of the window's rank 0:
+ *   - MPI's, shared or exclusive, which is given in the order in which it was asked for: a ticket
+ * is taken, and those that have the numbers `shared` and `exclusive` may go on;
+ *   - one for the time of an accumulate.  Every atomic operation takes it, whatever its type, so
+ *     that all are atomic with respect to each other.
+ */
+#ifndef DIMMNET_WINDOW_H_INCLUDED
+#define DIMMNET_WINDOW_H_INCLUDED
+
+#include <stdatomic.h>
+
+#include "dimmnet_impl.h"
+#include "dimmnet_shared.h"
+
+/* Lines are fetched in pairs. */
+#define MPIDI_DIMMNET_PAIR 128
+
+/* Of one rank; in shared memory. */
+typedef struct {
+    _Alignas(MPIDI_DIMMNET_PAIR) _Atomic uint64_t tickets; /* taken */
+    /* Who has a smaller or equal ticket may lock shared; who has this one may lock exclusively. */
+    _Atomic uint64_t shared;
+    _Atomic uint64_t exclusive;
+    _Atomic uint32_t dozers; /* that wait for this lock, and may sleep */
+    _Atomic uint32_t owner;  /* rank + 1 that has locked it exclusively; 0: none */
+    _Alignas(MPIDI_DIMMNET_PAIR) _Atomic uint32_t accumulates; /* rank + 1; 0: nobody does */
+    /* Not of the lock, but of the rank: where it dozes, rank + 1; 0: nowhere. */
+    _Alignas(MPIDI_DIMMNET_PAIR) _Atomic uint32_t dozes_at;
+} MPIDI_DIMMNET_locks_t;
+_Static_assert(sizeof(MPIDI_DIMMNET_locks_t) == 3 * MPIDI_DIMMNET_PAIR, "locks layout");
+
+/* A rank's part, as this process has it. */
+typedef struct {
+    uint8_t *base;
+    MPI_Aint bytes;
+    int disp_unit;
+    int locked; /* by this process: MPI_LOCK_SHARED, MPI_LOCK_EXCLUSIVE; 0: not */
+    MPIDI_DIMMNET_mapping_t mapping;
+} MPIDI_DIMMNET_part_of_t;
+
+struct MPIDI_DIMMNET_window {
+    MPIDI_DIMMNET_shared_t shared;
+    MPIDI_DIMMNET_locks_t *locks;   /* there, by rank */
+    _Atomic uint32_t calls;         /* that gave the rest of MPI no chance to go on */
+    MPIDI_DIMMNET_part_of_t part[]; /* by rank */
+};
+
+#endif

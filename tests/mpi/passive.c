@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Windows whose memory all ranks share: what origins do arrives though the target computes without
+ * a call of MPI; accumulates of all kinds and of many origins to one place are atomic with respect
+ * to each other; locks exclude, and shared ones do not; parts of any length, displacement unit and
+ * alignment, types with gaps and pairs; memory of MPI_Alloc_mem.  The counters say that no packet
+ * was used.  "packets": the same by MPICH's messages, but for what they cannot do.
+ */
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <time.h>
+
+#include "counter.h"
+
+static bool packets;
+
+/* Each window made since the last call has its memory shared, or none has. */
+static void expect_windows(unsigned long long made, bool shared, const char *what)
+{
+    static unsigned long long before;
+    unsigned long long now = counter("windows");
+    CHECK(now - before == (shared && !packets ? made : 0), "%s: %llu of %llu windows shared", what,
+          now - before, made);
+    before = now;
+}
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
+}
+
+/* ---- the target calls nothing ---- */
+
+static void target_computes(int64_t *cells)
+{
+    double until = seconds() + 10;
+    while (atomic_load((_Atomic int64_t *) cells) < size - 1 && seconds() < until)
+        ;
+    CHECK(cells[0] == size - 1, "%d of %d origins have been here", (int) cells[0], size - 1);
+    for (int r = 0; r < size - 1; r++)
+        CHECK(cells[1 + r] == 100 + r, "put of %d: %d", r, (int) cells[1 + r]);
+}
+
+static void origin_locks(int target, MPI_Win win)
+{
+    int64_t value = 100 + rank, one = 1, got = 0;
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, win);
+    MPI_Put(&value, 1, MPI_INT64_T, target, 1 + rank, 1, MPI_INT64_T, win);
+    MPI_Win_flush(target, win);
+    MPI_Get(&got, 1, MPI_INT64_T, target, 1 + rank, 1, MPI_INT64_T, win);
+    MPI_Win_unlock(target, win);
+    CHECK(got == value, "got %d instead of %d", (int) got, (int) value);
+    MPI_Win_lock(MPI_LOCK_SHARED, target, 0, win);
+    MPI_Accumulate(&one, 1, MPI_INT64_T, target, 0, 1, MPI_INT64_T, MPI_SUM, win);
+    MPI_Win_unlock(target, win);
+}
+
+static void passive(void)
+{
+    int64_t *cells;
+    int target = size - 1;
+    MPI_Win win;
+    MPI_Win_allocate((size + 1) * (MPI_Aint) sizeof(*cells), sizeof(*cells), MPI_INFO_NULL,
+                     MPI_COMM_WORLD, &cells, &win);
+    expect_windows(1, true, "MPI_Win_allocate");
+    memset(cells, 0, (size_t) (size + 1) * sizeof(*cells));
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == target)
+        target_computes(cells);
+    else
+        origin_locks(target, win);
+    MPI_Win_free(&win);
+}
+
+/* ---- atomicity ---- */
+
+enum { TIMES = 300, LONG = 3000 };
+
+/* Cell 0 by five kinds of operations, one of them a long one that begins there. */
+static void add_in_all_ways(MPI_Win win)
+{
+    static int64_t ones[LONG], was[LONG];
+    int64_t one = 1, old, wanted, seen;
+    for (int i = 0; i < LONG; i++)
+        ones[i] = 1;
+    for (int i = 0; i < TIMES; i++) {
+        MPI_Accumulate(&one, 1, MPI_INT64_T, 0, 0, 1, MPI_INT64_T, MPI_SUM, win);
+        MPI_Fetch_and_op(&one, &old, MPI_INT64_T, 0, 0, MPI_SUM, win);
+        MPI_Accumulate(ones, LONG, MPI_INT64_T, 0, 0, LONG, MPI_INT64_T, MPI_SUM, win);
+        MPI_Get_accumulate(ones, LONG, MPI_INT64_T, was, LONG, MPI_INT64_T, 0, 0, LONG, MPI_INT64_T,
+                           MPI_SUM, win);
+        MPI_Win_flush(0, win);
+        CHECK(was[0] > old, "%lld is fetched after %lld", (long long) was[0], (long long) old);
+        for (seen = was[0];;) {
+            wanted = seen + 1;
+            MPI_Compare_and_swap(&wanted, &seen, &old, MPI_INT64_T, 0, 0, win);
+            MPI_Win_flush(0, win);
+            if (old == seen)
+                break;
+            seen = old;
+        }
+    }
+}
+
+static void atomicity(void)
+{
+    int64_t *cells;
+    MPI_Win win;
+    MPI_Win_allocate(rank ? 0 : LONG * (MPI_Aint) sizeof(*cells), sizeof(*cells), MPI_INFO_NULL,
+                     MPI_COMM_WORLD, &cells, &win);
+    expect_windows(1, true, "MPI_Win_allocate of one rank");
+    if (rank == 0)
+        memset(cells, 0, LONG * sizeof(*cells));
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock_all(0, win);
+    add_in_all_ways(win);
+    MPI_Win_unlock_all(win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        CHECK(cells[0] == 5ll * TIMES * size, "the sum is %lld", (long long) cells[0]);
+        CHECK(cells[LONG - 1] == 2ll * TIMES * size, "the last one's is %lld",
+              (long long) cells[LONG - 1]);
+    }
+    MPI_Win_free(&win);
+}
+
+/* ---- locks ---- */
+
+static void locks(void)
+{
+    int64_t *cells, was, next;
+    MPI_Win win;
+    MPI_Win_allocate(2 * sizeof(*cells), sizeof(*cells), MPI_INFO_NULL, MPI_COMM_WORLD, &cells,
+                     &win);
+    expect_windows(1, true, "MPI_Win_allocate");
+    cells[0] = cells[1] = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < TIMES; i++) {
+        /* What is no atomic operation excludes others by the lock alone. */
+        int target = i % size;
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, win);
+        MPI_Get(&was, 1, MPI_INT64_T, target, 0, 1, MPI_INT64_T, win);
+        MPI_Win_flush(target, win);
+        next = was + 1;
+        MPI_Put(&next, 1, MPI_INT64_T, target, 0, 1, MPI_INT64_T, win);
+        MPI_Win_unlock(target, win);
+        if (i % 50)
+            continue;
+        /* All have it at once. */
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Win_lock(MPI_LOCK_SHARED, target, 0, win);
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Win_unlock(target, win);
+        MPI_Win_lock_all(0, win);
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Win_unlock_all(win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    int here = TIMES / size + (rank < TIMES % size);
+    MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win);
+    CHECK(cells[0] == (int64_t) here * size, "counted %d of %d", (int) cells[0], here * size);
+    MPI_Win_unlock(rank, win);
+    MPI_Win_free(&win);
+}
+
+/* ---- types and places ---- */
+
+static void odd_places(MPI_Win win, uint8_t *part, int target)
+{
+    /* Every second of 5 bytes, at an odd address, there; together here. */
+    MPI_Datatype gaps;
+    uint8_t out[5] = {1, 2, 3, 4, (uint8_t) rank}, in[5] = {0};
+    int64_t big = 0x1122334455667788ll + rank, sum = 1;
+    MPI_Type_vector(5, 1, 2, MPI_UINT8_T, &gaps);
+    MPI_Type_commit(&gaps);
+    MPI_Win_fence(0, win);
+    MPI_Put(out, 5, MPI_UINT8_T, target, 3, 1, gaps, win);
+    MPI_Put(&big, 1, MPI_INT64_T, target, 17, 1, MPI_INT64_T, win);
+    MPI_Win_fence(0, win);
+    MPI_Accumulate(&sum, 1, MPI_INT64_T, target, 17, 1, MPI_INT64_T, MPI_SUM, win);
+    MPI_Accumulate(out, 5, MPI_UINT8_T, target, 3, 1, gaps, MPI_SUM, win);
+    MPI_Win_fence(0, win);
+    MPI_Get(in, 5, MPI_UINT8_T, target, 3, 1, gaps, win);
+    MPI_Win_fence(0, win);
+    memcpy(&big, part + 17, sizeof(big));
+    CHECK(big == 0x1122334455667789ll + (rank + size - 1) % size, "odd place: %llx",
+          (long long) big);
+    for (int i = 0; i < 5; i++)
+        CHECK(in[i] == 2 * out[i], "byte %d in a gap: %d", i, in[i]);
+    CHECK(part[4] == 0xee && part[6] == 0xee, "a gap has changed");
+    MPI_Type_free(&gaps);
+}
+
+typedef struct {
+    double value;
+    int where;
+} pair_t;
+
+/* Pairs have a hole behind each; a type of them has more. */
+static void pairs(MPI_Win win, uint8_t *part)
+{
+    MPI_Datatype every_other;
+    pair_t own[4], result[4];
+    MPI_Type_vector(4, 1, 2, MPI_DOUBLE_INT, &every_other);
+    MPI_Type_commit(&every_other);
+    for (int i = 0; i < 4; i++)
+        own[i] = (pair_t){rank * (i % 2 ? 1 : -1), rank};
+    if (rank == 0)
+        for (int i = 0; i < 8; i++)
+            ((pair_t *) part)[i] = (pair_t){-1000, -1};
+    MPI_Win_fence(0, win);
+    MPI_Accumulate(own, 4, MPI_DOUBLE_INT, 0, 0, 1, every_other, MPI_MAXLOC, win);
+    MPI_Win_fence(0, win);
+    MPI_Get_accumulate(NULL, 0, MPI_DOUBLE_INT, result, 4, MPI_DOUBLE_INT, 0, 0, 1, every_other,
+                       MPI_NO_OP, win);
+    MPI_Win_fence(0, win);
+    for (int i = 0; i < 4; i++)
+        CHECK(result[i].where == (i % 2 ? size - 1 : 0), "pair %d is of rank %d", i,
+              result[i].where);
+    MPI_Accumulate(own, 1, every_other, 0, 0, 4, MPI_DOUBLE_INT, MPI_REPLACE, win);
+    MPI_Win_fence(0, win);
+    MPI_Type_free(&every_other);
+}
+
+static void requests(MPI_Win win, int target)
+{
+    int32_t out = 7, in = 0, was = 0;
+    MPI_Request request[2];
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, win);
+    MPI_Rput(&out, 1, MPI_INT32_T, target, 40, 1, MPI_INT32_T, win, &request[0]);
+    MPI_Wait(&request[0], MPI_STATUS_IGNORE);
+    MPI_Win_flush(target, win);
+    MPI_Raccumulate(&out, 1, MPI_INT32_T, target, 40, 1, MPI_INT32_T, MPI_PROD, win, &request[0]);
+    MPI_Rget_accumulate(&out, 1, MPI_INT32_T, &was, 1, MPI_INT32_T, target, 40, 1, MPI_INT32_T,
+                        MPI_SUM, win, &request[1]);
+    MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
+    MPI_Win_flush(target, win);
+    MPI_Rget(&in, 1, MPI_INT32_T, target, 40, 1, MPI_INT32_T, win, &request[0]);
+    MPI_Wait(&request[0], MPI_STATUS_IGNORE);
+    MPI_Win_unlock(target, win);
+    CHECK(was == 49 && in == 56, "%d, then %d", was, in);
+}
+
+/* By messages the target learns of such an error, and cannot say so. */
+static void out_of_range(MPI_Win win, int target, int bytes)
+{
+    int32_t word = 0;
+    int class;
+    if (packets)
+        return;
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    MPI_Win_lock(MPI_LOCK_SHARED, target, 0, win);
+    MPI_Error_class(MPI_Put(&word, 1, MPI_INT32_T, target, bytes - 3, 1, MPI_INT32_T, win), &class);
+    CHECK(class == MPI_ERR_RMA_RANGE, "a put beyond the window: error class %d", class);
+    CHECK(MPI_Get(&word, 1, MPI_INT32_T, target, bytes - 4, 1, MPI_INT32_T, win) == MPI_SUCCESS,
+          "a get of the last word");
+    MPI_Win_unlock(target, win);
+    MPI_Error_class(MPI_Put(&word, 1, MPI_INT32_T, target, 0, 1, MPI_INT32_T, win), &class);
+    CHECK(class == MPI_ERR_RMA_SYNC, "a put without a lock: error class %d", class);
+}
+
+static int bytes_of(int r)
+{
+    return 4099 + 13 * r;
+}
+
+static void places(uint8_t *part, MPI_Win win)
+{
+    int right = (rank + 1) % size;
+    memset(part, 0xee, (size_t) bytes_of(rank));
+    odd_places(win, part, right);
+    MPI_Win_fence(0, win);
+    pairs(win, part);
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+    requests(win, right);
+    out_of_range(win, right, bytes_of(right));
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* The same window on memory of four kinds. */
+static void kinds_of_memory(void)
+{
+    uint8_t *part, *memory;
+    MPI_Win win;
+    MPI_Win_allocate(bytes_of(rank), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &part, &win);
+    expect_windows(1, true, "MPI_Win_allocate, odd lengths");
+    CHECK((uintptr_t) part % 64 == 0, "the part begins at %p", (void *) part);
+    places(part, win);
+    MPI_Win_free(&win);
+
+    MPI_Win_allocate_shared(bytes_of(rank), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &part, &win);
+    expect_windows(1, true, "MPI_Win_allocate_shared");
+    places(part, win);
+    MPI_Win_free(&win);
+
+    MPI_Alloc_mem(bytes_of(rank) + 100, MPI_INFO_NULL, &memory);
+    MPI_Win_create(memory + 56, bytes_of(rank), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    expect_windows(1, true, "MPI_Win_create of MPI_Alloc_mem");
+    places(memory + 56, win);
+    MPI_Win_free(&win);
+    MPI_Free_mem(memory);
+
+    /* One rank's memory cannot be reached: all go by messages. */
+    part = check_alloc((size_t) bytes_of(rank));
+    MPI_Alloc_mem(bytes_of(rank), MPI_INFO_NULL, &memory);
+    MPI_Win_create(rank == 1 ? part : memory, bytes_of(rank), 1, MPI_INFO_NULL, MPI_COMM_WORLD,
+                   &win);
+    expect_windows(1, false, "MPI_Win_create of other memory");
+    bool was = packets;
+    packets = true;
+    places(rank == 1 ? part : memory, win);
+    packets = was;
+    MPI_Win_free(&win);
+    MPI_Free_mem(memory);
+    free(part);
+}
+
+/* ---- who does not want it, who has no other ---- */
+
+static void hints(void)
+{
+    int *word;
+    MPI_Win win;
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "alloc_shm", "false");
+    MPI_Win_allocate(sizeof(*word), sizeof(*word), rank == 0 ? info : MPI_INFO_NULL, MPI_COMM_WORLD,
+                     &word, &win);
+    expect_windows(1, false, "a rank's alloc_shm=false");
+    MPI_Win_free(&win);
+    MPI_Info_free(&info);
+    MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    expect_windows(1, false, "MPI_Win_create_dynamic");
+    MPI_Win_free(&win);
+    int own = 1, got = 0, nothing = 0;
+    MPI_Win_create(&own, sizeof(own), sizeof(own), MPI_INFO_NULL, MPI_COMM_SELF, &win);
+    expect_windows(1, true, "a window of MPI_COMM_SELF");
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+    MPI_Fetch_and_op(&nothing, &got, MPI_INT, 0, 0, MPI_NO_OP, win);
+    MPI_Win_unlock(0, win);
+    CHECK(got == 1, "got %d of myself", got);
+    MPI_Win_free(&win);
+}
+
+/* ---- post and start ---- */
+
+/* Rank 0 starts with each of the others in turn, the last one first, who post in the other order.
+ */
+static void starts_in_turn(void)
+{
+    int *cell, token = 0;
+    MPI_Win win;
+    MPI_Group world, other;
+    MPI_Win_allocate(sizeof(*cell), sizeof(*cell), MPI_INFO_NULL, MPI_COMM_WORLD, &cell, &win);
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    for (int round = 0; round < TIMES; round++) {
+        if (rank == 0) {
+            for (int r = size - 1; r > 0; r--) {
+                int value = round * size + r;
+                MPI_Group_incl(world, 1, &r, &other);
+                MPI_Win_start(other, 0, win);
+                MPI_Put(&value, 1, MPI_INT, r, 0, 1, MPI_INT, win);
+                MPI_Win_complete(win);
+                MPI_Group_free(&other);
+            }
+            continue;
+        }
+        int zero = 0;
+        if (rank > 1)
+            MPI_Recv(&token, 1, MPI_INT, rank - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        *cell = -1;
+        MPI_Group_incl(world, 1, &zero, &other);
+        MPI_Win_post(other, 0, win);
+        if (rank < size - 1)
+            MPI_Send(&token, 1, MPI_INT, rank + 1, 0, MPI_COMM_WORLD);
+        MPI_Win_wait(win);
+        CHECK(*cell == round * size + rank, "round %d: the cell is %d", round, *cell);
+        MPI_Group_free(&other);
+    }
+    MPI_Group_free(&world);
+    MPI_Win_free(&win);
+}
+
+int main(int argc, char **argv)
+{
+    packets = argc > 1 && strcmp(argv[1], "packets") == 0;
+    check_begin(&argc, &argv);
+    expect_windows(0, false, "the start");
+    if (!packets)
+        passive();
+    atomicity();
+    locks();
+    kinds_of_memory();
+    hints();
+    starts_in_turn();
+    CHECK((counter("window_ops") > 100) == !packets, "%llu operations without a packet",
+          counter("window_ops"));
+    counters_end();
+    return check_end();
+}
