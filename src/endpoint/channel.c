@@ -73,11 +73,20 @@ static bool was_issued(dnet_op_t *op)
     return issued;
 }
 
+/* Bytes of each piece but the last of a message that needs several packets: as few as can be, and
+ * of one size, so that the receiver copies one out while the next one is copied in. */
+static uint32_t piece_bytes(const dnet_ep_t *ep, const dnet_op_t *op)
+{
+    size_t most = (ep->packet_data - sizeof(dnet_ep_head_t)) & ~7u;
+    size_t pieces = (op->len + most - 1) / most;
+    return ((uint32_t) ((op->len + pieces - 1) / pieces) + 7) & ~7u;
+}
+
 /* Pieces of a message that needs several packets.  The first one carries the envelope; the others
  * belong to what the receiver has begun. */
 static dnet_status_t emit_pieces(dnet_ep_t *ep, dnet_op_t *op, uint64_t envelope)
 {
-    const uint32_t piece = (ep->packet_data - (uint32_t) sizeof(dnet_ep_head_t)) & ~7u;
+    const uint32_t piece = piece_bytes(ep, op);
     while (op->off < op->len) {
         size_t left = op->len - op->off;
         uint32_t n = left < piece ? (uint32_t) left : piece;
