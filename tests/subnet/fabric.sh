@@ -109,7 +109,7 @@ wait_sweeps() {
 settle() {
     wait_sweeps "$1"
     for _ in $(seq 100); do
-        awk '/LIDs drain first/ { up = 0; last = / 0 LIDs drain/ } /SUBNET UP/ { up = last }
+        awk '/LIDs drain first/ { up = 0; last = / 0 LIDs drain first$/ } /SUBNET UP/ { up = last }
             END { exit !up }' opensm.log && return
         sleep 0.1
     done

@@ -77,3 +77,23 @@ judge lmc
 awk '/^0x/ && /portguid 0x/ { guid = $0; sub(/.*portguid /, "", guid); sub(/[:)].*/, "", guid)
         if (!(guid in port)) port[guid] = $2; else differ += port[guid] != $2 }
     /^Unicast/ { split("", port) } END { exit !differ }' lmc.lfts || fail "all LIDs go one way"
+stop_fabric
+
+# Partitions, each of two servers: the tables are made for their traffic, and still join all.
+"$subnet" gen --topology random:16:4:2 --output net || fail "gen"
+echo 'Default=0x7fff : 0x100001=full ;' >partitions
+for i in $(seq 0 15); do
+    printf 'p%d=0x%x : 0x%x=full, 0x%x=full ;\n' "$i" $((i + 1)) $((0x100001 + 3 * i)) $((0x100031 + 3 * i))
+done >>partitions
+for how in all pairs; do
+    start_ibsim net H00001
+    if [ $how = all ]; then start_opensm turnadd; else start_opensm turnadd -P "$scratch/partitions"; fi
+    judge $how
+    "$subnet" verify --topology file:$how.net --lfts $how.lfts --partitions partitions --json $how.json ||
+        fail "$how: the verifier rejects the ways in partitions"
+    [ $how = all ] || grep -q 'dimmnet: turnadd: balanced for traffic inside 17 partitions' opensm.log ||
+        fail "the partitions are not read"
+    stop_fabric
+done
+awk -v all="$(json all.json tables_uniform)" -v pairs="$(json pairs.json tables_uniform)" \
+    'BEGIN { exit !(pairs > 1.2 * all) }' || fail "not balanced for partitions: $(cat all.json pairs.json)"

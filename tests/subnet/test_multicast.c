@@ -392,8 +392,8 @@ static void check_old_tree(const dnet_tables_t *tables, const int *tree)
 }
 
 /* A link of the tree fails: most others stay, unless both tables and tree are made from nothing. */
-/* A group of all servers is on the new tree while switches go from old to new tables.  @return no
- * plan makes that safe; else its stages are */
+/* A group of all servers is on the new tree while switches go from old to new tables, or, if no
+ * plan makes that safe, after it.  All stages are safe.  @return it is after it */
 static bool is_apart(const dnet_topo_t *t, const dnet_tables_t *old, const dnet_tables_t *new,
                      const int *tree)
 {
@@ -410,6 +410,8 @@ static bool is_apart(const dnet_topo_t *t, const dnet_tables_t *old, const dnet_
     const dnet_tables_t *const mid = plan.between ? plan.between : new;
     assert_int_equal(dnet_transition_judge(t, old, mid, m, &cyclic, &cycle), DNET_OK);
     assert_int_equal(cyclic > 0, plan.apart);
+    assert_int_equal(dnet_transition_judge(t, old, mid, NULL, &cyclic, &cycle), DNET_OK);
+    assert_int_equal(cyclic, 0);
     assert_int_equal(dnet_transition_judge(t, mid, new, m, &cyclic, &cycle), DNET_OK);
     assert_int_equal(cyclic, 0);
     bool apart = plan.apart;

@@ -92,6 +92,12 @@ expect 0 'multicast: good' verify --topology ring:4:1 --lfts three.lfts --mfts f
 expect 1 'groups close a cycle with the tables before' verify --topology ring:4:1 --lfts three.lfts --from one.lfts \
     --mfts far.mfts --json far.json
 grep -q '"groups_beside_old_tables": false' far.json || { echo "FAIL: far.json"; cat far.json; exit 1; }
+grep -q 'groups are removed before.*: good' out || { echo "FAIL: groups have no stage"; cat out; exit 1; }
+python3 - <<'P' || { echo "FAIL: stages of far.json"; cat far.json; exit 1; }
+import json
+s = json.load(open("far.json"))["transition"]["stages"]
+assert s[-1]["groups"] and all(x["cyclic_lanes"] == 0 for x in s), s
+P
 
 # Partitions say what traffic to balance for: here all to one server.
 echo 'a=0x1 : ALL=limited, 0x100001=full ;' >partitions

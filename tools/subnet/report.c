@@ -227,7 +227,7 @@ dnet_status_t subnet_report_change(const dnet_topo_t *t, const dnet_tables_t *ol
     dnet_transition_t plan;
     dnet_fdb_diff_t all, stage[2] = {{0}};
     dnet_cycle_t cycle;
-    int cyclic, left[2] = {0};
+    int cyclic, left[2] = {0}, left_groups = 0;
     dnet_status_t st = dnet_transition_judge(t, old, new, groups, &cyclic, &cycle);
     if (!st)
         st = dnet_transition_plan(t, old, new, groups, &plan);
@@ -241,10 +241,13 @@ dnet_status_t subnet_report_change(const dnet_topo_t *t, const dnet_tables_t *ol
         st = dnet_fdb_compare(t, mid, new, &stage[1]);
     /* The stages are judged, not believed. */
     dnet_cycle_t unused;
+    const dnet_mcast_t *const beside = plan.apart ? NULL : groups;
     if (!st)
-        st = dnet_transition_judge(t, old, mid, groups, &left[0], &unused);
+        st = dnet_transition_judge(t, old, mid, beside, &left[0], &unused);
     if (!st && plan.between)
-        st = dnet_transition_judge(t, mid, new, groups, &left[1], &unused);
+        st = dnet_transition_judge(t, mid, new, beside, &left[1], &unused);
+    if (!st && plan.apart)
+        st = dnet_transition_judge(t, new, new, groups, &left_groups, &unused);
     if (!st) {
         *any_order = cyclic == 0;
         printf("  change: %ld entries in %ld blocks; %s\n", all.entries, all.blocks,
@@ -263,12 +266,22 @@ dnet_status_t subnet_report_change(const dnet_topo_t *t, const dnet_tables_t *ol
             printf("  plan: %ld LIDs are dropped in %ld blocks with all else, packets drain, then "
                    "%ld blocks\n",
                    plan.drained, stage[0].blocks, stage[1].blocks);
+        if (plan.apart)
+            printf("  plan: groups are removed before, packets drain; groups are written when all "
+                   "else is and packets have drained: %s\n",
+                   left_groups ? "BAD" : "good");
         dnet_json_array(j, "stages");
         for (int i = 0; i < plan.stages; i++) {
             dnet_json_object(j, NULL);
             dnet_json_int(j, "datagrams", stage[i].blocks);
             dnet_json_int(j, "entries", stage[i].entries);
             dnet_json_int(j, "cyclic_lanes", left[i]);
+            dnet_json_end_object(j);
+        }
+        if (plan.apart) {
+            dnet_json_object(j, NULL);
+            dnet_json_bool(j, "groups", true);
+            dnet_json_int(j, "cyclic_lanes", left_groups);
             dnet_json_end_object(j);
         }
         dnet_json_end_array(j);

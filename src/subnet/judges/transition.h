@@ -29,14 +29,17 @@ typedef struct dnet_transition {
     int stages;             /* 0: nothing changes, 1: in any order, 2: by way of `between` */
     dnet_tables_t *between; /* two stages: tables with LIDs dropped that would close a cycle */
     long drained;           /* LIDs that are dropped for a while */
-    bool apart;             /* groups close a cycle with the tables before, whatever is dropped */
+    /* Groups close a cycle with the tables before, whatever is dropped: the stages are without
+     * them. Those in force are removed before, and those that follow are written after, packets
+     * having drained each time */
+    bool apart;
 } dnet_transition_t;
 
 /**
  * Plan a change.  `new` has to be free of deadlock by itself, and together with the groups.
  *
- * @param groups  multicast tables that follow; the plan leaves them out of account if they cannot
- * be in force beside `old`
+ * @param groups  multicast tables that follow; plan->apart says if they cannot be in force
+ * beside `old`
  * @return as dnet_transition_judge; dnet_transition_free afterwards
  */
 dnet_status_t dnet_transition_plan(const dnet_topo_t *t, const dnet_tables_t *old,

@@ -15,6 +15,7 @@
 #include "subnet/addresses/lid.h"
 #include "subnet/base/progress.h"
 #include "subnet/judges/transition.h"
+#include "subnet/routing/partitions.h"
 #include "subnet/routing/routing.h"
 #include "subnet/judges/verify.h"
 
@@ -27,14 +28,16 @@
 #include <opensm/osm_mcast_tbl.h>
 #include <opensm/osm_multicast.h>
 #include <opensm/osm_opensm.h>
+#include <opensm/osm_partition.h>
 #include <opensm/osm_version.h>
 
 /* What one engine's callbacks get. */
 typedef struct engine_context {
     osm_opensm_t *osm;
     const dnet_engine_t *engine;
-    int drains; /* sweeps in a row that wrote a first stage only */
-    /* The fabric of the last tables loaded, and the tree of all groups (multicast.h); NULL: none */
+    int drains; /* sweeps in a row that wrote a stage only */
+    /* The fabric of the last tables loaded, and the tree of all groups (multicast.h), which get no
+     * ports without it; NULL: none */
     dnet_topo_t *topo;
     int *tree;
 } engine_context_t;
@@ -187,9 +190,15 @@ static dnet_status_t read_lfts(const fabric_t *f, dnet_tables_t **out)
 }
 
 /* The change that OpenSM is about to make, in its own order of blocks.  Where that could deadlock
- * the first stage is written now, and the sweep that it asks for writes the rest. */
+ * the first stage is written now, and the sweep that it asks for writes the rest.  Where groups
+ * cannot be in force beside the old tables, those that are go in a sweep of their own before, and
+ * the new ones wait for the next.
+ *
+ * @param wait_p  set: groups get no ports now
+ */
 static dnet_status_t write_change(const fabric_t *f, engine_context_t *c, const dnet_tables_t *old,
-                                  const dnet_tables_t *new, const dnet_mcast_t *m, double began)
+                                  const dnet_tables_t *new, const dnet_mcast_t *m, double began,
+                                  bool *wait_p)
 {
     dnet_transition_t plan = {0};
     dnet_fdb_diff_t diff = {0};
@@ -198,23 +207,21 @@ static dnet_status_t write_change(const fabric_t *f, engine_context_t *c, const 
         st = dnet_fdb_compare(f->topo, old, new, &diff);
     if (st)
         return st;
-    bool drain = plan.between && c->drains < DRAINS_MAX;
-    c->drains = drain ? c->drains + 1 : 0;
-    write_lfts(f, drain ? plan.between : new);
-    if (drain)
+    bool stage = (plan.between || plan.apart) && c->drains < DRAINS_MAX;
+    c->drains = stage ? c->drains + 1 : 0;
+    *wait_p = stage && plan.apart;
+    write_lfts(f, *wait_p && c->tree ? old : stage && plan.between ? plan.between : new);
+    if (stage)
         c->osm->subn.force_heavy_sweep = TRUE;
     osm_log(
         &c->osm->log, OSM_LOG_INFO,
         "dimmnet: %s: %d switches, %d end ports, %.3f s; %ld entries changed in %ld blocks, %ld "
-        "LIDs drain first\n",
+        "LIDs drain first%s\n",
         c->engine->name, f->topo->n_switches, f->topo->n_hosts, dnet_progress_seconds() - began,
-        diff.entries, diff.blocks, plan.drained);
-    if (plan.apart)
-        osm_log(
-            &c->osm->log, OSM_LOG_ERROR,
-            "dimmnet: %s: the groups' new tree can deadlock with what is left of packets on the "
-            "tables before\n",
-            c->engine->name);
+        diff.entries, diff.blocks, plan.drained,
+        !*wait_p  ? ""
+        : c->tree ? "; groups are removed before"
+                  : "; groups wait until it is made");
     dnet_transition_free(&plan);
     return DNET_OK;
 }
@@ -242,6 +249,57 @@ static int *last_tree(const engine_context_t *c, const dnet_topo_t *now)
             tree[s] = channel >> 1;
     }
     return tree;
+}
+
+/* Who may send to whom, as OpenSM has set the ports' P_Keys; *out NULL: everyone to everyone. */
+static dnet_status_t read_partitions(osm_subn_t *subn, const dnet_topo_t *t,
+                                     dnet_partitions_t **out)
+{
+    bool all = cl_qmap_count(&subn->prtn_pkey_tbl) > DNET_PARTITIONS_MAX;
+    *out = NULL;
+    dnet_status_t st = dnet_partitions_new(t, out);
+    for (cl_map_item_t *i = cl_qmap_head(&subn->prtn_pkey_tbl);
+         !st && !all && i != cl_qmap_end(&subn->prtn_pkey_tbl); i = cl_qmap_next(i)) {
+        const osm_prtn_t *partition = PARENT_STRUCT(i, osm_prtn_t, map_item);
+        int full = 0;
+        uint64_t bit = (uint64_t) 1
+                       << dnet_partitions_get(*out, cl_ntoh16(partition->pkey) & 0x7fff);
+        for (int h = 0; h < t->n_hosts; h++) {
+            uint64_t guid = cl_hton64(t->host[h].guid);
+            if (cl_map_get(&partition->full_guid_tbl, guid)) {
+                (*out)->full[h] |= bit;
+                (*out)->member[h] |= bit;
+                full++;
+            } else if (cl_map_get(&partition->part_guid_tbl, guid)) {
+                (*out)->member[h] |= bit;
+            }
+        }
+        all = full == t->n_hosts;
+    }
+    if (!st && (all || (*out)->count == 0)) {
+        dnet_partitions_free(*out);
+        *out = NULL;
+    }
+    return st;
+}
+
+/* What turns and tables are made for; *decide_p: turns without traffic are wanted, too, since all
+ * LIDs have to be reached. */
+static dnet_status_t expect_traffic(engine_context_t *c, const dnet_topo_t *t, dnet_traffic_t *tr,
+                                    bool *decide_p)
+{
+    dnet_partitions_t *p;
+    dnet_status_t st = read_partitions(&c->osm->subn, t, &p);
+    *decide_p = p != NULL;
+    if (!st && p)
+        osm_log(&c->osm->log, OSM_LOG_INFO,
+                "dimmnet: %s: balanced for traffic inside %d partitions\n", c->engine->name,
+                p->count);
+    if (!st)
+        st = p ? dnet_partitions_traffic(p, t, tr)
+               : dnet_traffic_init(tr, t, DNET_TRAFFIC_WEIGHTED, DNET_TRAFFIC_ACROSS);
+    dnet_partitions_free(p);
+    return st;
 }
 
 /* All servers as one group. */
@@ -309,10 +367,12 @@ static dnet_status_t route_fabric(fabric_t *f, engine_context_t *c, double began
     int left = 0, *old_tree = last_tree(c, f->topo);
     int *tree = dnet_subnet_alloc((size_t) f->topo->n_switches, sizeof(*tree));
     dnet_status_t st = tree ? DNET_OK : DNET_ERR_NO_MEMORY;
+    bool wait = false, decide = false;
     if (!st)
-        st = dnet_traffic_init(&tr, f->topo, DNET_TRAFFIC_WEIGHTED, DNET_TRAFFIC_ACROSS);
+        st = expect_traffic(c, f->topo, &tr, &decide);
     if (!st) {
-        dnet_route_options_t opt = {.seed = 1, .traffic = &tr, .lanes = 1};
+        dnet_route_options_t opt = {
+            .seed = 1, .traffic = &tr, .lanes = 1, .decide_weightless = decide};
         st = read_lfts(f, &old);
         opt.from = old;
         opt.from_tree = old_tree;
@@ -324,10 +384,10 @@ static dnet_status_t route_fabric(fabric_t *f, engine_context_t *c, double began
     if (!st)
         st = judge(engine, r.tables, m);
     if (!st)
-        st = write_change(f, c, old, r.tables, m, began);
+        st = write_change(f, c, old, r.tables, m, began, &wait);
     if (!st) {
-        keep_tree(c, f, tree);
-        tree = NULL;
+        keep_tree(c, f, wait ? NULL : tree);
+        tree = wait ? tree : NULL;
     }
     free(tree);
     free(old_tree);
@@ -383,6 +443,10 @@ static ib_api_status_t build_group(void *context, osm_mgrp_box_t *box)
     engine_context_t *c = context;
     dnet_mcast_t *m = NULL;
     dnet_status_t st = c->topo ? dnet_mcast_new(c->topo, &m) : DNET_ERR_STATE;
+    if (!st && !c->tree) { /* it waits for the next sweep */
+        dnet_mcast_free(m);
+        return IB_SUCCESS;
+    }
     int group = st ? DNET_TOPO_NONE : dnet_mcast_group(m, box->mlid);
     if (group != DNET_TOPO_NONE) {
         add_members(c->topo, box, m, group);
