@@ -184,7 +184,7 @@ static int run(int argc, char **argv)
 {
     options_t o = {SUBNET_NET_DEFAULTS, SUBNET_ENGINE_DEFAULTS};
     const dnet_engine_t *engine = NULL;
-    double began = dnet_progress_seconds();
+    double began = dnet_progress_seconds(), routed = 0;
     dnet_topo_t *t = NULL;
     dnet_tables_t *old = NULL;
     dnet_traffic_t tr = {0};
@@ -203,12 +203,14 @@ static int run(int argc, char **argv)
         dnet_route_options_t opt = subnet_route_options(&o.engine, o.net.seed, &tr);
         opt.no_tables = o.pairs_only;
         opt.from = old;
+        routed = dnet_progress_seconds();
         st = dnet_route(t, engine, &opt, NULL, &r);
+        routed = dnet_progress_seconds() - routed;
     }
     if (!st)
         st = dnet_json_open(&j, o.json);
     if (!st) {
-        report_work(t, &r, dnet_progress_seconds() - began, &j);
+        report_work(t, &r, routed, &j);
         if (o.verify)
             st = judge(&o, t, &r, &tr, &j, &verdict);
         if (!st && old && r.tables)

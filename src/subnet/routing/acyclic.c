@@ -32,6 +32,8 @@ void dnet_order_free(dnet_order_t *o)
     front_free(&o->ahead);
     front_free(&o->behind);
     free(o->ord);
+    free(o->at);
+    free(o->marks);
     free(o->open_at);
     free(o->pool);
     free(o);
@@ -55,8 +57,10 @@ static void first_order(dnet_order_t *o)
             top = t->sw[s].level;
     for (int rank = 0; rank <= 2 * top; rank++)
         for (int c = 0; c < dnet_topo_channels(t); c++)
-            if (first_rank(t, c, top) == rank)
+            if (first_rank(t, c, top) == rank) {
+                o->at[place] = c;
                 o->ord[c] = place++;
+            }
 }
 
 dnet_status_t dnet_order_new(dnet_turns_t *turns, dnet_order_t **out)
@@ -68,11 +72,14 @@ dnet_status_t dnet_order_new(dnet_turns_t *turns, dnet_order_t **out)
         return DNET_ERR_NO_MEMORY;
     o->turns = turns;
     o->ord = dnet_subnet_alloc(channels, sizeof(int));
+    o->at = dnet_subnet_alloc(channels, sizeof(int));
+    o->words = (int) (channels + 63) / 64;
+    o->marks = dnet_subnet_alloc((size_t) o->words, sizeof(*o->marks));
     o->pool = dnet_subnet_alloc(2 * channels, sizeof(int));
     o->open_at = dnet_subnet_alloc((size_t) t->n_switches + 1, sizeof(*o->open_at));
     for (int s = 0; o->open_at && s < t->n_switches; s++)
         o->open_at[s + 1] = o->open_at[s] + (size_t) turns->words[s];
-    if (!o->ord || !o->pool || !o->open_at || !front_init(o, &o->ahead) ||
+    if (!o->ord || !o->at || !o->marks || !o->pool || !o->open_at || !front_init(o, &o->ahead) ||
         !front_init(o, &o->behind)) {
         dnet_order_free(o);
         return DNET_ERR_NO_MEMORY;
@@ -159,35 +166,45 @@ static bool go_behind(dnet_order_t *o, int bound, int half_a, int half_b)
     return false;
 }
 
-static int *sort_ord; /* qsort has no argument for its comparison */
-
-static int by_place(const void *a, const void *b)
+/* Sort a front's channels by their places, which go to `places`. */
+static void sort_front(dnet_order_t *o, dnet_front_t *f, int *places)
 {
-    int x = sort_ord[*(const int *) a], y = sort_ord[*(const int *) b];
-    return (x > y) - (x < y);
+    int low = o->words, high = -1, n = 0;
+    for (int i = 0; i < f->n; i++) {
+        int word = o->ord[f->list[i]] >> 6;
+        o->marks[word] |= (uint64_t) 1 << (o->ord[f->list[i]] & 63);
+        low = word < low ? word : low;
+        high = word > high ? word : high;
+    }
+    for (int w = low; w <= high; w++) {
+        for (uint64_t m = o->marks[w]; m; m &= m - 1) {
+            places[n] = 64 * w + __builtin_ctzll(m);
+            f->list[n] = o->at[places[n]];
+            n++;
+        }
+        o->marks[w] = 0;
+    }
 }
 
-static int by_value(const void *a, const void *b)
+/* The lower of the first places in two sorted lists is taken out of its list. */
+static int next_place(const int **a, const int *a_end, const int **b, const int *b_end)
 {
-    int x = *(const int *) a, y = *(const int *) b;
-    return (x > y) - (x < y);
+    return *b == b_end || (*a < a_end && **a < **b) ? *(*a)++ : *(*b)++;
 }
 
 /* Channels behind take the lowest of the places of both sets, channels ahead the highest. */
 static void reorder(dnet_order_t *o)
 {
-    const dnet_front_t *fronts[2] = {&o->behind, &o->ahead};
-    int n = 0, place = 0;
-    sort_ord = o->ord;
-    for (int k = 0; k < 2; k++) {
-        qsort(fronts[k]->list, (size_t) fronts[k]->n, sizeof(int), by_place);
-        for (int i = 0; i < fronts[k]->n; i++)
-            o->pool[n++] = o->ord[fronts[k]->list[i]];
-    }
-    qsort(o->pool, (size_t) n, sizeof(int), by_value);
+    dnet_front_t *fronts[2] = {&o->behind, &o->ahead};
+    const int *a = o->pool, *a_end = a + o->behind.n, *b = a_end, *b_end = b + o->ahead.n;
+    sort_front(o, fronts[0], o->pool);
+    sort_front(o, fronts[1], o->pool + o->behind.n);
     for (int k = 0; k < 2; k++)
-        for (int i = 0; i < fronts[k]->n; i++)
-            o->ord[fronts[k]->list[i]] = o->pool[place++];
+        for (int i = 0; i < fronts[k]->n; i++) {
+            int c = fronts[k]->list[i], place = next_place(&a, a_end, &b, b_end);
+            o->ord[c] = place;
+            o->at[place] = c;
+        }
 }
 
 /*
@@ -282,6 +299,9 @@ dnet_status_t dnet_order_resume(dnet_turns_t *turns, dnet_order_t **out)
         dnet_order_free(o);
         return cyclic < 0 ? DNET_ERR_NO_MEMORY : DNET_ERR_STATE;
     }
+    for (int c = 0; c < dnet_topo_channels(turns->topo); c++)
+        if (turns->topo->slot[c] != DNET_TOPO_NONE)
+            o->at[o->ord[c]] = c;
     *out = o;
     return DNET_OK;
 }

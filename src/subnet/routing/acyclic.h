@@ -21,10 +21,13 @@ typedef struct dnet_front {
 typedef struct dnet_order {
     dnet_turns_t *turns;        /* changed by dnet_order_allow; a pair is allowed or not at all */
     int *ord;                   /* [channel]: place in a valid topological order */
+    int *at;                    /* [place]: the channel */
     dnet_front_t ahead, behind; /* of the search */
     size_t *open_at;            /* [n_switches + 1]: first word of a switch's slots in a front */
     int search;
     int *pool;              /* places to reuse */
+    int words;              /* of `marks` */
+    uint64_t *marks;        /* a bit for each place; all 0 between insertions */
     long searches, visited; /* work done, for reports */
 } dnet_order_t;
 
