@@ -464,9 +464,44 @@ static void test_engines_after_failures_verify(void **state)
     }
 }
 
+/* A channel has the walks of those that may follow one link nearer, whether switches prohibit some
+ * turns or none. */
+static void test_walks_are_counted_over_allowed_turns(void **state)
+{
+    (void) state;
+    dnet_topo_t *t = make("torus:4x4:1", 1);
+    dnet_rng_t rng = {7};
+    for (int some = 0; some < 20; some++) {
+        dnet_turns_t *turns;
+        dnet_paths_t *p;
+        assert_int_equal(dnet_turns_new(t, true, &turns), DNET_OK);
+        for (int i = 0; i < 2 * some; i++)
+            dnet_turns_set(turns, (int) dnet_rng_below(&rng, 16), 0, 1 + i % 3, false);
+        assert_int_equal(dnet_paths_new(turns, &p), DNET_OK);
+        for (int dest = 0; dest < t->n_switches; dest++) {
+            dnet_paths_search(p, dest);
+            for (int i = 0; i < p->found; i++) {
+                int c = p->order[i], u = dnet_topo_head(t, c);
+                double walks = p->dist[c] == 1;
+                for (int j = 0; j < dnet_topo_degree(t, u); j++) {
+                    int next = dnet_topo_channel(t, u, j);
+                    if (p->dist[next] + 1 == p->dist[c] &&
+                        dnet_turns_allowed(turns, u, t->slot[c ^ 1], j))
+                        walks += p->count[next];
+                }
+                assert_true(walks > 0 && walks == p->count[c]);
+            }
+        }
+        dnet_paths_free(p);
+        dnet_turns_free(turns);
+    }
+    dnet_topo_free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_walks_are_counted_over_allowed_turns),
         cmocka_unit_test(test_turnadd_grid_decides_as_in_figure_16),
         cmocka_unit_test(test_turnadd_two_triangles_refuses_the_missed_cycle),
         cmocka_unit_test(test_order_allows_what_closes_no_cycle),

@@ -110,6 +110,21 @@ assert a != s, (a, s)
 P
 expect 2 'give one' route --topology ring:6:1 --partitions partitions --matrix partitions
 
+# Tables made for partitions carry their traffic better than those made for traffic from all to all.
+for i in $(seq 0 15); do
+    printf 'p%d=0x%x : 0x%x=full, 0x%x=full ;\n' "$i" $((i + 1)) $((0x100001 + 3 * i)) $((0x100031 + 3 * i))
+done >pairs
+expect 0 '' route --topology random:16:4:2 --write-lfts all.lfts
+expect 0 '' route --topology random:16:4:2 --partitions pairs --write-lfts pairs.lfts
+for tables in all pairs; do
+    expect 0 '; 32 pairs' verify --topology random:16:4:2 --lfts $tables.lfts --partitions pairs --json $tables.json
+done
+python3 - <<'P' || { echo "FAIL: tables are not made for partitions"; exit 1; }
+import json
+a, s = (json.load(open(f + ".json"))["tables_uniform"] for f in ("all", "pairs"))
+assert s > 1.2 * a, (a, s)
+P
+
 # A cut, a hint and a traffic matrix change routes.
 expect 0 '3 links between switches' path --topology ring:5:1 --cut S00002:2 H00001 H00003
 expect 2 'neither a switch nor' path --topology ring:5:1 --cut S9:1 H00001 H00003
