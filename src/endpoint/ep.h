@@ -153,6 +153,7 @@ typedef struct {
     bool (*awaited)(void *arg); /* dnet_ep_set_awaited() */
     void *awaited_arg;
     bool only_looks; /* the call does not wait */
+    bool at_work;    /* dnet_ep_set_at_work() */
     bool dead_reported;
 } dnet_progress_t;
 

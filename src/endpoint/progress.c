@@ -68,6 +68,11 @@ void dnet_ep_set_awaited(dnet_ep_t *ep, bool (*awaited)(void *arg), void *arg)
     ep->progress.awaited_arg = arg;
 }
 
+void dnet_ep_set_at_work(dnet_ep_t *ep, bool at_work)
+{
+    ep->progress.at_work = at_work;
+}
+
 void dnet_ep_waits_anew(dnet_ep_t *ep)
 {
     ep->idle = 0;
@@ -204,6 +209,10 @@ static DNET_COLD dnet_status_t idle_round(dnet_ep_t *ep)
     uint64_t now = dnet_clock_ns();
     retry_at_times(ep, now);
     bool first = ep->looked_ns == 0;
+    if (ep->progress.at_work) {
+        ep->looked_ns = now;
+        return look_round(ep, now);
+    }
     uint64_t away_ns = now - ep->looked_ns;
     uint64_t at_once_ns = ep->job.spans_hosts ? AT_ONCE_FAR_NS : AT_ONCE_NS;
     if (first || away_ns > at_once_ns * (ep->oversubscribed ? 1 : CLOCK_EVERY)) {

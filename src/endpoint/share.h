@@ -40,6 +40,11 @@ dnet_status_t dnet_ep_read(dnet_ep_t *ep, uint32_t peer, const void *from, void 
  * sleeps, however long ago the last message came. */
 void dnet_ep_waits_anew(dnet_ep_t *ep);
 
+/** While true a caller of dnet_ep_poll() works with memory that it shares between its calls, and so
+ * shortly that they seem to follow each other at once: its slice is given away only where ranks
+ * outnumber processors. */
+void dnet_ep_set_at_work(dnet_ep_t *ep, bool at_work);
+
 /** Something beside messages that dnet_ep_progress() must not sleep through: awaited(arg) says
  * whether it has still not come.  NULL: there is nothing. */
 void dnet_ep_set_awaited(dnet_ep_t *ep, bool (*awaited)(void *arg), void *arg);

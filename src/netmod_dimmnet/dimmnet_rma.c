@@ -24,7 +24,15 @@ static int progress_at_times(MPIDI_DIMMNET_window_t *self)
 {
     uint32_t calls = atomic_load_explicit(&self->calls, memory_order_relaxed) + 1;
     atomic_store_explicit(&self->calls, calls, memory_order_relaxed);
-    return calls % CALLS_WITHOUT_PROGRESS ? MPI_SUCCESS : MPID_Progress_test(NULL);
+    if (calls % CALLS_WITHOUT_PROGRESS)
+        return MPI_SUCCESS;
+    bool alone = MPIR_ThreadInfo.thread_provided != MPI_THREAD_MULTIPLE;
+    if (alone)
+        dnet_ep_set_at_work(MPIDI_DIMMNET_global.ep, true);
+    int mpi_errno = MPID_Progress_test(NULL);
+    if (alone)
+        dnet_ep_set_at_work(MPIDI_DIMMNET_global.ep, false);
+    return mpi_errno;
 }
 
 /* The call does not fit the epoch. */
