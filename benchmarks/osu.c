@@ -6,9 +6,10 @@
  *
  *   osu TEST [-m MIN:MAX] [-i ITERATIONS] [-x WARM-UP]     TEST: see `tests` below
  *
- * Sizes are in bytes, powers of two.  Latencies are in us, those of collectives the mean over all
- * ranks of the time in the call, with a barrier between two calls; bandwidths in MB/s, MB of 10^6
- * bytes.
+ * Sizes are in bytes, powers of two; of posted, unexpected and these with receives from
+ * MPI_ANY_SOURCE (*_any) they are entries, and messages are of 8 bytes.  Latencies are in us, those
+ * of collectives the mean over all ranks of the time in the call, with a barrier between two calls;
+ * bandwidths in MB/s, MB of 10^6 bytes.
  */
 #include <mpi.h>
 #include <stdbool.h>
@@ -17,6 +18,7 @@
 #include <string.h>
 
 enum { WINDOW = 64, LARGE_BYTES = 8192, PAGE = 4096, MIB = 1 << 20, FIRST = 100 };
+enum { ENTRIES_MOST = 4096, OTHER_TAG = 1000 };
 #define COMPUTES_S 0.1 /* the target of passive_us() */
 
 /* Iterations and warm-up of small messages and of those above LARGE_BYTES. */
@@ -27,6 +29,7 @@ typedef struct {
 static const loops_t latency_loops = {10000, 100, 1000, 10};
 static const loops_t bandwidth_loops = {100, 10, 20, 2};
 static const loops_t collective_loops = {1000, 100, 100, 10};
+static const loops_t matching_loops = {1000, 100, 1000, 100};
 static const loops_t first_loops = {FIRST, 0, FIRST, 0};
 static const loops_t passive_loops = {5, 1, 5, 1};
 
@@ -47,7 +50,7 @@ static bool is_sender(void)
     return rank < ranks / 2;
 }
 
-static double ping_pong_us(int len, int iterations, int skip)
+static double ping_pong_from_us(int source, int len, int iterations, int skip)
 {
     double start = 0;
     int peer = partner();
@@ -57,13 +60,65 @@ static double ping_pong_us(int len, int iterations, int skip)
             start = MPI_Wtime();
         if (is_sender()) {
             MPI_Send(out, len, MPI_CHAR, peer, 1, MPI_COMM_WORLD);
-            MPI_Recv(in, len, MPI_CHAR, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Recv(in, len, MPI_CHAR, source, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         } else {
-            MPI_Recv(in, len, MPI_CHAR, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Recv(in, len, MPI_CHAR, source, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
             MPI_Send(out, len, MPI_CHAR, peer, 1, MPI_COMM_WORLD);
         }
     }
     return (MPI_Wtime() - start) * 1e6 / (2.0 * iterations);
+}
+
+static double ping_pong_us(int len, int iterations, int skip)
+{
+    return ping_pong_from_us(partner(), len, iterations, skip);
+}
+
+/* ---- matching: 8 bytes, while each side has so many other receives posted, or messages that
+ * nobody has asked for ---- */
+
+static double posted_from_us(int source, int entries, int iterations, int skip)
+{
+    static MPI_Request requests[ENTRIES_MOST];
+    for (int i = 0; i < entries; i++)
+        MPI_Irecv(NULL, 0, MPI_CHAR, source, OTHER_TAG + i, MPI_COMM_WORLD, &requests[i]);
+    double us = ping_pong_from_us(source, 8, iterations, skip);
+    for (int i = 0; i < entries; i++)
+        MPI_Send(NULL, 0, MPI_CHAR, partner(), OTHER_TAG + i, MPI_COMM_WORLD);
+    MPI_Waitall(entries, requests, MPI_STATUSES_IGNORE);
+    return us;
+}
+
+static double unexpected_from_us(int source, int entries, int iterations, int skip)
+{
+    static MPI_Request requests[ENTRIES_MOST];
+    for (int i = 0; i < entries; i++)
+        MPI_Isend(NULL, 0, MPI_CHAR, partner(), OTHER_TAG + i, MPI_COMM_WORLD, &requests[i]);
+    double us = ping_pong_from_us(source, 8, iterations, skip);
+    for (int i = 0; i < entries; i++)
+        MPI_Recv(NULL, 0, MPI_CHAR, source, OTHER_TAG + i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Waitall(entries, requests, MPI_STATUSES_IGNORE);
+    return us;
+}
+
+static double posted_us(int entries, int iterations, int skip)
+{
+    return posted_from_us(partner(), entries, iterations, skip);
+}
+
+static double posted_any_us(int entries, int iterations, int skip)
+{
+    return posted_from_us(MPI_ANY_SOURCE, entries, iterations, skip);
+}
+
+static double unexpected_us(int entries, int iterations, int skip)
+{
+    return unexpected_from_us(partner(), entries, iterations, skip);
+}
+
+static double unexpected_any_us(int entries, int iterations, int skip)
+{
+    return unexpected_from_us(MPI_ANY_SOURCE, entries, iterations, skip);
 }
 
 /* The first messages of a program: no barrier and no other call has touched anything. */
@@ -293,6 +348,10 @@ static const test_t tests[] = {
     {"allreduce", "us", allreduce_us, &collective_loops, 4, MIB, 0, ONE_BUFFER},
     {"allgather", "us", allgather_us, &collective_loops, 1, MIB, 0, BUFFER_A_RANK},
     {"alltoall", "us", alltoall_us, &collective_loops, 1, MIB, 0, BUFFER_A_RANK},
+    {"posted", "us", posted_us, &matching_loops, 1, ENTRIES_MOST, 2, ONE_BUFFER},
+    {"posted_any", "us", posted_any_us, &matching_loops, 1, ENTRIES_MOST, 2, ONE_BUFFER},
+    {"unexpected", "us", unexpected_us, &matching_loops, 1, ENTRIES_MOST, 2, ONE_BUFFER},
+    {"unexpected_any", "us", unexpected_any_us, &matching_loops, 1, ENTRIES_MOST, 2, ONE_BUFFER},
     {"first", "us", first_us, &first_loops, 8, 8, 2, NO_SIZE},
 };
 
@@ -342,6 +401,8 @@ static const char *parse(int argc, char **argv, order_t *order)
         order->from = order->test->least_bytes;
     if (order->to < 0 || one_size)
         order->to = order->test->most_bytes;
+    if (order->to > order->test->most_bytes && order->test->loops == &matching_loops)
+        order->to = ENTRIES_MOST;
     return ranks % 2 || (order->test->most_ranks && ranks != order->test->most_ranks)
                ? "this test wants 2 ranks, or an even number"
                : NULL;

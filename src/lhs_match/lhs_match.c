@@ -2,10 +2,10 @@
  *
  * Posted and unexpected queues over LHS envelopes (data sheet 10; MPI 4.0 section 3.5).
  *
- * A lookup for one source walks one bin.  A message also looks at the receives from any source, but
- * only as far as they were posted before the receive its bin offers.  A receive from any source
- * walks the arrivals of its context and stops at the first that fits: the list is in order of
- * arrival, so that one is the earliest of all.
+ * A lookup for one source and tag walks one bin.  A message also looks at the receives of any
+ * source or tag, but only as far as they were posted before the receive its bin offers.  A receive
+ * of any source or tag walks the arrivals of its context and stops at the first that fits: the list
+ * is in order of arrival, so that one is the earliest of all.
  */
 #include "lhs_match/lhs_match.h"
 
@@ -27,10 +27,14 @@ static inline unsigned hash(uint64_t key, unsigned bits)
     return (unsigned) ((key * 0x9e3779b97f4a7c15ull) >> (64 - bits));
 }
 
+/* What bins are told apart by: all of an envelope but the tag's upper bits, which callers may leave
+ * out of every mask. */
+#define BIN_TAG_BITS 0xfffffull
+#define BIN_KEY (DNET_MASK(LH_CONTEXT) | DNET_MASK(LH_RANK) | DNET_PUT(BIN_TAG_BITS, LH_TAG))
+
 static inline unsigned bin_of(uint64_t envelope)
 {
-    return hash((envelope & (DNET_MASK(LH_CONTEXT) | DNET_MASK(LH_RANK))) >> DNET_LH_RANK_SHIFT,
-                DNET_MATCH_BIN_BITS);
+    return hash(envelope & BIN_KEY, DNET_MATCH_BIN_BITS);
 }
 
 static inline unsigned context_bin_of(uint64_t envelope)
@@ -38,9 +42,9 @@ static inline unsigned context_bin_of(uint64_t envelope)
     return hash(DNET_GET(envelope, LH_CONTEXT), DNET_MATCH_CONTEXT_BIN_BITS);
 }
 
-static inline bool one_source(uint64_t mask)
+static inline bool has_bin(uint64_t mask)
 {
-    return (mask & DNET_MASK(LH_RANK)) == DNET_MASK(LH_RANK);
+    return (mask & BIN_KEY) == BIN_KEY;
 }
 
 static inline void ring_init(dnet_match_link_t *head)
@@ -124,7 +128,7 @@ dnet_match_item_t *dnet_match_peek(dnet_match_t *m, uint64_t envelope, uint64_t 
 {
     if (m->unexpected_count == 0)
         return NULL;
-    if (one_source(mask)) {
+    if (has_bin(mask)) {
         dnet_match_link_t *head = &m->unexpected[bin_of(envelope)];
         for (dnet_match_link_t *link = head->next; link != head; link = link->next)
             if (dnet_match_fits(item_of_bin(link)->envelope, envelope, mask))
@@ -152,7 +156,7 @@ dnet_match_item_t *dnet_match_take(dnet_match_t *m, uint64_t envelope, uint64_t 
 void dnet_match_post(dnet_match_t *m, dnet_match_item_t *item)
 {
     item->order = m->order++;
-    ring_append(one_source(item->mask) ? &m->posted[bin_of(item->envelope)] : &m->posted_any,
+    ring_append(has_bin(item->mask) ? &m->posted[bin_of(item->envelope)] : &m->posted_any,
                 &item->bin);
     m->posted_count++;
 }

@@ -12,10 +12,10 @@
  * Rules (MPI 4.0 section 3.5): of the posted receives a message matches, the one posted first takes
  * it; of the unexpected messages a receive matches, the one that arrived first is taken.
  *
- *   posted[bin(context, rank)]   receives from one source, in posting order
- *   posted_any                   receives from any source, in posting order; `order` merges the two
- *   unexpected[bin(...)]         messages, in order of arrival: what a receive from one source
- * looks at arrivals[bin(context)]       the same messages: what a receive from any source looks at
+ *   posted[bin(context, rank, tag)]  receives of one source and tag, in posting order
+ *   posted_any                       the others, in posting order; `order` merges the two
+ *   unexpected[bin(...)]             messages, oldest first: for receives of one source and tag
+ *   arrivals[bin(context)]           the same messages: for the others
  *
  * Threads: one caller at a time.
  */
@@ -52,8 +52,8 @@ typedef struct {
 
 /** Both queues of one process.  Must not be moved: its rings point into it. */
 typedef struct {
-    dnet_match_link_t posted[DNET_MATCH_BINS];           /* receives of one source, by hash */
-    dnet_match_link_t posted_any;                        /* receives of any source */
+    dnet_match_link_t posted[DNET_MATCH_BINS];           /* receives of one source and tag */
+    dnet_match_link_t posted_any;                        /* all other receives */
     dnet_match_link_t unexpected[DNET_MATCH_BINS];       /* messages, by hash */
     dnet_match_link_t arrivals[DNET_MATCH_CONTEXT_BINS]; /* all messages, oldest first */
     uint64_t order;                                      /* number of postings so far */
