@@ -121,6 +121,15 @@ static bool device_poll(dnet_device_t *dev, unsigned budget)
     return swif->poll && swif->poll(nic, budget) > 0;
 }
 
+static void device_gather(dnet_device_t *dev, bool on)
+{
+    dnet_emu_nic_t *nic = ((dnet_emu_device_t *) (void *) dev)->nic;
+    const dnet_emu_swif_ops_t *swif = dnet_emu_swif_carrier(nic);
+
+    if (swif->gather)
+        swif->gather(nic, on);
+}
+
 /* What a process that goes to sleep is asked once it has said so. */
 typedef struct {
     dnet_emu_nic_t *nic;
@@ -211,6 +220,7 @@ static const dnet_device_ops_t device_ops = {
     .run = dnet_emu_wc_run,
     .settle = device_settle,
     .poll = device_poll,
+    .gather = device_gather,
     .sleep = device_sleep,
     .event_wait = dnet_emu_limit_wait,
     .event_raise = dnet_emu_limit_raise,

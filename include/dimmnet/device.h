@@ -119,6 +119,9 @@ typedef struct {
     /** Let sleep() of that WID's process return, if it is in it. */
     void (*wake)(dnet_device_t *dev, uint16_t lid, unsigned wid);
     void (*close)(dnet_device_t *dev);
+    /** Packets to other hosts that are issued from now on may leave together, when this is off
+     * again; for a caller that issues several at once. */
+    void (*gather)(dnet_device_t *dev, bool on);
 } dnet_device_ops_t;
 
 struct dnet_device {

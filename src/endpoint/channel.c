@@ -102,6 +102,17 @@ static dnet_status_t emit_pieces(dnet_ep_t *ep, dnet_op_t *op, uint64_t envelope
     return DNET_OK;
 }
 
+/* On other hosts they arrive together. */
+static dnet_status_t emit_pieces_at_once(dnet_ep_t *ep, dnet_op_t *op, uint64_t envelope)
+{
+    if (!ep->job.spans_hosts)
+        return emit_pieces(ep, op, envelope);
+    ep->dev->ops->gather(ep->dev, true);
+    dnet_status_t status = emit_pieces(ep, op, envelope);
+    ep->dev->ops->gather(ep->dev, false);
+    return status;
+}
+
 /* Send all packets that the op still has to send.  DNET_OK: all are out.
  * @param pass  the receiver shall let them in although it holds messages back */
 static dnet_status_t emit_op(dnet_ep_t *ep, dnet_op_t *op, bool pass)
@@ -116,7 +127,7 @@ static dnet_status_t emit_op(dnet_ep_t *ep, dnet_op_t *op, bool pass)
     switch ((dnet_head_type_t) op->head.type) {
         case DNET_HEAD_FIRST:
         case DNET_HEAD_MORE:
-            return emit_pieces(ep, op, envelope);
+            return emit_pieces_at_once(ep, op, envelope);
         case DNET_HEAD_SYNC:
         case DNET_HEAD_AM:
             return emit(ep, op, envelope, &op->head, op->buf, (uint32_t) op->len);

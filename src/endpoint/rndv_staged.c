@@ -4,6 +4,7 @@
  * receiver copies them out meanwhile.  Each side counts its chunks in an LLCM word of the other
  * side.
  */
+#include "endpoint/job.h"
 #include "endpoint/rndv.h"
 
 static uint64_t area_bytes(const dnet_ep_t *ep)
@@ -68,6 +69,13 @@ static void give_credit(dnet_ep_t *ep, dnet_rndv_recv_t *r)
                              dnet_drv_word_offset(r->credit_word), r->taken);
 }
 
+/* Is it time to tell?  On another host each time costs a message. */
+static bool credit_due(const dnet_ep_t *ep, const dnet_rndv_recv_t *r, uint64_t sent)
+{
+    return r->taken == sent || r->taken % ((ep->rndv.chunks + 3) / 4) == 0 ||
+           dnet_job_is_near(ep, r->rank);
+}
+
 static void take_chunks(dnet_ep_t *ep, dnet_rndv_recv_t *r, uint64_t sent)
 {
     while (r->taken < sent && r->got < r->len) {
@@ -79,7 +87,8 @@ static void take_chunks(dnet_ep_t *ep, dnet_rndv_recv_t *r, uint64_t sent)
         dnet_drv_sodimm_read(&ep->drv, at, r->buf + r->got, (uint32_t) n);
         r->got += n;
         r->taken++;
-        give_credit(ep, r);
+        if (credit_due(ep, r, sent))
+            give_credit(ep, r);
     }
 }
 
@@ -177,6 +186,26 @@ static dnet_status_t chunk_out(dnet_ep_t *ep, dnet_op_t *op)
     return dnet_rndv_is_stalled(ep, status) ? DNET_IN_PROGRESS : status;
 }
 
+/* The next chunk, and how many there have been: to another host both go together. */
+static dnet_status_t put_next(dnet_ep_t *ep, dnet_op_t *op)
+{
+    size_t left = op->len - op->off;
+    uint32_t n = left < op->staging.chunk_bytes ? (uint32_t) left : op->staging.chunk_bytes;
+    if (ep->job.spans_hosts)
+        ep->dev->ops->gather(ep->dev, true);
+    dnet_status_t status = put_chunk(ep, op, n, n == left);
+    op->issued = dnet_rndv_is_stalled(ep, status);
+    if (status == DNET_OK || op->issued) {
+        op->off += n;
+        op->put++;
+    }
+    if (status == DNET_OK)
+        status = chunk_out(ep, op);
+    if (ep->job.spans_hosts)
+        ep->dev->ops->gather(ep->dev, false);
+    return status;
+}
+
 /* Send as many chunks as there is room for.  @return DNET_OK: all are out */
 static dnet_status_t put_chunks(dnet_ep_t *ep, dnet_op_t *op, bool *did_p)
 {
@@ -184,18 +213,12 @@ static dnet_status_t put_chunks(dnet_ep_t *ep, dnet_op_t *op, bool *did_p)
     while (status == DNET_OK && op->off < op->len) {
         if (op->put - dnet_drv_word(&ep->drv, op->word) >= op->staging.chunks)
             return DNET_IN_PROGRESS;
-        size_t left = op->len - op->off;
-        uint32_t n = left < op->staging.chunk_bytes ? (uint32_t) left : op->staging.chunk_bytes;
-        status = put_chunk(ep, op, n, n == left);
-        op->issued = dnet_rndv_is_stalled(ep, status);
-        if (status != DNET_OK && !op->issued)
-            break; /* STOPPED: the status ring is full; the next round tries again */
-        *did_p = true;
-        op->off += n;
-        op->put++;
+        uint64_t before = op->put;
+        status =
+            put_next(ep, op); /* STOPPED: the status ring is full; the next round tries again */
+        *did_p |= op->put != before;
         if (op->issued)
             return DNET_IN_PROGRESS;
-        status = chunk_out(ep, op);
     }
     return status == DNET_STOPPED ? DNET_IN_PROGRESS : status;
 }

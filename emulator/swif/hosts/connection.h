@@ -12,7 +12,7 @@
 #include "emulator/swif/hosts/plug.h"
 #include "srq_flowctl/connection.h"
 
-#define WIRE_VERSION 1u
+#define WIRE_VERSION 2u
 #define POOL 65536u /* buffers; room shows when a packet is delivered */
 #define WINDOW 64u  /* packets under way to one process */
 
@@ -25,7 +25,8 @@ enum {                /* dnet_emu_wire_head_t.flags */
        WIRE_HOLD = 4, /* the receiver of the other direction holds messages back */
 };
 
-/* Head of a message, little endian; then header lines and data of a packet, or control words. */
+/* Head of a message, little endian; then header lines and data of a packet, or control words.
+ * Messages to one peer may leave together: each begins at a multiple of 8 bytes. */
 typedef struct {
     uint32_t key;     /* +0x00 of the port it goes to */
     uint8_t version;  /* +0x04 */
@@ -39,11 +40,16 @@ typedef struct {
     uint16_t packets; /* +0x0e as in dnet_emu_packet_t */
     uint32_t seq;     /* +0x10 */
     uint32_t ack;     /* +0x14 last packet delivered of the other direction */
+    uint32_t bytes;   /* +0x18 of the message, with its head */
+    uint32_t zero;    /* +0x1c */
 } dnet_emu_wire_head_t;
-_Static_assert(sizeof(dnet_emu_wire_head_t) == 24, "head of a message");
+_Static_assert(sizeof(dnet_emu_wire_head_t) == 32, "head of a message");
 
-#define WIRE_PACKET_BYTES (DNET_PLUG_BYTES - (uint32_t) sizeof(dnet_emu_wire_head_t) - 32u)
-_Static_assert(WIRE_PACKET_BYTES >= DNET_PACKET_MAX_BYTES, "a message holds a packet");
+#define WIRE_ALIGNED(bytes) (((bytes) + 7u) & ~7u)
+
+/* Data of packets that go in one message of a plug. */
+#define WIRE_DATA_BYTES(plug) \
+    ((plug)->message_bytes - (uint32_t) sizeof(dnet_emu_wire_head_t) - 32u)
 
 typedef struct dnet_emu_connection dnet_emu_connection_t;
 
@@ -54,7 +60,7 @@ typedef struct dnet_emu_kept {
     dnet_emu_connection_t *to;  /* NULL: not needed once it has left */
     bool under_way;             /* the plug has it */
     bool again;                 /* it had it before */
-    uint32_t bytes;
+    uint32_t followers;         /* so many behind it left together with it */
     _Alignas(8) dnet_emu_wire_head_t head;
     uint8_t data[];
 } dnet_emu_kept_t;
@@ -103,6 +109,9 @@ struct dnet_emu_port {
     dnet_fc_pool_t pool;
     dnet_emu_far_t *to; /* by CLID and WID */
     uint32_t to_count;
+    bool gathers;           /* more follows at once: packets wait */
+    dnet_emu_kept_t *spare; /* room for long messages, the last used first: it is in the cache */
+    uint32_t spares;
     dnet_emu_connection_t *connections, *due;
     uint64_t now_ns, timers_ns;
     uint32_t leaving; /* messages that the plug has */
@@ -126,8 +135,11 @@ void dnet_emu_connection_lose(dnet_emu_connection_t *c, const char *why);
 /* ---- out.c: messages out ---- */
 
 /* A message of so many bytes behind the head.  NULL: no memory (logged). */
-dnet_emu_kept_t *dnet_emu_out_keep(const dnet_emu_port_t *port, const dnet_emu_connection_t *c,
+dnet_emu_kept_t *dnet_emu_out_keep(dnet_emu_port_t *port, const dnet_emu_connection_t *c,
                                    uint32_t bytes);
+
+/* It is needed no more. */
+void dnet_emu_out_drop(dnet_emu_port_t *port, dnet_emu_kept_t *k);
 
 /* Let everything go that can.  @return true: there is nothing left to say */
 bool dnet_emu_out_push(dnet_emu_port_t *port, dnet_emu_connection_t *c);

@@ -49,7 +49,7 @@ static bool put_part(dnet_emu_port_t *port, dnet_emu_connection_t *c, const dnet
     dnet_emu_burst_header(port->nic, p, from, bytes, bytes < each ? bytes : each, h);
     memcpy(k->data, h, lines);
     if (bytes && !dnet_emu_payload_copy(p, from, k->data + lines, bytes)) {
-        free(k);
+        dnet_emu_out_drop(port, k);
         return false;
     }
     k->to = c;
@@ -75,7 +75,7 @@ static dnet_emu_result_t put_packet(dnet_emu_port_t *port, dnet_emu_connection_t
 
     if (p->packets > 1) {
         each = (uint32_t) DNET_GET(p->header[0], PK_SIZE) - 8 * p->header_lines;
-        part = WIRE_PACKET_BYTES / each * each;
+        part = WIRE_DATA_BYTES(port->plug) / each * each;
     }
     port->now_ns = dnet_clock_ns();
     do {
@@ -167,6 +167,15 @@ static unsigned hosts_poll(dnet_emu_nic_t *via, unsigned budget)
     return n;
 }
 
+static void hosts_gather(dnet_emu_nic_t *via, bool on)
+{
+    dnet_emu_port_t *port = via->hosts;
+
+    port->gathers = on;
+    if (!on && port->due)
+        dnet_emu_out_push_due(port);
+}
+
 static bool hosts_arm(dnet_emu_nic_t *via)
 {
     dnet_emu_port_t *port = via->hosts;
@@ -237,8 +246,12 @@ static bool hosts_lost(dnet_emu_nic_t *via, uint16_t lid, unsigned wid)
     return f->connection->why[0];
 }
 
-const dnet_emu_swif_ops_t dnet_emu_swif_hosts = {
-    .name = "hosts", .send = hosts_send, .lost = hosts_lost, .poll = hosts_poll, .arm = hosts_arm};
+const dnet_emu_swif_ops_t dnet_emu_swif_hosts = {.name = "hosts",
+                                                 .send = hosts_send,
+                                                 .lost = hosts_lost,
+                                                 .poll = hosts_poll,
+                                                 .gather = hosts_gather,
+                                                 .arm = hosts_arm};
 
 void dnet_emu_hosts_join(dnet_emu_nic_t *nic, unsigned wid, dnet_emu_port_t *port)
 {

@@ -98,35 +98,49 @@ static void words_arrived(dnet_emu_port_t *port, dnet_emu_connection_t *c,
     }
 }
 
-void dnet_emu_in_arrived(void *arg, uint8_t *data, uint32_t bytes)
+static void one_arrived(dnet_emu_port_t *port, const dnet_emu_wire_head_t *h, uint8_t *data)
 {
-    dnet_emu_port_t *port = arg;
-    dnet_emu_wire_head_t h;
-    dnet_emu_far_t *f;
+    uint32_t bytes = h->bytes - (uint32_t) sizeof *h;
+    dnet_emu_far_t *f = dnet_emu_far_of(port, h->slid, h->swid);
     dnet_emu_connection_t *c;
 
-    if (bytes < sizeof h)
-        return;
-    memcpy(&h, data, sizeof h);
-    f = dnet_emu_far_of(port, h.slid, h.swid);
-    if (h.key != port->at.key || h.version != WIRE_VERSION || !f || f->at.epoch != h.epoch)
+    if (!f || f->at.epoch != h->epoch)
         return; /* of somebody else */
-    c = dnet_emu_connection_of(port, h.slid, h.swid);
+    c = dnet_emu_connection_of(port, h->slid, h->swid);
     if (!c || c->why[0])
         return;
     port->stats.received++;
     c->asked_ns = 0;
-    c->held = h.flags & WIRE_HOLD;
-    if (h.flags & WIRE_ACK) {
+    c->held = h->flags & WIRE_HOLD;
+    if (h->flags & WIRE_ACK) {
         dnet_fc_control_t ack = {
-            .type = DNET_FC_CONTROL_ACK, .epoch = port->at.epoch, .seq = h.ack};
+            .type = DNET_FC_CONTROL_ACK, .epoch = port->at.epoch, .seq = h->ack};
 
         dnet_fc_tx_control(&c->tx, &port->env, &ack, port->now_ns);
     }
-    if (h.kind == WIRE_DATA)
-        data_arrived(port, c, &h, data + sizeof h, bytes - (uint32_t) sizeof h);
-    else if (h.kind == WIRE_WORDS)
-        words_arrived(port, c, &h, data + sizeof h, bytes - (uint32_t) sizeof h);
+    if (h->kind == WIRE_DATA)
+        data_arrived(port, c, h, data, bytes);
+    else if (h->kind == WIRE_WORDS)
+        words_arrived(port, c, h, data, bytes);
     if (c->wants && dnet_emu_connection_is_open(c, WINDOW / 2))
         dnet_emu_connection_resume(port, c);
+}
+
+void dnet_emu_in_arrived(void *arg, uint8_t *data, uint32_t bytes)
+{
+    dnet_emu_port_t *port = arg;
+    dnet_emu_wire_head_t h;
+
+    while (bytes >= sizeof h) {
+        uint32_t whole;
+
+        memcpy(&h, data, sizeof h);
+        if (h.key != port->at.key || h.version != WIRE_VERSION || h.bytes < sizeof h ||
+            h.bytes > bytes)
+            return; /* of somebody else */
+        one_arrived(port, &h, data + sizeof h);
+        whole = WIRE_ALIGNED(h.bytes);
+        data += whole;
+        bytes -= whole < bytes ? whole : bytes;
+    }
 }

@@ -29,10 +29,13 @@
 #define EVENTS 16u /* read from the completion queue at once */
 /*
  * Receive buffers of a process, whatever the number of its peers (flow control specification,
- * equation 2): 10 Gbit/s bring 4 of them in the 50 us that may pass between two polls; the others
- * take a burst.
+ * equation 2): 10 Gbit/s bring 2 of them in the 50 us that may pass between two polls; the others
+ * take a burst, and what they cannot take waits in sockets.  They are filled in turn, so that more
+ * of them would only leave the cache.  In one goes a chunk of a staged rendezvous with what is said
+ * of it.
  */
-#define BUFFERS 64u
+#define BUFFERS 16u
+#define BUFFER_BYTES 36864u
 
 /*
  * Providers for plain Ethernet, the preferred first.  libfabric 1.16 and 1.17 have two over TCP:
@@ -102,6 +105,7 @@ static struct fi_info *networks_of(const library_t *lib, const char *provider, i
     hints->mode = FI_CONTEXT;
     hints->ep_attr->type = FI_EP_RDM;
     hints->tx_attr->msg_order = FI_ORDER_SAS;
+    hints->tx_attr->iov_limit = DNET_PLUG_PARTS;
     hints->rx_attr->msg_order = FI_ORDER_SAS;
     hints->domain_attr->threading = FI_THREAD_DOMAIN;
     hints->fabric_attr->prov_name = strdup(provider);
@@ -266,7 +270,7 @@ static int post(dnet_emu_plug_end_t *e, buffer_t *b)
     ssize_t error;
 
     do
-        error = fi_recv(e->ep, b->data, DNET_PLUG_BYTES, NULL, FI_ADDR_UNSPEC, b);
+        error = fi_recv(e->ep, b->data, BUFFER_BYTES, NULL, FI_ADDR_UNSPEC, b);
     while (error == -FI_EAGAIN);
     return (int) error;
 }
@@ -312,7 +316,7 @@ static int open_all(dnet_emu_plug_end_t *e)
     if (!error)
         error = fi_enable(e->ep);
     for (unsigned i = 0; i < BUFFERS && !error; i++) {
-        e->buffer[i].data = e->data + (size_t) i * DNET_PLUG_BYTES;
+        e->buffer[i].data = e->data + (size_t) i * BUFFER_BYTES;
         error = post(e, &e->buffer[i]);
     }
     return error;
@@ -326,10 +330,10 @@ static dnet_status_t libfabric_open(const dnet_emu_port_config_t *config,
     int error;
 
     if (e)
-        e->data = malloc((size_t) BUFFERS * DNET_PLUG_BYTES);
+        e->data = malloc((size_t) BUFFERS * BUFFER_BYTES);
     if (!e || !e->data) {
         free(e);
-        dnet_error("no memory for a port: %zu bytes needed", (size_t) BUFFERS * DNET_PLUG_BYTES);
+        dnet_error("no memory for a port: %zu bytes needed", (size_t) BUFFERS * BUFFER_BYTES);
         return DNET_ERR_NO_MEMORY;
     }
     if (!find(e, config)) {
@@ -375,10 +379,11 @@ static socklen_t libfabric_ip(const dnet_emu_port_address_t *at, struct sockaddr
     return 0;
 }
 
-static dnet_status_t libfabric_send(dnet_emu_plug_end_t *e, uint64_t peer, const void *data,
-                                    uint32_t bytes, dnet_emu_plug_op_t *op)
+static dnet_status_t libfabric_send(dnet_emu_plug_end_t *e, uint64_t peer, const struct iovec *part,
+                                    unsigned parts, dnet_emu_plug_op_t *op)
 {
-    ssize_t error = fi_send(e->ep, data, bytes, NULL, peer, op);
+    ssize_t error = parts == 1 ? fi_send(e->ep, part->iov_base, part->iov_len, NULL, peer, op)
+                               : fi_sendv(e->ep, part, NULL, parts, peer, op);
 
     if (error == 0)
         return DNET_OK;
@@ -449,6 +454,7 @@ static const char *libfabric_network(const dnet_emu_plug_end_t *e)
 
 const dnet_emu_plug_ops_t dnet_emu_plug_libfabric = {
     .name = "libfabric",
+    .message_bytes = BUFFER_BYTES,
     .found = libfabric_found,
     .open = libfabric_open,
     .reach = libfabric_reach,

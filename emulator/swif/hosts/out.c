@@ -11,22 +11,50 @@
 #include "common/log.h"
 #include "emulator/receive_controller.h"
 
+#define LONG_BYTES 4096u /* longer messages use what there is to spare, */
+#define SPARES 32u       /* of which no more is kept: malloc gives such memory back and again, */
+                         /* and then it costs a page fault each 4 KB */
 #define ACKS_WAIT (WINDOW / 4) /* so many are acknowledged together, */
 #define ACK_WAIT_NS 50000u     /* or after so long, or with data that go there */
 #define FAILED_NS 50000000u    /* what could not be sent is sent again */
 
-dnet_emu_kept_t *dnet_emu_out_keep(const dnet_emu_port_t *port, const dnet_emu_connection_t *c,
+static dnet_emu_kept_t *room_for(dnet_emu_port_t *port, uint32_t bytes)
+{
+    dnet_emu_kept_t *k = port->spare;
+
+    if (bytes <= LONG_BYTES)
+        return malloc(sizeof *k + WIRE_ALIGNED(bytes));
+    if (!k)
+        return malloc(sizeof *k + port->plug->message_bytes);
+    port->spare = k->next;
+    port->spares--;
+    return k;
+}
+
+void dnet_emu_out_drop(dnet_emu_port_t *port, dnet_emu_kept_t *k)
+{
+    if (k->head.bytes <= LONG_BYTES + sizeof k->head || port->spares == SPARES) {
+        free(k);
+        return;
+    }
+    k->next = port->spare;
+    port->spare = k;
+    port->spares++;
+}
+
+dnet_emu_kept_t *dnet_emu_out_keep(dnet_emu_port_t *port, const dnet_emu_connection_t *c,
                                    uint32_t bytes)
 {
     const dnet_emu_far_t *f = &port->to[dnet_hold_index(c->lid, c->wid)];
-    dnet_emu_kept_t *k = malloc(sizeof *k + ((bytes + 7) & ~7u));
+    dnet_emu_kept_t *k = room_for(port, bytes);
 
     if (!k) {
         dnet_error("no memory for a packet to %s: %zu bytes needed", f->host, sizeof *k + bytes);
         return NULL;
     }
-    *k = (dnet_emu_kept_t){.bytes = (uint32_t) sizeof k->head + bytes,
-                           .head = {.key = f->at.key,
+    memset(k->data + (bytes & ~7u), 0, WIRE_ALIGNED(bytes) - (bytes & ~7u));
+    *k = (dnet_emu_kept_t){.head = {.key = f->at.key,
+                                    .bytes = (uint32_t) sizeof k->head + bytes,
                                     .version = WIRE_VERSION,
                                     .slid = port->nic->lid,
                                     .swid = (uint8_t) port->wid,
@@ -46,17 +74,45 @@ static void fill_in(dnet_emu_port_t *port, dnet_emu_connection_t *c, dnet_emu_wi
         h->flags |= WIRE_HOLD;
 }
 
-/* Hand a message to the plug.  @return false: not now */
+/* How many of those behind a message go together with it? */
+static uint32_t followers_of(const dnet_emu_port_t *port, const dnet_emu_connection_t *c,
+                             const dnet_emu_kept_t *k)
+{
+    uint32_t n = 0, bytes = WIRE_ALIGNED(k->head.bytes);
+
+    if (k->head.kind != WIRE_DATA)
+        return 0;
+    for (const dnet_emu_kept_t *f = k->next; f && n + 1 < DNET_PLUG_PARTS; f = f->next) {
+        bytes += WIRE_ALIGNED(f->head.bytes);
+        if (f->under_way || !dnet_fc_before(f->head.seq, c->tx.send_seq) ||
+            bytes > port->plug->message_bytes)
+            break;
+        n++;
+    }
+    return n;
+}
+
+/* Hand a message to the plug, and those that go together with it.  @return false: not now */
 static bool hand_over(dnet_emu_port_t *port, dnet_emu_connection_t *c, dnet_emu_kept_t *k)
 {
-    fill_in(port, c, &k->head);
-    if (port->plug->send(port->end, c->peer, &k->head, k->bytes, &k->op) != DNET_OK)
+    struct iovec part[DNET_PLUG_PARTS];
+    uint32_t followers = followers_of(port, c, k), n = 0;
+    bool acks = c->acks;
+
+    for (dnet_emu_kept_t *f = k; n <= followers; f = f->next) {
+        fill_in(port, c, &f->head);
+        part[n++] = (struct iovec){.iov_base = &f->head, .iov_len = WIRE_ALIGNED(f->head.bytes)};
+    }
+    if (port->plug->send(port->end, c->peer, part, n, &k->op) != DNET_OK)
         return false;
-    port->stats.again += k->again;
-    k->under_way = k->again = true;
+    k->followers = followers;
+    for (dnet_emu_kept_t *f = k; n > 0; f = f->next, n--) {
+        port->stats.again += f->again;
+        f->under_way = f->again = true;
+    }
     port->leaving++;
-    port->stats.sent++;
-    if (k->head.flags & WIRE_ACK)
+    port->stats.sent += 1 + followers;
+    if (acks)
         c->acks = 0;
     c->hold_unsaid = false;
     return true;
@@ -81,7 +137,7 @@ static bool say_words(dnet_emu_port_t *port, dnet_emu_connection_t *c)
             at += sizeof c->word[type];
         }
     if (!hand_over(port, c, k)) {
-        free(k);
+        dnet_emu_out_drop(port, k);
         return false;
     }
     c->words = 0;
@@ -92,13 +148,16 @@ bool dnet_emu_out_push(dnet_emu_port_t *port, dnet_emu_connection_t *c)
 {
     if (c->why[0])
         return true;
-    if (c->pause_until_ns > port->now_ns)
+    if (c->pause_until_ns > port->now_ns || port->gathers)
         return false;
     while (c->post && dnet_fc_before(c->post->head.seq, c->tx.send_seq)) {
         /* A message that the plug still has from before cannot be handed over once more. */
-        if (c->post->under_way || !hand_over(port, c, c->post))
+        dnet_emu_kept_t *k = c->post;
+
+        if (k->under_way || !hand_over(port, c, k))
             return false;
-        c->post = c->post->next;
+        for (uint32_t n = 0; n <= k->followers; n++)
+            c->post = c->post->next;
     }
     if ((c->words || c->hold_unsaid || c->acks >= ACKS_WAIT ||
          (c->acks && port->now_ns - c->acks_since_ns >= ACK_WAIT_NS)) &&
@@ -127,7 +186,7 @@ void dnet_emu_out_release(dnet_emu_port_t *port, dnet_emu_kept_t *k)
     port->unacked--;
     k->to = NULL;
     if (!k->under_way)
-        free(k);
+        dnet_emu_out_drop(port, k);
 }
 /* A packet that could not leave, and all behind it, go again in a while. */
 static void go_back(dnet_emu_port_t *port, dnet_emu_connection_t *c, const char *why)
@@ -141,12 +200,15 @@ static void go_back(dnet_emu_port_t *port, dnet_emu_connection_t *c, const char 
 void dnet_emu_out_sent(void *arg, dnet_emu_plug_op_t *op, const char *why)
 {
     dnet_emu_port_t *port = arg;
-    dnet_emu_kept_t *k = (dnet_emu_kept_t *) (void *) op;
+    dnet_emu_kept_t *k = (dnet_emu_kept_t *) (void *) op, *next;
 
-    k->under_way = false;
     port->leaving--;
-    if (why && k->to)
-        go_back(port, k->to, why);
-    if (!k->to)
-        free(k);
+    for (uint32_t left = k->followers + 1; left > 0; left--, k = next) {
+        next = k->next;
+        k->under_way = false;
+        if (why && k->to)
+            go_back(port, k->to, why);
+        if (!k->to)
+            dnet_emu_out_drop(port, k);
+    }
 }

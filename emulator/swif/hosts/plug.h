@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A plug to a network between hosts, as hosts.c sees it: messages of up to DNET_PLUG_BYTES
+ * A plug to a network between hosts, as hosts.c sees it: messages of up to message_bytes
  * between the ports of processes.  A message arrives whole and once, or is reported as not sent;
  * messages of one port to another one arrive in order unless one of them is not sent.  Numbers,
  * acknowledgements and flow control are the business of hosts.c.
@@ -11,10 +11,11 @@
 #define DNET_EMU_PLUG_H
 
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include "emulator/core_logic.h"
 
-#define DNET_PLUG_BYTES 16384u /* longest message */
+#define DNET_PLUG_PARTS 4u /* of a message */
 
 /** A port of a plug; each plug has a struct of its own. */
 typedef struct dnet_emu_plug_end dnet_emu_plug_end_t;
@@ -33,6 +34,7 @@ typedef struct {
 
 typedef struct {
     const char *name;
+    uint32_t message_bytes; /* longest message */
     /**
      * What of the network there is on this machine, for people.
      *
@@ -47,9 +49,14 @@ typedef struct {
     bool (*reach)(dnet_emu_plug_end_t *end, const dnet_emu_port_address_t *at, uint64_t *peer_p);
     /** The IP address in a port's address, for alive.c.  @return its bytes; 0: it has none */
     socklen_t (*ip)(const dnet_emu_port_address_t *at, struct sockaddr_storage *ip_p);
-    /** Send a message.  @return DNET_OK: sent() follows; DNET_STOPPED: not now; else: not at all */
-    dnet_status_t (*send)(dnet_emu_plug_end_t *end, uint64_t peer, const void *data, uint32_t bytes,
-                          dnet_emu_plug_op_t *op);
+    /**
+     * Send a message.
+     *
+     * @param part  up to DNET_PLUG_PARTS, one behind the other; they stay until sent()
+     * @return DNET_OK: sent() follows; DNET_STOPPED: not now; else: not at all
+     */
+    dnet_status_t (*send)(dnet_emu_plug_end_t *end, uint64_t peer, const struct iovec *part,
+                          unsigned parts, dnet_emu_plug_op_t *op);
     /** Call arrived() and sent() for what has happened, at most `budget` times.  @return how many
      * have arrived */
     unsigned (*poll)(dnet_emu_plug_end_t *end, unsigned budget,

@@ -124,6 +124,12 @@ void dnet_emu_port_close(dnet_emu_port_t *port)
         }
         free(c);
     }
+    while (port->spare) {
+        dnet_emu_kept_t *k = port->spare;
+
+        port->spare = k->next;
+        free(k);
+    }
     free(port->to);
     free(port);
 }

@@ -90,9 +90,8 @@ static uint32_t buffers_for(const dnet_emu_plug_end_t *e, const dnet_emu_port_co
                             const struct ibv_device_attr *device)
 {
     uint64_t bytes = rate_of(&e->port.attr) * POLL_US / 8;
-    uint32_t n = config->buffers
-                     ? config->buffers
-                     : (uint32_t) ((bytes + DNET_PLUG_BYTES - 1) / DNET_PLUG_BYTES) + BURST;
+    uint32_t n = config->buffers ? config->buffers
+                                 : (uint32_t) ((bytes + VERBS_BYTES - 1) / VERBS_BYTES) + BURST;
 
     return n < (uint32_t) device->max_srq_wr ? n : (uint32_t) device->max_srq_wr;
 }
@@ -104,7 +103,7 @@ static bool make_slab(dnet_emu_plug_end_t *e)
     uint8_t *at;
 
     e->slab_bytes =
-        (size_t) (e->buffers + VERBS_TX) * DNET_PLUG_BYTES + (size_t) 2 * VERBS_UD * VERBS_UD_BYTES;
+        (size_t) (e->buffers + VERBS_TX) * VERBS_BYTES + (size_t) 2 * VERBS_UD * VERBS_UD_BYTES;
     at = mmap(NULL, e->slab_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED) {
         dnet_error("no memory for a port: %zu bytes needed", e->slab_bytes);
@@ -112,8 +111,8 @@ static bool make_slab(dnet_emu_plug_end_t *e)
     }
     (void) madvise(at, e->slab_bytes, MADV_DONTFORK);
     e->slab = e->rx = at;
-    e->tx_slots = e->rx + (size_t) e->buffers * DNET_PLUG_BYTES;
-    e->ud_rx = e->tx_slots + (size_t) VERBS_TX * DNET_PLUG_BYTES;
+    e->tx_slots = e->rx + (size_t) e->buffers * VERBS_BYTES;
+    e->ud_rx = e->tx_slots + (size_t) VERBS_TX * VERBS_BYTES;
     e->ud_tx = e->ud_rx + (size_t) VERBS_UD * VERBS_UD_BYTES;
     return true;
 }
@@ -146,10 +145,9 @@ static int offer(dnet_emu_plug_end_t *e, const uint32_t *buffer, uint32_t count)
     struct ibv_recv_wr wr[VERBS_EVENTS], *bad;
 
     for (uint32_t i = 0; i < count; i++) {
-        sge[i] =
-            (struct ibv_sge){.addr = (uintptr_t) (e->rx + (size_t) buffer[i] * DNET_PLUG_BYTES),
-                             .length = DNET_PLUG_BYTES,
-                             .lkey = e->mr->lkey};
+        sge[i] = (struct ibv_sge){.addr = (uintptr_t) (e->rx + (size_t) buffer[i] * VERBS_BYTES),
+                                  .length = VERBS_BYTES,
+                                  .lkey = e->mr->lkey};
         wr[i] = (struct ibv_recv_wr){.wr_id = dnet_emu_verbs_wr(VERBS_WR_RX, buffer[i]),
                                      .next = i + 1 < count ? &wr[i + 1] : NULL,
                                      .sg_list = &sge[i],
@@ -331,12 +329,26 @@ static bool may_post(const dnet_emu_plug_end_t *e, const dnet_emu_verbs_peer_t *
     return p->state == VERBS_READY && e->tx_free != VERBS_TX && p->under_way != VERBS_DEPTH;
 }
 
-static dnet_status_t verbs_send(dnet_emu_plug_end_t *e, uint64_t peer, const void *data,
-                                uint32_t bytes, dnet_emu_plug_op_t *op)
+/* The parts of a message one behind the other.  @return its bytes */
+static uint32_t join(uint8_t *to, const struct iovec *part, unsigned parts)
+{
+    uint32_t bytes = 0;
+
+    for (unsigned k = 0; k < parts; k++) {
+        memcpy(to + bytes, part[k].iov_base, part[k].iov_len);
+        bytes += (uint32_t) part[k].iov_len;
+    }
+    return bytes;
+}
+
+static dnet_status_t verbs_send(dnet_emu_plug_end_t *e, uint64_t peer, const struct iovec *part,
+                                unsigned parts, dnet_emu_plug_op_t *op)
 {
     dnet_emu_verbs_peer_t *p = (dnet_emu_verbs_peer_t *) (uintptr_t) peer;
     uint32_t i = e->tx_free;
-    struct ibv_sge sge = {.addr = (uintptr_t) data, .length = bytes, .lkey = e->mr->lkey};
+    struct ibv_sge sge = {.addr = (uintptr_t) part->iov_base,
+                          .length = (uint32_t) part->iov_len,
+                          .lkey = e->mr->lkey};
     struct ibv_send_wr wr = {.wr_id = dnet_emu_verbs_wr(VERBS_WR_TX, i),
                              .sg_list = &sge,
                              .num_sge = 1,
@@ -349,12 +361,12 @@ static dnet_status_t verbs_send(dnet_emu_plug_end_t *e, uint64_t peer, const voi
         dnet_emu_verbs_connect(e, p);
     if (!may_post(e, p))
         return DNET_STOPPED;
-    if (bytes <= e->inline_bytes) {
+    if (parts == 1 && sge.length <= e->inline_bytes) {
         wr.send_flags |= IBV_SEND_INLINE;
     } else {
-        uint8_t *slot = e->tx_slots + (size_t) i * DNET_PLUG_BYTES;
+        uint8_t *slot = e->tx_slots + (size_t) i * VERBS_BYTES;
 
-        memcpy(slot, data, bytes);
+        sge.length = join(slot, part, parts);
         sge.addr = (uintptr_t) slot;
     }
     return post(e, p, &wr, op);
@@ -466,7 +478,7 @@ static unsigned take(dnet_emu_plug_end_t *e, const struct ibv_wc *wc, int n,
         switch (wc[k].wr_id >> 32) {
             case VERBS_WR_RX:
                 if (good) {
-                    events->arrived(arg, e->rx + (size_t) i * DNET_PLUG_BYTES, wc[k].byte_len);
+                    events->arrived(arg, e->rx + (size_t) i * VERBS_BYTES, wc[k].byte_len);
                     arrived++;
                 }
                 again[count++] = i;
@@ -549,6 +561,7 @@ static const char *verbs_why(const dnet_emu_plug_end_t *e, uint64_t peer)
 
 const dnet_emu_plug_ops_t dnet_emu_plug_verbs = {
     .name = "verbs",
+    .message_bytes = VERBS_BYTES,
     .found = dnet_emu_verbs_found,
     .open = verbs_open,
     .reach = verbs_reach,

@@ -14,6 +14,7 @@
 #define VERBS_TX 128u              /* messages under way of a process, each a registered slot */
 #define VERBS_DEPTH 64u            /* of which so many to one peer */
 #define VERBS_UD 64u               /* buffers for CONNECT, each way */
+#define VERBS_BYTES 16384u         /* of a receive buffer, and of a message */
 #define VERBS_UD_BYTES 160u        /* with the 40 of the global route header */
 #define VERBS_INLINE 128u          /* shorter messages are asked to go inline */
 #define VERBS_EVENTS 16            /* completions taken at once */
