@@ -23,4 +23,7 @@ errnames_txt_files += src/mpid/ch4/netmod/dimmnet/errnames.txt
 
 pmpi_convenience_libs += @dimmnetlib@
 
+# Its functions are libmpi's own, so that they are called directly, not through the procedure linkage table.
+external_ldflags += -Wl,--exclude-libs,libdnet_all.a
+
 endif
