@@ -57,23 +57,24 @@ static dnet_rndv_begun_t begin(dnet_ep_t *ep, dnet_rndv_recv_t *r)
     return DNET_RNDV_UNDER_WAY;
 }
 
-/* Tell the sender how many chunks were taken, as long as it needs to know: its last chunk may go
- * out when all but one area's worth are taken, and after that its word may serve another message.
+/* Shall the sender be told how many chunks were taken?  As long as it needs to know: its last chunk
+ * may go out when all but one area's worth are taken, and after that its word may serve another
+ * message.  To another host each time costs a message, so not each time, but that last one always.
  */
-static void give_credit(dnet_ep_t *ep, dnet_rndv_recv_t *r)
-{
-    uint64_t total = (r->len + ep->rndv.chunk_bytes - 1) / ep->rndv.chunk_bytes;
-    if (total <= ep->rndv.chunks || r->taken > total - ep->rndv.chunks)
-        return;
-    (void) dnet_drv_put_word(&ep->drv, ep->peers[r->rank].target,
-                             dnet_drv_word_offset(r->credit_word), r->taken);
-}
-
-/* Is it time to tell?  On another host each time costs a message. */
 static bool credit_due(const dnet_ep_t *ep, const dnet_rndv_recv_t *r, uint64_t sent)
 {
-    return r->taken == sent || r->taken % ((ep->rndv.chunks + 3) / 4) == 0 ||
+    uint64_t total = (r->len + ep->rndv.chunk_bytes - 1) / ep->rndv.chunk_bytes;
+    uint64_t last = total > ep->rndv.chunks ? total - ep->rndv.chunks : 0;
+    if (r->taken > last)
+        return false;
+    return r->taken == last || r->taken == sent || r->taken % ((ep->rndv.chunks + 3) / 4) == 0 ||
            dnet_job_is_near(ep, r->rank);
+}
+
+static void give_credit(dnet_ep_t *ep, dnet_rndv_recv_t *r)
+{
+    (void) dnet_drv_put_word(&ep->drv, ep->peers[r->rank].target,
+                             dnet_drv_word_offset(r->credit_word), r->taken);
 }
 
 static void take_chunks(dnet_ep_t *ep, dnet_rndv_recv_t *r, uint64_t sent)

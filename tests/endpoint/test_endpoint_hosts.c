@@ -96,6 +96,36 @@ static void test_endpoint_hosts_every_size_arrives(void **state)
     unsetenv("DIMMNET_PROFILE");
 }
 
+/* One chunk more than an area holds: the sender waits to hear that a first one has been taken, and
+ * the receiver finds all others at once. */
+static int area_and_more(dnet_job_rank_t *job, void *arg)
+{
+    enum { CHUNKS = 8, BYTES = CHUNKS * 4096 + 1 };
+    static uint8_t buf[BYTES];
+    dnet_job_request_t r;
+    (void) arg;
+    if (job->rank == 0) {
+        fill(buf, BYTES, 1);
+        return dnet_job_send(job, 1, envelope(0, 1), buf, BYTES, true);
+    }
+    dnet_job_irecv(job, &r, envelope(0, 1), DNET_MATCH_BITS, buf, BYTES);
+    for (bool did; !r.done;) {
+        dnet_ep_progress(job->ep, &did);
+        usleep(100000); /* time for all that the sender may send */
+    }
+    return r.status != DNET_OK || check(buf, BYTES, 1);
+}
+
+static void test_endpoint_hosts_last_credit_is_given(void **state)
+{
+    (void) state;
+    setenv("DIMMNET_CHUNK_BYTES", "4096", 1);
+    setenv("DIMMNET_EAGER_LIMIT", "4096", 1);
+    assert_int_equal(dnet_job_run_hosts(2, 20, two, 2, area_and_more, NULL), 0);
+    unsetenv("DIMMNET_EAGER_LIMIT");
+    unsetenv("DIMMNET_CHUNK_BYTES");
+}
+
 /* Odd numbers of ranks on a host, and hosts whose ranks do not stand in a row. */
 static void test_endpoint_hosts_any_placement(void **state)
 {
@@ -278,6 +308,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_endpoint_hosts_every_size_arrives),
+        cmocka_unit_test(test_endpoint_hosts_last_credit_is_given),
         cmocka_unit_test(test_endpoint_hosts_any_placement),
         cmocka_unit_test(test_endpoint_hosts_incast_stops_and_resumes),
         cmocka_unit_test(test_endpoint_hosts_budget_holds_back),
