@@ -17,6 +17,10 @@ def leave(number, frame):
 signal.signal(signal.SIGTERM, leave)
 
 
+class Failed(SystemExit):
+    """A program of a library has failed; who does not catch it ends with its output."""
+
+
 class Library:
     """PREFIX/bin/mpiccSUFFIX compiles, PREFIX/bin/mpirunSUFFIX runs."""
 
@@ -64,7 +68,7 @@ class Library:
         return [self.run, *self.options, *options, "-n", str(ranks)]
 
     def execute(self, ranks, program, arguments, timeout_s, environment=None, options=()):
-        """Standard output of a run; None: no end in time, and everything it started is gone."""
+        """Standard output of a run; None: no end in time, and everything it started is gone.  Raises Failed."""
         command = [*self.command(ranks, options), program, *arguments]
         settings = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                         **(environment or {}))
@@ -86,6 +90,6 @@ class Library:
             out.seek(0)
             err.seek(0)
             if status:
-                sys.exit(f"{self.tool}: {self.name}: {' '.join(command)} failed:\n"
-                         f"{out.read()}{err.read()[-2000:]}")
+                raise Failed(f"{self.tool}: {self.name}: {' '.join(command)} failed:\n"
+                             f"{out.read()}{err.read()[-2000:]}")
             return out.read()

@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# benchmarks/compare where a program of a library fails: its cells say so and the rest is measured; where the first
+# library's does, what has been measured is judged.  The libraries are scripts here.
+. "$DNET_SRC/tests/tools/lib.sh"
+
+# library NAME TEST: its programs print a row, that of TEST fails
+library() {
+    mkdir -p "$1/bin"
+    printf '#!/bin/sh\ntouch "$3" && chmod +x "$3"\n' >"$1/bin/mpicc"
+    printf '#!/bin/sh\ncase "$*" in *%s*) echo it crashes here >&2; exit 3 ;; esac\necho "8 1.5"\n' "$2" >"$1/bin/mpirun"
+    chmod +x "$1/bin/mpicc" "$1/bin/mpirun"
+}
+compare() {
+    expect "$1" "$DNET_SRC/benchmarks/compare" ours="$2" peer="$3" other="$4" --rounds 2 --tests fop_latency,cas_latency,put_latency --json facts.json
+}
+command -v python3 >/dev/null || { echo 'no python3'; exit 77; }
+library good none
+library bad cas_latency
+
+compare 0 good bad good
+shows '| cas_latency .* 1.5 .*|  *failed |  *1.5 '
+shows '| put_latency .* 1.00 .* 1.5 .* 1.5 .* 1.5 '
+[ "$(grep -c 'it crashes here' err)" = 1 ] || fail 'not one report of the program that failed'
+grep -q '^compare: peer: cas_latency with 2 ranks: failed$' err || fail 'no line that says what failed'
+cp out before
+expect 0 "$DNET_SRC/benchmarks/compare" --from facts.json
+cmp -s out before || fail 'the file of results gives another table'
+
+# Nobody to compare with.
+compare 0 good bad bad
+shows '| cas_latency  *| .*8 |  *|  *|  *1.5 .*failed |  *failed |'
+
+compare 1 bad good good
+shows '| fop_latency .* 1.5 .* 1.5 .* 1.5 '
+grep -q 'stopped in round 1 of 2' err || fail 'it does not say where it stopped'
