@@ -238,12 +238,13 @@ static inline dnet_status_t dnet_drv_botf(dnet_drv_t *nic, uint32_t bytes)
 static inline void dnet_drv_lhs_header(const dnet_drv_t *nic, uint8_t *window,
                                        dnet_drv_target_t target, uint64_t envelope)
 {
-    uint64_t line[3] = {
-        target | nic->source | DNET_PUT(DNET_PRIM_IPUSH, PK_TYPE) | DNET_PUT(1, PK_LFLAG),
-        0,
-        envelope,
-    };
-    memcpy(window, line, sizeof(line));
+    /* A store for each line: two that were joined by a load of both from the stack would wait for
+     * all stores before, lines on their way from other processors included. */
+    uint64_t first =
+        target | nic->source | DNET_PUT(DNET_PRIM_IPUSH, PK_TYPE) | DNET_PUT(1, PK_LFLAG);
+    memset(window + 8, 0, 8);
+    memcpy(window, &first, 8);
+    memcpy(window + 16, &envelope, 8);
 }
 
 /**
