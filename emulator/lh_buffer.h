@@ -11,12 +11,19 @@
 /* What fits an entry: envelope and data. */
 #define DNET_EMU_LH_SHORT_BYTES (DNET_ENVELOPE_BYTES + DNET_LH_DATA_BYTES)
 
+/* The LH entry so many behind the one that will be filled next. */
+static inline dnet_lh_entry_t *dnet_emu_lh_ahead(const dnet_emu_nic_t *nic, unsigned wid,
+                                                 uint32_t entries)
+{
+    uint32_t at = nic->area[wid].state->lh_tail + entries * DNET_LH_ENTRY_BYTES;
+
+    return &nic->area[wid].lh[(at & nic->lh_mask) / DNET_LH_ENTRY_BYTES];
+}
+
 /* The LH entry that will be filled next. */
 static inline dnet_lh_entry_t *dnet_emu_lh_next(const dnet_emu_nic_t *nic, unsigned wid)
 {
-    uint32_t at = nic->area[wid].state->lh_tail & nic->lh_mask;
-
-    return &nic->area[wid].lh[at / DNET_LH_ENTRY_BYTES];
+    return dnet_emu_lh_ahead(nic, wid, 0);
 }
 
 /* An entry and ring bytes that are this packet's. */

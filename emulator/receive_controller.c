@@ -248,6 +248,11 @@ static bool receive_ring(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu
     return true;
 }
 
+/* How many entries ahead a line is asked for, so that it has come from the receiver, who read it a
+ * lap ago, before its turn: in a row of messages the stores of one must not wait for the next. Not
+ * one that the receiver polls. */
+#define ENTRIES_AHEAD 4u
+
 /* A message that fits an LH entry, from a Write Window, and no receive status is wanted. */
 static inline dnet_emu_result_t receive_short(const dnet_emu_nic_t *nic, unsigned wid,
                                               const dnet_emu_packet_t *packet)
@@ -256,6 +261,7 @@ static inline dnet_emu_result_t receive_short(const dnet_emu_nic_t *nic, unsigne
     dnet_emu_result_t result;
 
     dnet_prefetch_for_store(dnet_emu_lh_next(nic, wid));
+    dnet_prefetch_for_store(dnet_emu_lh_ahead(nic, wid, ENTRIES_AHEAD));
     dnet_emu_rc_acquire(nic, wid);
     if (DNET_LIKELY(!must_look(nic, wid)) || !refused_or_held(nic, wid, packet, &result))
         result = dnet_emu_lh_receive(nic, wid, packet);
