@@ -28,23 +28,36 @@ static void finish(dnet_ep_t *ep, dnet_rndv_recv_t *r)
     ep->am_long.end(ep->am_arg, am);
 }
 
+/* Among several messages those below this size go whole: both sides copy all the same, each other
+ * messages, and each copy has its costs beside its bytes once. */
+#define SPLIT_AMONG_SEVERAL 262144u
+
+/* Are several on their way? */
+static bool among_several(const dnet_ep_t *ep)
+{
+    return ep->rndv.recvs_stored || dnet_drv_lh_more(&ep->drv);
+}
+
 /* From which size on do both sides copy? */
 static uint64_t split_limit(dnet_ep_t *ep, uint32_t peer)
 {
     const dnet_options_t *o = &ep->options;
-    return DNET_LIKELY(!o->split_limit_far) || dnet_job_distance(ep, peer) <= DNET_DISTANCE_L3
-               ? o->split_limit
-               : o->split_limit_far;
+    uint64_t limit =
+        DNET_LIKELY(!o->split_limit_far) || dnet_job_distance(ep, peer) <= DNET_DISTANCE_L3
+            ? o->split_limit
+            : o->split_limit_far;
+    return limit < SPLIT_AMONG_SEVERAL && among_several(ep) ? SPLIT_AMONG_SEVERAL : limit;
 }
 
 /* Shall the message be fetched whole?  Always where its sender would have to wait for a processor
  * before it could store anything.  Else, where several are on their way, some are fetched and some
- * stored by their senders, in turns, so that the processors of both sides copy. */
+ * stored by their senders, in turns, so that the processors of both sides copy; all are fetched
+ * where this side sends too, for its peers fetch then. */
 static bool wants_fetch(const dnet_ep_t *ep, bool small)
 {
     if (ep->oversubscribed)
         return true;
-    return small && (ep->rndv.recvs_stored || !dnet_drv_lh_more(&ep->drv));
+    return small && (ep->rndv.recvs_stored || ep->ops.active || !among_several(ep));
 }
 
 static const dnet_rndv_way_t *choose_way(dnet_ep_t *ep, dnet_rndv_recv_t *r)
@@ -106,15 +119,13 @@ static void begin_waiting(dnet_ep_t *ep)
 
 static dnet_rndv_recv_t *recv_new(const dnet_ep_head_t *rts)
 {
-    dnet_rndv_recv_t *r = calloc(1, sizeof(*r));
+    dnet_rndv_recv_t *r = malloc(sizeof(*r)); /* calloc() would not take what free() keeps */
     if (!r) {
         dnet_error("no memory to receive a message of %llu bytes from rank %u",
                    (unsigned long long) rts->length, rts->rank);
         abort();
     }
-    r->rank = rts->rank;
-    r->op = rts->op;
-    r->sent_bytes = rts->length;
+    *r = (dnet_rndv_recv_t){.rank = rts->rank, .op = rts->op, .sent_bytes = rts->length};
     return r;
 }
 
