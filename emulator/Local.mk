@@ -64,11 +64,16 @@ libdnet_emulator_la_SOURCES = \
 	emulator/swif/hosts/plug.h \
 	emulator/swif/hosts/plugs.def \
 	emulator/swif/hosts/port.c \
+	emulator/swif/hosts/reads.c \
+	emulator/swif/hosts/reads.h \
+	emulator/swif/hosts/unmapped.c \
+	emulator/swif/hosts/unmapped.h \
 	emulator/swif/hosts/verbs.c \
 	emulator/swif/hosts/verbs_connect.c \
 	emulator/swif/hosts/verbs_device.c \
 	emulator/swif/hosts/verbs_end.h \
 	emulator/swif/hosts/verbs_functions.def \
+	emulator/swif/hosts/verbs_memory.c \
 	emulator/swif/hosts/verbs_states.def \
 	emulator/swif/shm.c \
 	emulator/swif/swif.h \

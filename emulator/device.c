@@ -14,6 +14,7 @@
 #include "emulator/receive_side.h"
 #include "emulator/registers.h"
 #include "emulator/segment.h"
+#include "emulator/swif/hosts/reads.h"
 #include "emulator/swif/swif.h"
 #include "emulator/window_controller.h"
 
@@ -130,6 +131,36 @@ static void device_gather(dnet_device_t *dev, bool on)
         swif->gather(nic, on);
 }
 
+static void *device_lend(dnet_device_t *dev, uint16_t lid, unsigned wid, const void *at,
+                         uint64_t bytes, dnet_remote_memory_t *memory_p)
+{
+    return dnet_emu_hosts_lend(((dnet_emu_device_t *) (void *) dev)->nic, lid, wid, at, bytes,
+                               memory_p);
+}
+
+static void device_take_back(dnet_device_t *dev, void *loan)
+{
+    dnet_emu_hosts_take_back(((dnet_emu_device_t *) (void *) dev)->nic, loan);
+}
+
+static bool device_read(dnet_device_t *dev, uint16_t lid, unsigned wid,
+                        const dnet_remote_memory_t *from, void *to, uint64_t bytes, void *tag)
+{
+    return dnet_emu_hosts_read(((dnet_emu_device_t *) (void *) dev)->nic, lid, wid, from, to, bytes,
+                               tag);
+}
+
+static void *device_read_ended(dnet_device_t *dev, dnet_status_t *status_p)
+{
+    return dnet_emu_hosts_read_ended(((dnet_emu_device_t *) (void *) dev)->nic, status_p);
+}
+
+static void device_unreserve(dnet_device_t *dev, uint64_t offset, uint64_t len)
+{
+    dnet_emu_hosts_forget(((dnet_emu_device_t *) (void *) dev)->nic, dev->sodimm + offset, len);
+    dnet_emu_unreserve(dev, offset, len);
+}
+
 /* What a process that goes to sleep is asked once it has said so. */
 typedef struct {
     dnet_emu_nic_t *nic;
@@ -221,11 +252,15 @@ static const dnet_device_ops_t device_ops = {
     .settle = device_settle,
     .poll = device_poll,
     .gather = device_gather,
+    .lend = device_lend,
+    .take_back = device_take_back,
+    .read = device_read,
+    .read_ended = device_read_ended,
     .sleep = device_sleep,
     .event_wait = dnet_emu_limit_wait,
     .event_raise = dnet_emu_limit_raise,
     .reserve = dnet_emu_reserve,
-    .unreserve = dnet_emu_unreserve,
+    .unreserve = device_unreserve,
     .can_copy = device_can_copy,
     .copy_from = device_copy_from,
     .peer_lost = device_peer_lost,

@@ -44,6 +44,11 @@ typedef struct {
 
 typedef struct dnet_device dnet_device_t;
 
+/** Memory that a process lets another host read: what the reader has to know. */
+typedef struct {
+    uint64_t address, key;
+} dnet_remote_memory_t;
+
 typedef struct {
     /** The host has stored to (or, for Controller Reset, loaded from) register `offset` of a page.
      */
@@ -122,6 +127,22 @@ typedef struct {
     /** Packets to other hosts that are issued from now on may leave together, when this is off
      * again; for a caller that issues several at once. */
     void (*gather)(dnet_device_t *dev, bool on);
+    /**
+     * Let the process of that WID, which is on another host, read memory of this one, whatever this
+     * process does meanwhile, until take_back().
+     *
+     * @return what take_back() wants; NULL: the network, or the memory, is not made for that
+     */
+    void *(*lend)(dnet_device_t *dev, uint16_t lid, unsigned wid, const void *at, uint64_t bytes,
+                  dnet_remote_memory_t *memory_p);
+    void (*take_back)(dnet_device_t *dev, void *loan);
+    /** Read what the process of that WID has lent.  True: read_ended() will give `tag`; false: it
+     * cannot be read. */
+    bool (*read)(dnet_device_t *dev, uint16_t lid, unsigned wid, const dnet_remote_memory_t *from,
+                 void *to, uint64_t bytes, void *tag);
+    /** The next read that has ended; NULL: there is none.  @param status_p  DNET_OK: all is there;
+     * else nothing will be written to `to` any more */
+    void *(*read_ended)(dnet_device_t *dev, dnet_status_t *status_p);
 } dnet_device_ops_t;
 
 struct dnet_device {

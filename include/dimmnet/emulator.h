@@ -232,6 +232,10 @@ typedef struct {
     uint64_t sent, received;    /* packets, those sent again included */
     uint64_t again;             /* packets that were sent again */
     uint64_t stops;             /* packets from other hosts that found no room here */
+    uint64_t reads;             /* messages read from memory of other hosts */
+    uint64_t registered;        /* messages sent or received whose memory was registered for it, */
+    uint64_t reused;            /* or had been for an earlier one */
+    int64_t rnr; /* messages of this adapter that found no receive buffer; -1: it does not say */
 } dnet_emu_hosts_stats_t;
 
 void dnet_emu_hosts_stats(const dnet_emu_nic_t *nic, dnet_emu_hosts_stats_t *stats_p);

@@ -380,7 +380,7 @@ void dnet_defer_offered(dnet_ep_t *ep, const dnet_ep_head_t *head, const dnet_ep
         say(ep, head->rank, verdict);
     if (head->id && (actions & DNET_DEFER_RX_DO_MATCH))
         happened(ep, h, DNET_DEFER_RX_ON_ANSWERED, (dnet_defer_rx_facts_t){0});
-    const dnet_ep_layout_t nowhere = {.kind = DNET_LAYOUT_NONE};
+    const dnet_ep_origin_t nowhere = {.is_lent = false};
     for (uint32_t i = 0; i < head->arg && i < DNET_OFFERS_MAX; i++) {
         dnet_ep_head_t rts = {.rank = head->rank,
                               .op = offers[i].op,

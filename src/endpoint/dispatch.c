@@ -163,20 +163,31 @@ static void receive_first(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dne
 
 /* ---- packets with a head ---- */
 
+/* What stands behind an RTS. */
+static dnet_ep_origin_t origin_of(const dnet_ep_head_t *head, const dnet_lh_entry_t *entry)
+{
+    dnet_ep_origin_t origin = {.layout = dnet_strided_read(head, entry)};
+    origin.is_lent = (head->flags & DNET_RTS_LENT) && !(head->flags & DNET_RTS_LAYOUT) &&
+                     DNET_GET(entry->where, LH_SIZE) >= sizeof(*head) + sizeof(origin.memory);
+    if (origin.is_lent)
+        memcpy(&origin.memory, entry->data + sizeof(*head), sizeof(origin.memory));
+    return origin;
+}
+
 static void receive_rts(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dnet_ep_head_t *head)
 {
     uint64_t envelope = entry->envelope & DNET_MATCH_BITS & ~DNET_EP_HEADED;
-    dnet_ep_layout_t layout = dnet_strided_read(head, entry);
+    dnet_ep_origin_t origin = origin_of(head, entry);
     dnet_match_item_t *item = dnet_match_arrive(&ep->inbox.match, envelope);
     if (item) {
         dnet_ep_request_t *req = (dnet_ep_request_t *) item;
         dnet_request_result(ep, req, envelope, head->length);
-        dnet_rndv_recv_message(ep, head, &layout, req);
+        dnet_rndv_recv_message(ep, head, &origin, req);
         return;
     }
     dnet_ep_message_t *m = dnet_message_new_rts(ep, head, envelope);
     dnet_defer_if_full(ep, envelope);
-    m->layout = layout;
+    m->origin = origin;
     dnet_match_keep(&ep->inbox.match, &m->match);
 }
 

@@ -94,8 +94,10 @@ typedef struct {
 
 /* rndv_*.c: large messages. */
 typedef struct {
-    dnet_op_t *sending;                  /* sends whose data are under way, oldest first */
-    uint32_t recvs_staged, recvs_stored; /* answered, and data are on their way */
+    dnet_op_t *sending; /* sends whose data are under way, oldest first */
+    /* answered, and data are on their way: those that each round looks for (staged, read), and
+     * those that a status ends */
+    uint32_t recvs_polled, recvs_stored;
     dnet_rndv_recv_t *wait, **wait_tail; /* receives for which there was no room */
     bool no_fetch; /* the own NIC may take no request for a time: nothing may have to be fetched */
     enum { DNET_DIRECT_UNTRIED, DNET_DIRECT_WORKS, DNET_DIRECT_FAILS } direct;
@@ -105,6 +107,7 @@ typedef struct {
     uint64_t staging_base, staging_end; /* SO-DIMM offsets */
     uint64_t words_used[DNET_DRV_WORDS / 64];
     dnet_rndv_recv_t *area[DNET_STAGING_AREAS];
+    dnet_rndv_recv_t *reading; /* from memory that another host has lent */
 } dnet_rndv_t;
 
 /* defer_recv.c: senders whose messages are held back here. */

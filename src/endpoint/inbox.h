@@ -19,11 +19,10 @@ struct dnet_ep_message {
     dnet_ep_message_t *next_free;
     dnet_message_kind_t kind;
     bool sync;
-    uint32_t rank;       /* sender's rank in the job */
-    uint32_t op;         /* sender's operation */
-    uint32_t fetch_addr; /* RTS: as in the head */
-    /* RTS: where the data lie in the sender's SO-DIMM; kind 0: not there */
-    dnet_ep_layout_t layout;
+    uint32_t rank;           /* sender's rank in the job */
+    uint32_t op;             /* sender's operation */
+    uint32_t fetch_addr;     /* RTS: as in the head */
+    dnet_ep_origin_t origin; /* RTS: where the data lie */
     size_t len;
     size_t got;
     dnet_ep_request_t *req; /* PARTIAL: the receive that has claimed it */

@@ -309,9 +309,11 @@ static void print_stats(const dnet_ep_t *ep)
 static void print_plugs(const dnet_ep_t *ep)
 {
     dnet_emu_hosts_stats_t h;
-    char line[1024];
+    char line[1024], rnr[64] = "";
     size_t n = 0;
     dnet_emu_hosts_stats(ep->job.emu, &h);
+    if (h.rnr >= 0)
+        snprintf(rnr, sizeof(rnr), "; RNR NAKs of the adapter: %" PRId64, h.rnr);
     for (uint32_t first = 0, next; first < ep->size && n < sizeof(line); first = next) {
         bool near = dnet_job_is_near(ep, first);
         for (next = first + 1; next < ep->size && dnet_job_is_near(ep, next) == near;)
@@ -326,9 +328,11 @@ static void print_plugs(const dnet_ep_t *ep)
     }
     fprintf(stderr,
             "dimmnet[rank %u] plugs:%s; %u of %u connected, %u bytes each; messages: %" PRIu64
-            " sent, %" PRIu64 " of them again, %" PRIu64 " received, %" PRIu64 " stopped here\n",
+            " sent, %" PRIu64 " of them again, %" PRIu64 " received, %" PRIu64
+            " stopped here, %" PRIu64 " read; memory: %" PRIu64 " times registered, %" PRIu64
+            " times found registered%s\n",
             ep->rank, line, h.connected, h.routes, h.connection_bytes, h.sent, h.again, h.received,
-            h.stops);
+            h.stops, h.reads, h.registered, h.reused, rnr);
 }
 
 void dnet_ep_close(dnet_ep_t *ep)

@@ -78,6 +78,8 @@ void dnet_op_finish(dnet_ep_t *ep, dnet_op_t *op, dnet_status_t status)
     if (op->fetch_slot)
         dnet_aperture_hide(ep, op->fetch_slot);
     op->fetch_slot = 0;
+    if (op->loan)
+        ep->dev->ops->take_back(ep->dev, op->loan);
     free(op->owned);
     op->owned = NULL;
     op->state = DNET_OP_FREE;
@@ -93,7 +95,7 @@ void dnet_op_acknowledged(dnet_ep_t *ep, dnet_op_t *op)
 {
     op->fetch_due = false;
     bool fetched = op->state == DNET_OP_CTS_WAIT && op->head.type == DNET_HEAD_RTS &&
-                   (op->fetch_slot || (op->head.flags & DNET_RTS_LAYOUT));
+                   (op->fetch_slot || op->loan || (op->head.flags & DNET_RTS_LAYOUT));
     if (op->state == DNET_OP_ACK_WAIT || op->state == DNET_OP_FETCH_WAIT || fetched)
         dnet_op_finish(ep, op, DNET_OK);
 }

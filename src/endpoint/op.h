@@ -37,6 +37,7 @@ struct dnet_op {
     uint32_t header_len; /* bytes of `owned` */
     /* Rendezvous. */
     uint32_t fetch_slot;  /* own aperture in which the message can be fetched; 0: none */
+    void *loan;           /* of the message to a peer on another host; NULL: not lent */
     bool fetch_due;       /* the receiver still fetches its pieces */
     uint32_t claimed;     /* split: pieces to be stored, from the message's end on */
     uint32_t stored;      /* split: those that are */

@@ -49,7 +49,7 @@ static bool round_once(dnet_ep_t *ep)
     if (dnet_drv_flow_waiting(&ep->drv) ||
         dnet_fc_receiver_pending(&ep->receiver) | ep->holding | ep->flow_turns)
         did |= dnet_flow_round(ep);
-    if (ep->rndv.sending || ep->rndv.recvs_staged || dnet_drv_status_waiting(&ep->drv))
+    if (ep->rndv.sending || ep->rndv.recvs_polled || dnet_drv_status_waiting(&ep->drv))
         did |= rndv_round(ep);
     return did;
 }
@@ -87,7 +87,7 @@ void dnet_ep_waits_anew(dnet_ep_t *ep)
 static bool is_quiet(const dnet_ep_t *ep)
 {
     return !ep->ops.active && !ep->tx.open_channels && !ep->inbox.match.unexpected_count &&
-           !ep->inbox.assemblies && !ep->rndv.recvs_staged && !ep->rndv.recvs_stored &&
+           !ep->inbox.assemblies && !ep->rndv.recvs_polled && !ep->rndv.recvs_stored &&
            !ep->rndv.wait && !ep->holding && !dnet_fc_receiver_pending(&ep->receiver);
 }
 

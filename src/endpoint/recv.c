@@ -27,11 +27,11 @@ static dnet_status_t deliver(dnet_ep_t *ep, dnet_ep_message_t *m, dnet_ep_reques
         case DNET_MESSAGE_RTS: {
             dnet_ep_head_t head = {
                 .rank = m->rank, .op = m->op, .arg = m->fetch_addr, .length = m->len};
-            dnet_ep_layout_t layout = m->layout;
+            dnet_ep_origin_t origin = m->origin;
             uint64_t envelope = m->match.envelope;
             dnet_message_free(ep, m);
             dnet_request_result(ep, req, envelope, head.length);
-            dnet_rndv_recv_message(ep, &head, &layout, req);
+            dnet_rndv_recv_message(ep, &head, &origin, req);
             return DNET_IN_PROGRESS;
         }
     }

@@ -5,6 +5,7 @@
  *   fetched  the receiver reads the message from an aperture of the sender (RVL)
  *   stored   the sender writes it into an aperture of the receiver (RVS)
  *   split    each does so with the pieces it gets to, so that both processors copy where both can
+ *   read     the receiver reads the message from memory that the sender has lent, on another host
  *   staged   RVS in chunks into an area of the receiver's SO-DIMM, which it empties meanwhile
  *
  * The receiver chooses (rndv_recv.c).
@@ -20,6 +21,8 @@ struct dnet_rndv_recv {
     dnet_rndv_recv_t *next; /* waiting for room */
     uint32_t rank, op;      /* sender's */
     uint32_t fetch_addr;    /* sender's aperture with the message; 0: nothing is to be fetched */
+    bool is_lent;           /* the message can be read in `memory` of another host */
+    dnet_remote_memory_t memory;
     uint8_t *buf;
     size_t len; /* bytes that will come */
     size_t got;
@@ -56,7 +59,11 @@ typedef struct {
     bool (*ready)(const dnet_ep_t *ep, const dnet_op_t *op);
 } dnet_rndv_way_t;
 
-extern const dnet_rndv_way_t dnet_rndv_fetched, dnet_rndv_split, dnet_rndv_stored, dnet_rndv_staged;
+extern const dnet_rndv_way_t dnet_rndv_fetched, dnet_rndv_split, dnet_rndv_stored, dnet_rndv_staged,
+    dnet_rndv_read;
+
+/** Can data to and from this peer of another host be read? */
+bool dnet_rndv_reads(const dnet_ep_t *ep, uint32_t peer);
 
 /** Can data for this peer go straight from buffer to buffer?  Tried out at the first large message,
  * on the peer it is for: by then that peer has its NIC open. */
@@ -81,6 +88,10 @@ uint32_t dnet_rndv_stored_begin(dnet_ep_t *ep, dnet_rndv_recv_t *r, uint8_t flag
 /** rndv_stored.c: the sender has stored into this slot, or will not.  @return the receive; NULL:
  * nothing was expected there */
 dnet_rndv_recv_t *dnet_rndv_stored_end(dnet_ep_t *ep, uint32_t slot);
+
+/** rndv_read.c: the next read that has ended, with its status.  One that has failed can be begun
+ * again, and goes by chunks then.  @return NULL: none has */
+dnet_rndv_recv_t *dnet_rndv_read_end(dnet_ep_t *ep);
 
 /** rndv_staged.c: the last chunk has come to this SO-DIMM address.  @return as above */
 dnet_rndv_recv_t *dnet_rndv_staged_end(dnet_ep_t *ep, uint32_t address);

@@ -62,6 +62,8 @@ static bool wants_fetch(const dnet_ep_t *ep, bool small)
 
 static const dnet_rndv_way_t *choose_way(dnet_ep_t *ep, dnet_rndv_recv_t *r)
 {
+    if (r->is_lent && dnet_rndv_reads(ep, r->rank))
+        return &dnet_rndv_read;
     if (!dnet_rndv_direct(ep, r->rank, r->len))
         return &dnet_rndv_staged;
     bool small = r->len < split_limit(ep, r->rank);
@@ -130,11 +132,13 @@ static dnet_rndv_recv_t *recv_new(const dnet_ep_head_t *rts)
 }
 
 void dnet_rndv_recv_message(dnet_ep_t *ep, const dnet_ep_head_t *rts,
-                            const dnet_ep_layout_t *layout, dnet_ep_request_t *req)
+                            const dnet_ep_origin_t *origin, dnet_ep_request_t *req)
 {
     dnet_rndv_recv_t *r = recv_new(rts);
     r->fetch_addr = rts->arg;
-    r->layout = *layout;
+    r->layout = origin->layout;
+    r->is_lent = origin->is_lent;
+    r->memory = origin->memory;
     r->req = req;
     r->buf = req->buf;
     r->len = req->len_bytes;
@@ -167,9 +171,26 @@ static void landed(dnet_ep_t *ep, const dnet_drv_receipt_t *receipt)
     begin_waiting(ep);
 }
 
+/* What has been read is there; what could not be comes by chunks. */
+static bool read_round(dnet_ep_t *ep)
+{
+    dnet_rndv_recv_t *r;
+    bool did = false;
+    for (; ep->rndv.reading && (r = dnet_rndv_read_end(ep)); did = true) {
+        if (r->status == DNET_OK) {
+            dnet_send_ack(ep, r->rank, r->op);
+            finish(ep, r);
+        } else {
+            r->status = DNET_OK;
+            begin_in_turn(ep, r);
+        }
+    }
+    return did;
+}
+
 bool dnet_rndv_recv_round(dnet_ep_t *ep)
 {
-    bool did = ep->rndv.recvs_staged && dnet_rndv_staged_round(ep);
+    bool did = ep->rndv.recvs_polled && read_round(ep) | dnet_rndv_staged_round(ep);
     dnet_drv_receipt_t receipt;
     while (dnet_drv_status_next(&ep->drv, &receipt)) {
         landed(ep, &receipt);

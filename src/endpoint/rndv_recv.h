@@ -11,11 +11,11 @@
  * A message that was announced has found its receive: have its data come.  Waits in order where
  * there is no room, and completes the receive, perhaps before it returns.
  *
- * @param layout  where the data lie in the sender's SO-DIMM; kind 0: not there
+ * @param origin  where the data lie at the sender
  * @param req     its results are filled in (dnet_request_result())
  */
 void dnet_rndv_recv_message(dnet_ep_t *ep, const dnet_ep_head_t *rts,
-                            const dnet_ep_layout_t *layout, dnet_ep_request_t *req);
+                            const dnet_ep_origin_t *origin, dnet_ep_request_t *req);
 
 /** An active message with its data to come.  @param header  rts->arg bytes */
 void dnet_rndv_recv_am(dnet_ep_t *ep, const dnet_ep_head_t *rts, const uint8_t *header);

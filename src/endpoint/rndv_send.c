@@ -17,6 +17,18 @@ uint32_t dnet_rndv_show(dnet_ep_t *ep, dnet_op_t *op)
     return op->fetch_slot ? dnet_drv_aperture_address(op->fetch_slot) : 0;
 }
 
+void dnet_rndv_lend(dnet_ep_t *ep, dnet_op_t *op)
+{
+    dnet_drv_target_t target = ep->peers[op->peer].target;
+    dnet_remote_memory_t memory;
+    if (op->len == 0 || !dnet_rndv_reads(ep, op->peer))
+        return;
+    op->loan = ep->dev->ops->lend(ep->dev, dnet_drv_target_lid(target), dnet_drv_target_wid(target),
+                                  op->buf, op->len, &memory);
+    if (op->loan && dnet_op_attach(op, &memory, sizeof(memory)) == DNET_OK)
+        op->head.flags |= DNET_RTS_LENT; /* without, the message goes by chunks */
+}
+
 static const dnet_rndv_way_t *way_of(const dnet_op_t *op)
 {
     return op->state == DNET_OP_STAGED  ? &dnet_rndv_staged

@@ -11,6 +11,10 @@
  */
 uint32_t dnet_rndv_show(dnet_ep_t *ep, dnet_op_t *op);
 
+/** Lend a message to its receiver on another host, that it may read it; RTS says where, or that it
+ * is not lent. */
+void dnet_rndv_lend(dnet_ep_t *ep, dnet_op_t *op);
+
 /** CTS has come.  @param staging  what stands behind the head; only read when the head says so */
 void dnet_rndv_cleared(dnet_ep_t *ep, const dnet_ep_head_t *cts, const dnet_ep_staging_t *staging);
 

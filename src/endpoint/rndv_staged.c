@@ -24,7 +24,7 @@ static bool find_area(dnet_ep_t *ep, dnet_rndv_recv_t *r)
     for (uint32_t area = 0; area < DNET_STAGING_AREAS; area++) {
         if (!ep->rndv.area[area]) {
             ep->rndv.area[area] = r;
-            ep->rndv.recvs_staged++;
+            ep->rndv.recvs_polled++;
             r->area = area;
             dnet_drv_word_clear(&ep->drv, area);
             return true;
@@ -113,7 +113,7 @@ bool dnet_rndv_staged_round(dnet_ep_t *ep)
 
 bool dnet_rndv_staged_waiting(const dnet_ep_t *ep)
 {
-    for (uint32_t area = 0; ep->rndv.recvs_staged && area < DNET_STAGING_AREAS; area++) {
+    for (uint32_t area = 0; ep->rndv.recvs_polled && area < DNET_STAGING_AREAS; area++) {
         const dnet_rndv_recv_t *r = ep->rndv.area[area];
         if (r && (dnet_drv_word(&ep->drv, area) & DNET_COUNT_MASK) > r->taken)
             return true;
@@ -130,7 +130,7 @@ dnet_rndv_recv_t *dnet_rndv_staged_end(dnet_ep_t *ep, uint32_t address)
     if (r) {
         take_chunks(ep, r, UINT64_MAX);
         ep->rndv.area[area] = NULL;
-        ep->rndv.recvs_staged--;
+        ep->rndv.recvs_polled--;
     }
     return r;
 }

@@ -52,7 +52,9 @@ static DNET_COLD dnet_status_t send_slow(dnet_ep_t *ep, uint32_t peer, uint64_t 
     } else {
         op->head.type = DNET_HEAD_RTS;
         op->head.arg = dnet_rndv_show(ep, op);
-        dnet_strided_announce(ep, op);
+        dnet_rndv_lend(ep, op);
+        if (!op->loan)
+            dnet_strided_announce(ep, op);
         ep->page.counters.rendezvous++;
         DNET_TRACE(rts, peer, op->id, len);
     }

@@ -227,6 +227,15 @@ static void visit_arriving(const visit_t *v, const dnet_rndv_recv_t *at)
         v->fn(v->arg, &w);
 }
 
+/* Those that are read from other hosts. */
+static void visit_reads(const visit_t *v)
+{
+    const dnet_rndv_recv_t *at = v->ep->rndv.reading;
+    dnet_rndv_recv_t r;
+    for (uint32_t i = 0; i < ITEMS_MAX && at && look(v->peek, &r, at, sizeof(r)); i++, at = r.next)
+        visit_arriving(v, at);
+}
+
 static void visit_receives(const visit_t *v)
 {
     const dnet_match_t *m = &v->ep->inbox.match;
@@ -234,6 +243,7 @@ static void visit_receives(const visit_t *v)
         visit_arriving(v, v->ep->aperture.recv[i]);
     for (unsigned i = 0; i < DNET_STAGING_AREAS; i++)
         visit_arriving(v, v->ep->rndv.area[i]);
+    visit_reads(v);
     for (unsigned b = 0; b < DNET_MATCH_BINS && m->posted_count; b++)
         visit_ring(v, &m->posted[b], false);
     visit_ring(v, &m->posted_any, false);

@@ -44,8 +44,18 @@ _Static_assert(sizeof(dnet_ep_head_t) + DNET_EP_AM_HEADER_MAX <= DNET_DRV_BOTF_D
 
 /* Flag of an RTS: a dnet_ep_layout_t follows, where the data lie in the sender's SO-DIMM. */
 #define DNET_RTS_LAYOUT 1u
-_Static_assert(sizeof(dnet_ep_head_t) + sizeof(dnet_ep_layout_t) <= DNET_LH_DATA_BYTES,
-               "head and layout lie in the LH entry");
+/* Flag of an RTS: a dnet_remote_memory_t follows, in which another host can read the message. */
+#define DNET_RTS_LENT 2u
+_Static_assert(sizeof(dnet_ep_head_t) + sizeof(dnet_ep_layout_t) <= DNET_LH_DATA_BYTES &&
+                   sizeof(dnet_ep_head_t) + sizeof(dnet_remote_memory_t) <= DNET_LH_DATA_BYTES,
+               "head and what follows lie in the LH entry");
+
+/* What stands behind an RTS: where the message's bytes are at the sender. */
+typedef struct {
+    dnet_ep_layout_t layout;     /* kind 0: not in SO-DIMM */
+    dnet_remote_memory_t memory; /* if is_lent */
+    bool is_lent;
+} dnet_ep_origin_t;
 
 /* Follows the head of a staged CTS. */
 typedef struct {

@@ -119,11 +119,104 @@ static int area_and_more(dnet_job_rank_t *job, void *arg)
 static void test_endpoint_hosts_last_credit_is_given(void **state)
 {
     (void) state;
+    setenv("DIMMNET_RENDEZVOUS", "staged", 1);
     setenv("DIMMNET_CHUNK_BYTES", "4096", 1);
     setenv("DIMMNET_EAGER_LIMIT", "4096", 1);
     assert_int_equal(dnet_job_run_hosts(2, 20, two, 2, area_and_more, NULL), 0);
     unsetenv("DIMMNET_EAGER_LIMIT");
     unsetenv("DIMMNET_CHUNK_BYTES");
+    unsetenv("DIMMNET_RENDEZVOUS");
+}
+
+#ifdef DNET_TEST_FABRIC
+/* ---- what is issued at once leaves as one message of the network ---- */
+
+enum { TOGETHER = 20, PIECES_BYTES = 12000 }; /* three packets each */
+
+static int together(dnet_job_rank_t *job, void *arg)
+{
+    static uint8_t buf[PIECES_BYTES];
+    int bad = exchange_with(job, 1 - job->rank, 8, TOGETHER); /* connected */
+    unsigned before = dnet_fabric_count("post_send");
+    (void) arg;
+    for (uint32_t i = 0; i < TOGETHER && !bad; i++) {
+        if (job->rank == 0) {
+            fill(buf, PIECES_BYTES, i);
+            bad = dnet_job_send(job, 1, envelope(0, i), buf, PIECES_BYTES, false);
+        } else {
+            bad = dnet_job_recv(job, envelope(0, i), DNET_MATCH_BITS, buf, PIECES_BYTES) !=
+                      PIECES_BYTES ||
+                  check(buf, PIECES_BYTES, i);
+        }
+    }
+    unsigned posted = dnet_fabric_count("post_send") - before;
+    if (!bad && job->rank == 0 && posted > 2 * TOGETHER) {
+        fprintf(stderr, "%d messages have left as %u\n", TOGETHER, posted);
+        bad = 1;
+    }
+    return bad;
+}
+
+static void test_endpoint_hosts_pieces_leave_together(void **state)
+{
+    (void) state;
+    setenv("DIMMNET_EAGER_LIMIT", "16384", 1);
+    assert_int_equal(dnet_job_run_hosts(2, 60, two, 2, together, NULL), 0);
+    unsetenv("DIMMNET_EAGER_LIMIT");
+}
+#endif
+
+/* ---- large messages: read by the receiver's adapter, or in chunks ---- */
+
+enum { READS = 5, READ_BYTES = 300001 };
+
+/* @param arg  how many messages are to be read */
+static int read_some(dnet_job_rank_t *job, void *arg)
+{
+    int bad = 0;
+    for (uint32_t i = 0; i < READS && !bad; i++)
+        bad = exchange_with(job, 1 - job->rank, READ_BYTES, i);
+    if (!bad && dnet_ep_counters(job->ep)->read != *(const uint64_t *) arg) {
+        fprintf(stderr, "rank %u: %u messages have been read\n", job->rank,
+                (unsigned) dnet_ep_counters(job->ep)->read);
+        bad = 1;
+    }
+    return bad;
+}
+
+static void test_endpoint_hosts_large_messages_are_read(void **state)
+{
+    (void) state;
+    uint64_t all = READS, none = 0;
+    assert_int_equal(dnet_job_run_hosts(2, 60, two, 2, read_some, &all), 0);
+    setenv("DIMMNET_RENDEZVOUS", "staged", 1);
+    assert_int_equal(dnet_job_run_hosts(2, 60, two, 2, read_some, &none), 0);
+    unsetenv("DIMMNET_RENDEZVOUS");
+}
+
+/* What is not posted yet is read when it is, a shorter receive takes the beginning. */
+static int read_late(dnet_job_rank_t *job, void *arg)
+{
+    static uint8_t buf[READ_BYTES];
+    dnet_job_request_t s, r;
+    (void) arg;
+    if (job->rank == 0) {
+        fill(buf, READ_BYTES, 3);
+        dnet_job_isend(job, &s, 1, envelope(0, 1), buf, READ_BYTES, false);
+        return dnet_job_send(job, 1, envelope(0, 2), buf, 8, true) ||
+               dnet_job_wait(job, &s) != DNET_OK;
+    }
+    if (dnet_job_recv(job, envelope(0, 2), DNET_MATCH_BITS, buf, 8) != 8)
+        return 1;
+    dnet_job_irecv(job, &r, envelope(0, 1), DNET_MATCH_BITS, buf, READ_BYTES / 2);
+    return dnet_job_wait(job, &r) != DNET_ERR_TRUNCATED || check(buf, READ_BYTES / 2, 3) ||
+           buf[READ_BYTES / 2] != 0 || dnet_ep_counters(job->ep)->read != 1;
+}
+
+static void test_endpoint_hosts_unexpected_is_read(void **state)
+{
+    (void) state;
+    assert_int_equal(dnet_job_run_hosts(2, 60, two, 2, read_late, NULL), 0);
 }
 
 /* Odd numbers of ranks on a host, and hosts whose ranks do not stand in a row. */
@@ -309,6 +402,11 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_endpoint_hosts_every_size_arrives),
         cmocka_unit_test(test_endpoint_hosts_last_credit_is_given),
+#ifdef DNET_TEST_FABRIC
+        cmocka_unit_test(test_endpoint_hosts_pieces_leave_together),
+#endif
+        cmocka_unit_test(test_endpoint_hosts_large_messages_are_read),
+        cmocka_unit_test(test_endpoint_hosts_unexpected_is_read),
         cmocka_unit_test(test_endpoint_hosts_any_placement),
         cmocka_unit_test(test_endpoint_hosts_incast_stops_and_resumes),
         cmocka_unit_test(test_endpoint_hosts_budget_holds_back),

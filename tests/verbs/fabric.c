@@ -51,6 +51,11 @@ void dnet_fabric_faults(const char *text)
     ((void (*)(const char *)) function("fake_verbs_faults"))(text);
 }
 
+void dnet_fabric_unmapped(const void *at, size_t bytes)
+{
+    ((void (*)(const void *, size_t)) function("fake_verbs_unmapped"))(at, bytes);
+}
+
 unsigned dnet_fabric_count(const char *what)
 {
     return ((unsigned (*)(const char *)) function("fake_verbs_count"))(what);

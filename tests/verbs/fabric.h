@@ -7,6 +7,7 @@
 #define DNET_TEST_FABRIC_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /** First thing in main(): starts the program anew with the library's path, once, and makes the
  * file that joins processes.  @return false: it cannot be had */
@@ -20,5 +21,8 @@ void dnet_fabric_faults(const char *text);
 
 /** How often something has happened in this process. */
 unsigned dnet_fabric_count(const char *what);
+
+/** fake_verbs_unmapped(). */
+void dnet_fabric_unmapped(const void *at, size_t bytes);
 
 #endif

@@ -12,13 +12,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "dimmnet/emulator.h"
+#include "endpoint/ep.h"
 #include "fabric.h"
 #include "job.h"
 
-enum { CONTEXT = 3, MESSAGES = 120, LARGE = 3000 };
+enum { CONTEXT = 3, MESSAGES = 120, LARGE = 3000, RENDEZVOUS = 40960, REMOTE_ACCESS = 10 };
 
 static const int two[] = {0, 1};
 
@@ -162,9 +164,12 @@ static uint64_t envelope(uint32_t from, uint32_t tag)
     return dnet_ep_envelope(CONTEXT, from, tag);
 }
 
+/* Large messages are such that the receiver's adapter reads them. */
+static bool reads;
+
 static size_t length_of(uint32_t i)
 {
-    return i % 5 == 0 ? LARGE : i % 5 == 1 ? 200 : 8;
+    return i % 5 == 0 ? reads ? RENDEZVOUS : LARGE : i % 5 == 1 ? 200 : 8;
 }
 
 typedef struct {
@@ -179,7 +184,7 @@ static int exchange(dnet_job_rank_t *job, void *arg)
 {
     const fault_case_t *c = arg;
     uint32_t peer = 1 - job->rank;
-    static uint8_t out[LARGE], in[LARGE];
+    static uint8_t out[RENDEZVOUS], in[RENDEZVOUS];
     dnet_job_request_t s, r;
     int bad = 0;
     if (job->rank == 0)
@@ -214,6 +219,8 @@ static void test_verbs_job_goes_on(void **state)
     static fault_case_t cases[] = {
         {"ud@1=1", "ud", 2, false},
         {"ud@2=1,ud@3=1", "ud", 3, false},
+        {"ud_wc@1=2", "ud", 2, false}, /* and its queue pair fails */
+        {"ud_wc@2=2,ud_wc@3=2,to_reset@1=EINVAL", "to_reset", 2, false},
         {"post_ud@1=ENOMEM", "post_ud", 2, false},
         {"create_qp@1=EINVAL", "create_qp", 2, false}, /* without inline messages then */
         {"post_send@5=ENOMEM", "create_qp", 2, false},
@@ -236,10 +243,26 @@ static void test_verbs_job_each_completion_fails(void **state)
     for (unsigned n = 2; n < 20; n += 3) {
         char faults[32];
         fault_case_t c = {faults, "create_qp", 2, false};
-        snprintf(faults, sizeof(faults), "wc@%u=12", n);
+        reads = n % 2;
+        snprintf(faults, sizeof(faults), "wc@%u=%u", n, n % 4 == 1 ? REMOTE_ACCESS : 12u);
         if (dnet_job_run_hosts(2, 60, two, 2, exchange, &c) != 0)
             fail_msg("%s", faults);
     }
+    reads = false;
+}
+
+/* Nothing can be registered: by packets. */
+static void test_verbs_job_without_registration(void **state)
+{
+    (void) state;
+    static fault_case_t cases[] = {{"reg_mr@1=ENOMEM", "reg_mr", 2, false},
+                                   {"reg_mr@*=ENOMEM", "reg_mr", 3, false},
+                                   {"reg_mr@*=14", "reg_mr", 3, false}};
+    reads = true;
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        if (dnet_job_run_hosts(2, 60, two, 2, exchange, &cases[i]) != 0)
+            fail_msg("%s", cases[i].faults);
+    reads = false;
 }
 
 /* Jobs that cannot: the other rank learns it from rank 0's end. */
@@ -249,6 +272,7 @@ static void test_verbs_job_ends(void **state)
     static fault_case_t cases[] = {
         {"create_qp@*=ENOMEM", NULL, 0, true},
         {"to_rtr@*=EINVAL", NULL, 0, true},
+        {"ud_wc@*=2", NULL, 0, true},
         {"poll@100=108", NULL, 0, true}, /* IBV_EVENT_DEVICE_FATAL */
         {"wc@*=12", NULL, 0, true},
         {"poll_cq@100=EINVAL", NULL, 0, true},
@@ -259,6 +283,127 @@ static void test_verbs_job_ends(void **state)
         if (dnet_job_run_hosts(2, 60, two, 2, exchange, &cases[i]) != 0)
             fail_msg("%s", cases[i].faults);
     unsetenv("DIMMNET_HOST_WAIT_S");
+}
+
+/* ---- registered memory ---- */
+
+/* How memory comes to be another one at the same address. */
+static void *unmap_and_map(uint8_t *at, size_t bytes)
+{
+    munmap(at, bytes);
+    return mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
+
+static void *map_over(uint8_t *at, size_t bytes)
+{
+    return mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
+
+static void *empty(uint8_t *at, size_t bytes)
+{
+    return madvise(at, bytes, MADV_DONTNEED) == 0 ? at : MAP_FAILED;
+}
+
+static void *move(uint8_t *at, size_t bytes)
+{
+    void *there = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mremap(at, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, there) == MAP_FAILED)
+        return MAP_FAILED;
+    munmap(there, bytes);
+    return map_over(at, bytes);
+}
+
+static void *(*const ways[])(uint8_t *at, size_t bytes) = {unmap_and_map, map_over, empty, move};
+enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
+
+static bool is_all(const uint8_t *at, size_t bytes, uint8_t value)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (at[i] != value)
+            return false;
+    return true;
+}
+
+/* Message i, whose bytes are all i + 1, from rank 0 to rank 1. */
+static int carry(dnet_job_rank_t *job, uint32_t i, uint8_t *buf, size_t bytes)
+{
+    if (job->rank == 0)
+        return dnet_job_send(job, 1, envelope(0, i), buf, bytes, true);
+    if (dnet_job_recv(job, envelope(0, i), DNET_MATCH_BITS, buf, bytes) == (int) bytes &&
+        is_all(buf, bytes, (uint8_t) (i + 1)))
+        return 0;
+    fprintf(stderr, "message %u is wrong: %02x\n", i, buf[0]);
+    return 1;
+}
+
+/* A message from one buffer into another one; afterwards the sender's, or the receiver's memory, is
+ * exchanged.  Twice each time: what is registered is used again.
+ *
+ * @param arg  which rank's */
+static int remap(dnet_job_rank_t *job, void *arg)
+{
+    const size_t bytes = RENDEZVOUS;
+    bool exchanges = job->rank == *(const uint32_t *) arg;
+    uint8_t *buf = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    dnet_emu_hosts_stats_t stats;
+    for (uint32_t i = 0; i < 2 * WAYS; i++) {
+        memset(buf, job->rank == 0 ? (int) i + 1 : 0xee, bytes);
+        if (carry(job, i, buf, bytes) != 0)
+            return 1;
+        if (exchanges && i % 2) {
+            dnet_fabric_unmapped(buf, bytes);
+            if (ways[i / 2](buf, bytes) != buf)
+                return 2;
+        }
+    }
+    dnet_emu_hosts_stats(job->ep->job.emu, &stats);
+    if (stats.reused < WAYS || stats.registered != (exchanges ? WAYS : 1)) {
+        fprintf(stderr, "rank %u: %u registered, %u used again\n", job->rank,
+                (unsigned) stats.registered, (unsigned) stats.reused);
+        return 1;
+    }
+    munmap(buf, bytes);
+    return 0;
+}
+
+static void test_verbs_job_memory_is_another_one(void **state)
+{
+    (void) state;
+    for (uint32_t rank = 0; rank < 2; rank++)
+        assert_int_equal(dnet_job_run_hosts(2, 60, two, 2, remap, &rank), 0);
+}
+
+/* Memory that is shared, of a file or read-only is registered for each message; that of
+ * dnet_ep_alloc() until it is freed. */
+static int kinds(dnet_job_rank_t *job, void *arg)
+{
+    const size_t bytes = RENDEZVOUS;
+    (void) arg;
+    for (uint32_t i = 0; i < 6; i++) {
+        void *buf = NULL;
+        if (i % 3 == 2 && dnet_ep_alloc(job->ep, bytes, &buf) != DNET_OK)
+            return 2;
+        if (i % 3 != 2)
+            buf = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                       (i % 3 ? MAP_PRIVATE : MAP_SHARED) | MAP_ANONYMOUS, -1, 0);
+        memset(buf, job->rank == 0 ? (int) i + 1 : 0xee, bytes);
+        if (i == 1 && job->rank == 0 && mprotect(buf, bytes, PROT_READ) != 0)
+            return 2;
+        if (carry(job, i, buf, bytes) != 0)
+            return 1;
+        dnet_fabric_unmapped(buf, bytes);
+        if (i % 3 != 2)
+            munmap(buf, bytes);
+        else if (dnet_ep_free(job->ep, buf) != DNET_OK)
+            return 2;
+    }
+    return dnet_ep_counters(job->ep)->read != (job->rank == 1 ? 6 : 0);
+}
+
+static void test_verbs_job_kinds_of_memory(void **state)
+{
+    (void) state;
+    assert_int_equal(dnet_job_run_hosts(2, 60, two, 2, kinds, NULL), 0);
 }
 
 /* Few receive buffers, and a receiver that does not look: adapters wait, and nothing is lost. */
@@ -356,7 +501,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_verbs_open_takes_the_right_gid),
         cmocka_unit_test(test_verbs_job_goes_on),
         cmocka_unit_test(test_verbs_job_each_completion_fails),
+        cmocka_unit_test(test_verbs_job_without_registration),
         cmocka_unit_test(test_verbs_job_ends),
+        cmocka_unit_test(test_verbs_job_memory_is_another_one),
+        cmocka_unit_test(test_verbs_job_kinds_of_memory),
         cmocka_unit_test(test_verbs_job_runs_out_of_buffers),
         cmocka_unit_test(test_verbs_job_infiniband),
         cmocka_unit_test(test_verbs_job_infiniband_death_is_noticed),

@@ -2,7 +2,7 @@
  *
  * A process's port to other hosts and its connections, for the files of this folder only: the head
  * of a message on the wire, what is kept until it is acknowledged, and who calls whom from the
- * lowest floor up: connection.c, out.c, flow.c, in.c, port.c, hosts.c.
+ * lowest floor up: connection.c, out.c, flow.c, in.c, reads.c, port.c, hosts.c.
  */
 #ifndef DNET_EMU_CONNECTION_H
 #define DNET_EMU_CONNECTION_H
@@ -114,8 +114,10 @@ struct dnet_emu_port {
     uint32_t spares;
     dnet_emu_connection_t *connections, *due;
     uint64_t now_ns, timers_ns;
-    uint32_t leaving; /* messages that the plug has */
-    uint32_t unacked; /* packets */
+    struct dnet_emu_read *reads;
+    uint32_t reads_due; /* of which so many wait for the plug */
+    uint32_t leaving;   /* messages that the plug has */
+    uint32_t unacked;   /* packets */
     dnet_emu_hosts_stats_t stats;
 };
 /* ---- connection.c: who there is ---- */

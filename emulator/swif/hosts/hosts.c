@@ -29,6 +29,7 @@
 #include "common/log.h"
 #include "emulator/receive_controller.h"
 #include "emulator/swif/hosts/connection.h"
+#include "emulator/swif/hosts/reads.h"
 #include "emulator/swif/swif.h"
 #include "emulator/write_unit.h"
 
@@ -150,8 +151,15 @@ static dnet_emu_result_t hosts_send(dnet_emu_nic_t *via, uint16_t dlid, dnet_emu
 
 /* ---- receiving, and what waits to leave ---- */
 
-static const dnet_emu_plug_events_t events = {.arrived = dnet_emu_in_arrived,
-                                              .sent = dnet_emu_out_sent};
+static void sent(void *arg, dnet_emu_plug_op_t *op, const char *why)
+{
+    if (op->reads)
+        dnet_emu_read_sent(arg, op, why);
+    else
+        dnet_emu_out_sent(arg, op, why);
+}
+
+static const dnet_emu_plug_events_t events = {.arrived = dnet_emu_in_arrived, .sent = sent};
 
 static unsigned hosts_poll(dnet_emu_nic_t *via, unsigned budget)
 {
@@ -162,6 +170,8 @@ static unsigned hosts_poll(dnet_emu_nic_t *via, unsigned budget)
     n = port->plug->poll(port->end, budget, &events, port);
     if (port->due)
         dnet_emu_out_push_due(port);
+    if (port->reads_due)
+        dnet_emu_reads_go_on(port);
     if (port->now_ns >= port->timers_ns)
         dnet_emu_connection_run_timers(port);
     return n;
@@ -180,7 +190,7 @@ static bool hosts_arm(dnet_emu_nic_t *via)
 {
     dnet_emu_port_t *port = via->hosts;
 
-    return !port->due && port->alive && port->plug->may_wait(port->end) &&
+    return !port->due && !port->reads_due && port->alive && port->plug->may_wait(port->end) &&
            dnet_emu_alive_arm(port->alive);
 }
 
@@ -311,6 +321,8 @@ const char *dnet_emu_hosts_why(const dnet_emu_nic_t *nic, uint16_t lid, unsigned
 void dnet_emu_hosts_stats(const dnet_emu_nic_t *nic, dnet_emu_hosts_stats_t *stats_p)
 {
     *stats_p = nic->hosts ? nic->hosts->stats : (dnet_emu_hosts_stats_t){.plug = NULL};
+    if (nic->hosts && nic->hosts->plug->count)
+        nic->hosts->plug->count(nic->hosts->end, stats_p);
 }
 
 void dnet_emu_hosts_leave(dnet_emu_nic_t *nic)

@@ -19,6 +19,7 @@
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
@@ -72,6 +73,7 @@ struct dnet_emu_plug_end {
     struct fid_ep *ep;
     int wait_fd;
     char network[64];
+    uint64_t mr_key; /* the last one, where the provider makes none */
     uint8_t *data;
     buffer_t buffer[BUFFERS];
 };
@@ -94,14 +96,16 @@ static bool load(library_t *lib)
 
 /* ---- which network ---- */
 
-static struct fi_info *networks_of(const library_t *lib, const char *provider, int *error_p)
+static struct fi_info *networks_for(const library_t *lib, const char *provider, bool reads,
+                                    int *error_p)
 {
     struct fi_info *hints = lib->dupinfo(NULL), *found = NULL;
 
     *error_p = -FI_ENOMEM;
     if (!hints)
         return NULL;
-    hints->caps = FI_MSG;
+    hints->caps = FI_MSG | (reads ? FI_RMA : 0);
+    hints->domain_attr->mr_mode = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
     hints->mode = FI_CONTEXT;
     hints->ep_attr->type = FI_EP_RDM;
     hints->tx_attr->msg_order = FI_ORDER_SAS;
@@ -112,6 +116,14 @@ static struct fi_info *networks_of(const library_t *lib, const char *provider, i
     *error_p = lib->getinfo(API, NULL, NULL, 0, hints, &found);
     lib->freeinfo(hints);
     return *error_p == 0 ? found : NULL;
+}
+
+/* With reads, where the provider has them. */
+static struct fi_info *networks_of(const library_t *lib, const char *provider, int *error_p)
+{
+    struct fi_info *found = networks_for(lib, provider, true, error_p);
+
+    return found ? found : networks_for(lib, provider, false, error_p);
 }
 
 /* All networks of a provider with the endpoints wanted.  NULL: none; *error_p says why.
@@ -390,6 +402,52 @@ static dnet_status_t libfabric_send(dnet_emu_plug_end_t *e, uint64_t peer, const
     return error == -FI_EAGAIN ? DNET_STOPPED : DNET_ERR_DEVICE;
 }
 
+/* ---- reads ---- */
+
+/* Providers over TCP only note the memory; others keep what costs time themselves.  What is read
+ * into needs no preparation. */
+static void *libfabric_hold(dnet_emu_plug_end_t *e, const void *at, uint64_t bytes, bool steady,
+                            dnet_remote_memory_t *memory_p)
+{
+    bool virtual = e->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR;
+    struct fid_mr *mr;
+
+    (void) steady;
+    if (!(e->info->caps & FI_RMA))
+        return NULL;
+    if (!memory_p)
+        return e;
+    if (fi_mr_reg(e->domain, at, bytes, FI_REMOTE_READ, 0, ++e->mr_key, 0, &mr, NULL) != 0)
+        return NULL;
+    *memory_p =
+        (dnet_remote_memory_t){.address = virtual ? (uintptr_t) at : 0, .key = fi_mr_key(mr)};
+    return mr;
+}
+
+static void libfabric_let_go(dnet_emu_plug_end_t *e, void *held)
+{
+    struct fid_mr *mr = held;
+
+    if (held != e)
+        (void) fi_close(&mr->fid);
+}
+
+static dnet_status_t libfabric_read(dnet_emu_plug_end_t *e, uint64_t peer,
+                                    const dnet_remote_memory_t *from, void *to, void *held,
+                                    uint64_t *bytes_p, dnet_emu_plug_op_t *op)
+{
+    uint64_t most = e->info->ep_attr->max_msg_size;
+    ssize_t error;
+
+    (void) held;
+    if (*bytes_p > most)
+        *bytes_p = most;
+    error = fi_read(e->ep, to, *bytes_p, NULL, peer, from->address, from->key, op);
+    if (error == 0)
+        return DNET_OK;
+    return error == -FI_EAGAIN ? DNET_STOPPED : DNET_ERR_DEVICE;
+}
+
 static bool is_buffer(const dnet_emu_plug_end_t *e, const void *context)
 {
     return context >= (const void *) e->buffer && context < (const void *) (e->buffer + BUFFERS);
@@ -460,6 +518,9 @@ const dnet_emu_plug_ops_t dnet_emu_plug_libfabric = {
     .reach = libfabric_reach,
     .ip = libfabric_ip,
     .send = libfabric_send,
+    .hold = libfabric_hold,
+    .let_go = libfabric_let_go,
+    .read = libfabric_read,
     .poll = libfabric_poll,
     .wait_fd = libfabric_wait_fd,
     .may_wait = libfabric_may_wait,

@@ -20,15 +20,19 @@
 /** A port of a plug; each plug has a struct of its own. */
 typedef struct dnet_emu_plug_end dnet_emu_plug_end_t;
 
-/** A message under way: room for the plug, in the caller's object, until sent() is called. */
+/** A message or read under way: room for the plug, in the caller's object, until sent() is called.
+ */
 typedef struct {
     void *scratch[8];
+    bool reads; /* the caller's: a read, and no message */
 } dnet_emu_plug_op_t;
 
 typedef struct {
     /** A message has arrived.  @param data  valid during the call, and may be written */
     void (*arrived)(void *arg, uint8_t *data, uint32_t bytes);
-    /** A message has left, or (`why`) cannot: its buffer is the caller's again. */
+    /** A message has left, or a read has ended, or (`why`) cannot: its buffer is the caller's
+     * again.
+     */
     void (*sent)(void *arg, dnet_emu_plug_op_t *op, const char *why);
 } dnet_emu_plug_events_t;
 
@@ -57,6 +61,28 @@ typedef struct {
      */
     dnet_status_t (*send)(dnet_emu_plug_end_t *end, uint64_t peer, const struct iovec *part,
                           unsigned parts, dnet_emu_plug_op_t *op);
+    /**
+     * Prepare memory for reads, until let_go().
+     *
+     * @param memory_p  not NULL: a peer may read it, and this is what it has to know; NULL: this
+     *                  process reads into it
+     * @param steady    it stays where it is until forget(), so that all that costs time may be kept
+     * @return what let_go() and read() want; NULL: it cannot be prepared.  NULL (the operation):
+     *         this network does not read
+     */
+    void *(*hold)(dnet_emu_plug_end_t *end, const void *at, uint64_t bytes, bool steady,
+                  dnet_remote_memory_t *memory_p);
+    void (*let_go)(dnet_emu_plug_end_t *end, void *held);
+    /** Steady memory is given back.  NULL: this does not matter. */
+    void (*forget)(dnet_emu_plug_end_t *end, const void *at, uint64_t bytes);
+    /**
+     * Read memory of a peer.
+     *
+     * @param bytes_p  in: as many as are wanted; out: as many as will be read
+     * @return as send()
+     */
+    dnet_status_t (*read)(dnet_emu_plug_end_t *end, uint64_t peer, const dnet_remote_memory_t *from,
+                          void *to, void *held, uint64_t *bytes_p, dnet_emu_plug_op_t *op);
     /** Call arrived() and sent() for what has happened, at most `budget` times.  @return how many
      * have arrived */
     unsigned (*poll)(dnet_emu_plug_end_t *end, unsigned budget,
@@ -71,6 +97,8 @@ typedef struct {
     int (*wait_fd)(const dnet_emu_plug_end_t *end);
     /** May a process wait for that descriptor?  False: poll first. */
     bool (*may_wait)(dnet_emu_plug_end_t *end);
+    /** Fill in what the plug itself counts.  NULL: nothing. */
+    void (*count)(const dnet_emu_plug_end_t *end, dnet_emu_hosts_stats_t *stats);
     /** Name of the network that the port is on. */
     const char *(*network)(const dnet_emu_plug_end_t *end);
     void (*close)(dnet_emu_plug_end_t *end);

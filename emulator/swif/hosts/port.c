@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "emulator/swif/hosts/connection.h"
+#include "emulator/swif/hosts/reads.h"
 
 #include <stdlib.h>
 #include <sys/random.h>
@@ -97,6 +98,7 @@ dnet_status_t dnet_emu_port_open(const dnet_emu_port_config_t *config, dnet_emu_
     port->pool = (dnet_fc_pool_t){.ops = &dnet_emu_connection_rx_ops, .arg = port};
     port->stats.plug = port->plug->name;
     port->stats.network = port->plug->network(port->end);
+    port->stats.rnr = -1;
     port->stats.connection_bytes = sizeof(dnet_emu_connection_t);
     *port_p = port;
     return DNET_OK;
@@ -112,6 +114,7 @@ void dnet_emu_port_close(dnet_emu_port_t *port)
     if (port->alive)
         dnet_emu_alive_end(port->alive);
     port->plug->close(port->end); /* it has no message any more */
+    dnet_emu_reads_drop(port);
     while (port->connections) {
         dnet_emu_connection_t *c = port->connections;
 

@@ -59,6 +59,7 @@ static void verbs_close(dnet_emu_plug_end_t *e)
         e->lib.destroy_cq(e->cq);
     if (e->channel)
         e->lib.destroy_comp_channel(e->channel);
+    dnet_emu_verbs_memory_close(e);
     if (e->mr)
         e->lib.dereg_mr(e->mr);
     if (e->pd)
@@ -96,7 +97,13 @@ static uint32_t buffers_for(const dnet_emu_plug_end_t *e, const dnet_emu_port_co
     return n < (uint32_t) device->max_srq_wr ? n : (uint32_t) device->max_srq_wr;
 }
 
-/* All memory that the adapter reads and writes.  A child process does not get it: what the parent
+/* Reads under way at once, of a device's limit. */
+static uint8_t reads_for(int most)
+{
+    return most < 1 ? 1 : most > (int) VERBS_READS ? VERBS_READS : (uint8_t) most;
+}
+
+/* Buffers that the adapter reads and writes.  A child process does not get it: what the parent
  * then writes would go to a copy. */
 static bool make_slab(dnet_emu_plug_end_t *e)
 {
@@ -203,6 +210,9 @@ static dnet_status_t open_all(dnet_emu_plug_end_t *e, const dnet_emu_port_config
         return DNET_ERR_SYSTEM;
     }
     e->buffers = buffers_for(e, config, &device);
+    e->rnr_before = dnet_emu_verbs_rnr(&e->port);
+    e->reads = reads_for(device.max_qp_init_rd_atom);
+    e->at.reads = reads_for(device.max_qp_rd_atom);
     if (!make_slab(e))
         return DNET_ERR_NO_MEMORY;
     e->pd = e->lib.alloc_pd(e->port.context);
@@ -249,11 +259,11 @@ static dnet_status_t verbs_open(const dnet_emu_port_config_t *config, dnet_emu_p
         verbs_close(e);
         return status;
     }
-    e->at = (dnet_emu_verbs_at_t){.qpn = e->ud->qp_num,
-                                  .lid = e->port.attr.lid,
-                                  .pkey = e->port.pkey,
-                                  .mtu = e->port.mtu,
-                                  .roce = e->port.roce};
+    e->at.qpn = e->ud->qp_num;
+    e->at.lid = e->port.attr.lid;
+    e->at.pkey = e->port.pkey;
+    e->at.mtu = e->port.mtu;
+    e->at.roce = e->port.roce;
     memcpy(e->at.gid, e->port.gid, sizeof e->at.gid);
     memcpy(at->at, &e->at, sizeof e->at);
     at->bytes = sizeof e->at;
@@ -389,6 +399,32 @@ static bool verbs_ask(dnet_emu_plug_end_t *e, uint64_t peer)
     return answered;
 }
 
+static dnet_status_t verbs_read(dnet_emu_plug_end_t *e, uint64_t peer,
+                                const dnet_remote_memory_t *from, void *to, void *held,
+                                uint64_t *bytes_p, dnet_emu_plug_op_t *op)
+{
+    dnet_emu_verbs_peer_t *p = (dnet_emu_verbs_peer_t *) (uintptr_t) peer;
+    struct ibv_sge sge = {.addr = (uintptr_t) to, .lkey = dnet_emu_verbs_key(held)};
+    struct ibv_send_wr wr = {
+        .wr_id = dnet_emu_verbs_wr(VERBS_WR_TX, e->tx_free),
+        .sg_list = &sge,
+        .num_sge = 1,
+        .opcode = IBV_WR_RDMA_READ,
+        .send_flags = IBV_SEND_SIGNALED,
+        .wr.rdma = {.remote_addr = from->address, .rkey = (uint32_t) from->key}};
+
+    if (e->fatal || p->state == VERBS_DEAD)
+        return DNET_ERR_DEVICE;
+    if (p->state == VERBS_IDLE)
+        dnet_emu_verbs_connect(e, p);
+    if (!may_post(e, p))
+        return DNET_STOPPED;
+    if (*bytes_p > e->port.attr.max_msg_sz)
+        *bytes_p = e->port.attr.max_msg_sz;
+    sge.length = (uint32_t) *bytes_p;
+    return post(e, p, &wr, op);
+}
+
 /* A message has left, or cannot. */
 static void tx_done(dnet_emu_plug_end_t *e, uint32_t i, const char *why,
                     const dnet_emu_plug_events_t *events, void *arg)
@@ -488,14 +524,11 @@ static unsigned take(dnet_emu_plug_end_t *e, const struct ibv_wc *wc, int n,
                     tx_completed(e, i, &wc[k], events, arg);
                 break;
             case VERBS_WR_UD_RX:
-                if (good)
-                    dnet_emu_verbs_ud_arrived(e, e->ud_rx + (size_t) i * VERBS_UD_BYTES,
-                                              wc[k].byte_len);
-                if (dnet_emu_verbs_ud_post(e, i) != 0)
+                if (dnet_emu_verbs_ud_received(e, i, &wc[k]) != 0)
                     device_failed(e, "it takes no receive buffer", events, arg);
                 break;
             case VERBS_WR_UD_TX:
-                e->ud_tx_free |= UINT64_C(1) << i;
+                dnet_emu_verbs_ud_sent(e, i, &wc[k]);
                 break;
         }
     }
@@ -523,7 +556,7 @@ static unsigned verbs_poll(dnet_emu_plug_end_t *e, unsigned budget,
     } while (n == VERBS_EVENTS && arrived < budget);
     if (n < 0)
         device_failed(e, "its completion queue cannot be read", events, arg);
-    if (e->unsettled)
+    if (e->unsettled || e->ud_why)
         dnet_emu_verbs_settle(e);
     return arrived;
 }
@@ -535,7 +568,7 @@ static int verbs_wait_fd(const dnet_emu_plug_end_t *e)
 
 static bool verbs_may_wait(dnet_emu_plug_end_t *e)
 {
-    if (e->unsettled || e->kept_count || e->fatal)
+    if (e->unsettled || e->ud_why || e->kept_count || e->fatal)
         return false;
     e->armed = ibv_req_notify_cq(e->cq, 0) == 0;
     /* What came before the notice was asked for gives none. */
@@ -543,6 +576,13 @@ static bool verbs_may_wait(dnet_emu_plug_end_t *e)
     if (e->kept_count < 0)
         e->kept_count = 0;
     return e->armed && e->kept_count == 0;
+}
+
+static void verbs_count(const dnet_emu_plug_end_t *e, dnet_emu_hosts_stats_t *stats)
+{
+    stats->registered = e->registered;
+    stats->reused = e->reused;
+    stats->rnr = e->rnr_before < 0 ? -1 : dnet_emu_verbs_rnr(&e->port) - e->rnr_before;
 }
 
 static const char *verbs_network(const dnet_emu_plug_end_t *e)
@@ -567,6 +607,11 @@ const dnet_emu_plug_ops_t dnet_emu_plug_verbs = {
     .reach = verbs_reach,
     .ip = verbs_ip,
     .send = verbs_send,
+    .hold = dnet_emu_verbs_hold,
+    .let_go = dnet_emu_verbs_let_go,
+    .forget = dnet_emu_verbs_forget,
+    .read = verbs_read,
+    .count = verbs_count,
     .poll = verbs_poll,
     .why = verbs_why,
     .ask = verbs_ask,

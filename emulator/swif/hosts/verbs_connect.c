@@ -33,6 +33,8 @@ _Static_assert(VERBS_UD_BYTES >= GRH_BYTES + sizeof(dnet_emu_verbs_connect_t), "
 #define RNR_FOR_EVER 7
 #define RNR_TIMER 12 /* 0.64 ms */
 
+#define UD_AGAIN_NS 100000000u /* datagrams that cannot leave are tried again after so long */
+
 /* A Q_Key that no privilege is needed for. */
 static uint32_t qkey_of(uint32_t key)
 {
@@ -45,7 +47,8 @@ static int to_init(dnet_emu_plug_end_t *e, struct ibv_qp *qp, bool ud)
                             .pkey_index = e->port.pkey_index,
                             .port_num = e->port.port,
                             .qkey = qkey_of(e->key),
-                            .qp_access_flags = IBV_ACCESS_REMOTE_WRITE}; /* of no bytes */
+                            .qp_access_flags =
+                                IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE}; /* of no bytes */
 
     return e->lib.modify_qp(qp, &a,
                             IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
@@ -68,7 +71,7 @@ static struct ibv_ah_attr way_to(const dnet_emu_plug_end_t *e, const dnet_emu_ve
 
 /* ---- datagrams ---- */
 
-int dnet_emu_verbs_ud_post(dnet_emu_plug_end_t *e, uint32_t i)
+static int ud_post(dnet_emu_plug_end_t *e, uint32_t i)
 {
     struct ibv_sge sge = {.addr = (uintptr_t) (e->ud_rx + (size_t) i * VERBS_UD_BYTES),
                           .length = VERBS_UD_BYTES,
@@ -76,8 +79,30 @@ int dnet_emu_verbs_ud_post(dnet_emu_plug_end_t *e, uint32_t i)
     struct ibv_recv_wr wr = {
         .wr_id = dnet_emu_verbs_wr(VERBS_WR_UD_RX, i), .sg_list = &sge, .num_sge = 1};
     struct ibv_recv_wr *bad;
+    int error = ibv_post_recv(e->ud, &wr, &bad);
 
-    return ibv_post_recv(e->ud, &wr, &bad);
+    if (!error)
+        e->ud_rx_posted |= UINT64_C(1) << i;
+    return error;
+}
+
+/* From RESET on.  @return 0, or an error number with the call in *what_p */
+static int ud_start(dnet_emu_plug_end_t *e, const char **what_p)
+{
+    struct ibv_qp_attr rtr = {.qp_state = IBV_QPS_RTR}, rts = {.qp_state = IBV_QPS_RTS};
+    int error = to_init(e, e->ud, true);
+
+    *what_p = "ibv_modify_qp (UD)";
+    if (!error)
+        error = e->lib.modify_qp(e->ud, &rtr, IBV_QP_STATE);
+    if (!error)
+        error = e->lib.modify_qp(e->ud, &rts, IBV_QP_STATE | IBV_QP_SQ_PSN);
+    for (uint32_t i = 0; i < VERBS_UD && !error; i++) {
+        *what_p = "ibv_post_recv (UD)";
+        error = ud_post(e, i);
+    }
+    e->ud_tx_free = UINT64_MAX;
+    return error;
 }
 
 int dnet_emu_verbs_ud_open(dnet_emu_plug_end_t *e, const char **what_p)
@@ -89,25 +114,10 @@ int dnet_emu_verbs_ud_open(dnet_emu_plug_end_t *e, const char **what_p)
                                             .max_send_sge = 1,
                                             .max_recv_sge = 1},
                                     .qp_type = IBV_QPT_UD};
-    struct ibv_qp_attr rtr = {.qp_state = IBV_QPS_RTR}, rts = {.qp_state = IBV_QPS_RTS};
-    int error;
 
     *what_p = "ibv_create_qp (UD)";
     e->ud = e->lib.create_qp(e->pd, &init);
-    if (!e->ud)
-        return errno;
-    *what_p = "ibv_modify_qp (UD)";
-    error = to_init(e, e->ud, true);
-    if (!error)
-        error = e->lib.modify_qp(e->ud, &rtr, IBV_QP_STATE);
-    if (!error)
-        error = e->lib.modify_qp(e->ud, &rts, IBV_QP_STATE | IBV_QP_SQ_PSN);
-    for (uint32_t i = 0; i < VERBS_UD && !error; i++) {
-        *what_p = "ibv_post_recv (UD)";
-        error = dnet_emu_verbs_ud_post(e, i);
-    }
-    e->ud_tx_free = UINT64_MAX;
-    return error;
+    return e->ud ? ud_start(e, what_p) : errno;
 }
 
 /* What the peer must know.  One that cannot leave now is said again. */
@@ -133,7 +143,7 @@ static void say(dnet_emu_plug_end_t *e, const dnet_emu_verbs_peer_t *peer)
         .wr.ud = {.ah = peer->ah, .remote_qpn = peer->at.qpn, .remote_qkey = qkey_of(peer->key)}};
     struct ibv_send_wr *bad;
 
-    if (e->ud_tx_free == 0)
+    if (e->ud_tx_free == 0 || e->ud_why)
         return;
     sge.addr = (uintptr_t) (e->ud_tx + (size_t) i * VERBS_UD_BYTES);
     memcpy(e->ud_tx + (size_t) i * VERBS_UD_BYTES, &m, sizeof m);
@@ -229,7 +239,7 @@ static bool join(dnet_emu_plug_end_t *e, dnet_emu_verbs_peer_t *p,
                               .path_mtu = p->at.mtu < e->port.mtu ? p->at.mtu : e->port.mtu,
                               .dest_qp_num = m->qpn,
                               .rq_psn = m->psn,
-                              .max_dest_rd_atomic = 1,
+                              .max_dest_rd_atomic = e->at.reads,
                               .min_rnr_timer = RNR_TIMER,
                               .ah_attr = way_to(e, &p->at)};
     struct ibv_qp_attr rts = {.qp_state = IBV_QPS_RTS,
@@ -237,7 +247,7 @@ static bool join(dnet_emu_plug_end_t *e, dnet_emu_verbs_peer_t *p,
                               .retry_cnt = RETRIES,
                               .rnr_retry = RNR_FOR_EVER,
                               .sq_psn = p->psn,
-                              .max_rd_atomic = 1};
+                              .max_rd_atomic = e->reads < p->at.reads ? e->reads : p->at.reads};
     int error =
         e->lib.modify_qp(p->qp, &rtr,
                          IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
@@ -293,7 +303,7 @@ void dnet_emu_verbs_failed(dnet_emu_plug_end_t *e, dnet_emu_verbs_peer_t *p, con
     dnet_emu_verbs_disconnect(e, p);
 }
 
-void dnet_emu_verbs_ud_arrived(dnet_emu_plug_end_t *e, const uint8_t *data, uint32_t bytes)
+static void ud_arrived(dnet_emu_plug_end_t *e, const uint8_t *data, uint32_t bytes)
 {
     dnet_emu_verbs_connect_t m;
     dnet_emu_verbs_peer_t *p;
@@ -326,10 +336,75 @@ void dnet_emu_verbs_ud_arrived(dnet_emu_plug_end_t *e, const uint8_t *data, uint
         say(e, p);
 }
 
+/* A driver that cannot send a datagram, for its network is down or no way leads there, stops the
+ * queue pair. */
+static void ud_failed(dnet_emu_plug_end_t *e, enum ibv_wc_status status)
+{
+    struct ibv_qp_attr a = {.qp_state = IBV_QPS_ERR};
+    uint64_t now = dnet_clock_ns();
+
+    e->ud_why = e->lib.wc_status_str(status);
+    e->ud_again_ns = now + UD_AGAIN_NS;
+    if (!e->ud_failing_ns) {
+        dnet_warn("verbs: a datagram by %s, GID %u, cannot leave: %s; it is tried again",
+                  e->port.text, e->port.gid_index, e->ud_why);
+        e->ud_failing_ns = now;
+    }
+    (void) e->lib.modify_qp(e->ud, &a, IBV_QP_STATE);
+}
+
+int dnet_emu_verbs_ud_received(dnet_emu_plug_end_t *e, uint32_t i, const struct ibv_wc *wc)
+{
+    e->ud_rx_posted &= ~(UINT64_C(1) << i);
+    if (wc->status == IBV_WC_SUCCESS)
+        ud_arrived(e, e->ud_rx + (size_t) i * VERBS_UD_BYTES, wc->byte_len);
+    else if (!e->ud_why)
+        ud_failed(e, wc->status);
+    return e->ud_why ? 0 : ud_post(e, i);
+}
+
+void dnet_emu_verbs_ud_sent(dnet_emu_plug_end_t *e, uint32_t i, const struct ibv_wc *wc)
+{
+    e->ud_tx_free |= UINT64_C(1) << i;
+    if (wc->status == IBV_WC_SUCCESS)
+        e->ud_failing_ns = 0;
+    else if (!e->ud_why)
+        ud_failed(e, wc->status);
+}
+
+/* Nobody can be connected to as long as that lasts. */
+static void lose_unconnected(dnet_emu_plug_end_t *e)
+{
+    for (dnet_emu_verbs_peer_t *p = e->peers; p; p = p->next)
+        if (p->state == VERBS_RESOLVING) {
+            snprintf(p->why, sizeof p->why,
+                     "cannot be reached: a datagram by GID %u cannot leave: %s", e->port.gid_index,
+                     e->ud_why);
+            dnet_emu_verbs_disconnect(e, p);
+        }
+}
+
+/* The queue pair of datagrams is opened anew, when all that it had has come back. */
+static void ud_reopen(dnet_emu_plug_end_t *e, uint64_t now)
+{
+    struct ibv_qp_attr reset = {.qp_state = IBV_QPS_RESET};
+    const char *what;
+
+    if (now - e->ud_failing_ns >= e->wait_ns)
+        lose_unconnected(e);
+    if (now < e->ud_again_ns || e->ud_rx_posted || e->ud_tx_free != UINT64_MAX)
+        return;
+    e->ud_again_ns = now + UD_AGAIN_NS;
+    if (e->lib.modify_qp(e->ud, &reset, IBV_QP_STATE) == 0 && ud_start(e, &what) == 0)
+        e->ud_why = NULL;
+}
+
 void dnet_emu_verbs_settle(dnet_emu_plug_end_t *e)
 {
     uint64_t now = dnet_clock_ns();
 
+    if (e->ud_why)
+        ud_reopen(e, now);
     for (dnet_emu_verbs_peer_t *p = e->peers; p; p = p->next) {
         if (p->state == VERBS_CLOSING)
             end_closing(e, p);

@@ -12,6 +12,7 @@
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -261,6 +262,27 @@ static bool try_port(void *arg, const dnet_emu_verbs_lib_t *lib, dnet_emu_verbs_
         snprintf(c->why, sizeof c->why, "%s cannot be opened: %s%s", p->name, strerror(errno),
                  errno == EACCES || errno == EPERM ? NO_RIGHT : "");
     return false;
+}
+
+/* Name of the count differs by driver: rxe, mlx5. */
+int64_t dnet_emu_verbs_rnr(const dnet_emu_verbs_port_t *p)
+{
+    static const char *const names[] = {"rcvd_rnr_err", "rnr_nak_retry_err"};
+    char path[192];
+    int64_t n = -1;
+
+    for (unsigned i = 0; i < sizeof names / sizeof *names && n < 0; i++) {
+        FILE *f;
+
+        snprintf(path, sizeof path, "/sys/class/infiniband/%s/ports/%u/hw_counters/%s", p->name,
+                 p->port, names[i]);
+        f = fopen(path, "re");
+        if (f && fscanf(f, "%" SCNd64, &n) != 1)
+            n = -1;
+        if (f)
+            fclose(f);
+    }
+    return n;
 }
 
 dnet_status_t dnet_emu_verbs_choose(const dnet_emu_verbs_lib_t *lib,

@@ -9,6 +9,7 @@
 #include <infiniband/verbs.h>
 
 #include "emulator/swif/hosts/plug.h"
+#include "emulator/swif/hosts/unmapped.h"
 
 #define VERBS_LIBRARY "libibverbs.so.1"
 #define VERBS_TX 128u              /* messages under way of a process, each a registered slot */
@@ -17,6 +18,8 @@
 #define VERBS_BYTES 16384u         /* of a receive buffer, and of a message */
 #define VERBS_UD_BYTES 160u        /* with the 40 of the global route header */
 #define VERBS_INLINE 128u          /* shorter messages are asked to go inline */
+#define VERBS_REGIONS 64u          /* registrations that are kept for the next message */
+#define VERBS_READS 16u            /* under way at once to one peer, at most */
 #define VERBS_EVENTS 16            /* completions taken at once */
 #define VERBS_CONNECT_NS 10000000u /* CONNECT is repeated after so long, then after twice */
 #define VERBS_CONNECT_MAX_NS 1000000000u /* and so on up to this */
@@ -38,7 +41,8 @@ typedef struct {
     uint16_t pkey;   /* +0x16 */
     uint8_t mtu;     /* +0x18 enum ibv_mtu */
     uint8_t roce;    /* +0x19 */
-    uint8_t reserved[10];
+    uint8_t reads;   /* +0x1a that it answers at once, of one peer */
+    uint8_t reserved[9];
 } dnet_emu_verbs_at_t;
 _Static_assert(sizeof(dnet_emu_verbs_at_t) == sizeof(((dnet_emu_port_address_t *) 0)->at),
                "a verbs address is a port's");
@@ -76,6 +80,8 @@ typedef struct {
     dnet_emu_verbs_at_t from; /* +0x20 */
 } dnet_emu_verbs_connect_t;
 _Static_assert(sizeof(dnet_emu_verbs_connect_t) == 68, "CONNECT");
+
+typedef struct dnet_emu_verbs_region dnet_emu_verbs_region_t; /* verbs_memory.c */
 
 typedef struct dnet_emu_verbs_peer {
     struct dnet_emu_verbs_peer *next;
@@ -125,10 +131,20 @@ struct dnet_emu_plug_end {
     size_t slab_bytes;
     uint8_t *rx, *tx_slots, *ud_rx, *ud_tx;
     dnet_emu_verbs_tx_t tx[VERBS_TX];
-    uint32_t tx_free;    /* first free; VERBS_TX: none */
-    uint64_t ud_tx_free; /* a bit for each */
+    uint32_t tx_free;                  /* first free; VERBS_TX: none */
+    uint64_t ud_tx_free, ud_rx_posted; /* a bit for each */
+    /* why a datagram could not leave, after which its queue pair takes none; NULL: it does */
+    const char *ud_why;
+    uint64_t ud_failing_ns, ud_again_ns; /* since when, and when it is opened anew */
     dnet_emu_verbs_at_t at;
     dnet_emu_verbs_peer_t *peers;
+    dnet_emu_unmapped_t *unmapped; /* NULL: nothing has been registered but the slab */
+    dnet_emu_verbs_region_t *regions;
+    uint32_t regions_count;
+    uint64_t registered, reused; /* messages whose memory was, or had been */
+    int64_t rnr_before;          /* the port's count when it was opened; -1: it shows none */
+    bool refusal_told;
+    uint8_t reads;      /* that this adapter begins at once, to one peer */
     uint32_t unsettled; /* peers that are RESOLVING or CLOSING */
     uint32_t polls;
     struct ibv_wc kept[VERBS_EVENTS]; /* taken by may_wait() */
@@ -150,17 +166,38 @@ bool dnet_emu_verbs_load(dnet_emu_verbs_lib_t *lib);
 /* What there is on this machine; see the plug's found operation. */
 bool dnet_emu_verbs_found(char *text, size_t bytes);
 
+/* Messages of all processes that found no receive buffer at a peer, as the device counts them.
+ * @return -1: it does not */
+int64_t dnet_emu_verbs_rnr(const dnet_emu_verbs_port_t *p);
+
 /* Open a device's port.  @return DNET_OK; DNET_NOT_FOUND, DNET_ERR_SYSTEM (logged) */
 dnet_status_t dnet_emu_verbs_choose(const dnet_emu_verbs_lib_t *lib,
                                     const dnet_emu_port_config_t *config, dnet_emu_verbs_port_t *p);
+
+/* ---- verbs_memory.c: the plug's operations of these names ---- */
+
+void *dnet_emu_verbs_hold(dnet_emu_plug_end_t *e, const void *at, uint64_t bytes, bool steady,
+                          dnet_remote_memory_t *memory_p);
+void dnet_emu_verbs_let_go(dnet_emu_plug_end_t *e, void *held);
+void dnet_emu_verbs_forget(dnet_emu_plug_end_t *e, const void *at, uint64_t bytes);
+
+/* The local key of what is held. */
+uint32_t dnet_emu_verbs_key(const void *held);
+
+/* Nothing is held any more. */
+void dnet_emu_verbs_memory_close(dnet_emu_plug_end_t *e);
 
 /* ---- verbs_connect.c ---- */
 
 /* Make the UD queue pair.  @return 0, or an error number with the call in *what_p */
 int dnet_emu_verbs_ud_open(dnet_emu_plug_end_t *e, const char **what_p);
 
-/* Offer a UD buffer. */
-int dnet_emu_verbs_ud_post(dnet_emu_plug_end_t *e, uint32_t i);
+/* A datagram has come, or its buffer back, unless the queue pair has failed: it is offered again.
+ * @return 0, or an error number */
+int dnet_emu_verbs_ud_received(dnet_emu_plug_end_t *e, uint32_t i, const struct ibv_wc *wc);
+
+/* A datagram has left, or cannot. */
+void dnet_emu_verbs_ud_sent(dnet_emu_plug_end_t *e, uint32_t i, const struct ibv_wc *wc);
 
 /* The peer with that address, made if need be; NULL: no memory, or no way there (logged). */
 dnet_emu_verbs_peer_t *dnet_emu_verbs_peer(dnet_emu_plug_end_t *e, const dnet_emu_verbs_at_t *at,
@@ -174,9 +211,6 @@ void dnet_emu_verbs_disconnect(dnet_emu_plug_end_t *e, dnet_emu_verbs_peer_t *pe
 
 /* A message could not be sent.  @param why  NULL: for what became of one before it */
 void dnet_emu_verbs_failed(dnet_emu_plug_end_t *e, dnet_emu_verbs_peer_t *peer, const char *why);
-
-/* A UD message. */
-void dnet_emu_verbs_ud_arrived(dnet_emu_plug_end_t *e, const uint8_t *data, uint32_t bytes);
 
 /* Say CONNECT again where it is time, and end what is CLOSING. */
 void dnet_emu_verbs_settle(dnet_emu_plug_end_t *e);

@@ -227,6 +227,8 @@ int ibv_query_device(struct ibv_context *c, struct ibv_device_attr *a)
     *a = (struct ibv_device_attr){.fw_ver = "fake",
                                   .max_qp = FAKE_QPS,
                                   .max_qp_wr = 4096,
+                                  .max_qp_rd_atom = 16,
+                                  .max_qp_init_rd_atom = 16,
                                   .max_sge = 4,
                                   .max_cq = FAKE_CQS,
                                   .max_cqe = 65536,
@@ -370,6 +372,18 @@ int ibv_dereg_mr(struct ibv_mr *mr)
     fake_unlock();
     free(mr);
     return 0;
+}
+
+void fake_verbs_unmapped(const void *at, size_t bytes)
+{
+    fake_lock();
+    for (unsigned i = 0; i < FAKE_MRS; i++) {
+        fake_shared_mr_t *m = &fake_fabric->mr[i];
+        if (m->pid == getpid() && m->at < (uintptr_t) at + bytes &&
+            (uintptr_t) at < m->at + m->bytes)
+            m->gone = true;
+    }
+    fake_unlock();
 }
 
 int ibv_fork_init(void)

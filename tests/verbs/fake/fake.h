@@ -8,7 +8,7 @@
  *   DNET_FAKE_VERBS_KIND    roce (default), ib, down (its port), nogid, none (no device)
  *   DNET_FAKE_VERBS_FAULTS  CALL@N=VALUE,...: the Nth call (*: each) fails with that error number
  * or name; of wc (a send on a connection) VALUE is its ibv_wc_status; at the Nth poll happens event
- * 100 + ibv_event_type, the link goes down or up; the Nth ud (datagram) is lost
+ * 100 + ibv_event_type, the link goes down or up; the Nth ud (datagram) is lost; of ud_wc as of wc
  */
 #ifndef DNET_FAKE_VERBS_H
 #define DNET_FAKE_VERBS_H
@@ -68,6 +68,7 @@ typedef struct {
     pid_t pid;
     uint64_t at, bytes;
     uint32_t access, salt;
+    bool gone; /* its pages are not the process's memory any more */
 } fake_shared_mr_t;
 
 typedef struct {
@@ -161,6 +162,10 @@ __attribute__((visibility("default"))) void fake_verbs_faults(const char *text);
 /* How often something has happened in this process: "rnr" (a send waits for a receive buffer) or a
  * call's name. */
 __attribute__((visibility("default"))) unsigned fake_verbs_count(const char *what);
+
+/* Pages that were registered have been unmapped: a device goes on with them, not with what is
+ * mapped there now.  Of the calling process; what is read from them is 0xdd. */
+__attribute__((visibility("default"))) void fake_verbs_unmapped(const void *at, size_t bytes);
 
 /* Count something that is no call. */
 void fake_note(const char *what);

@@ -74,6 +74,14 @@ void fake_flush(fake_qp_t *q)
 {
     while (q->head != q->tail)
         send_done(q, &q->sends[q->head % q->size], IBV_WC_WR_FLUSH_ERR);
+    for (; !q->v.srq && q->recvs.head != q->recvs.tail; q->recvs.head++) {
+        struct ibv_wc wc = {.wr_id = q->recvs.ring[q->recvs.head % q->recvs.size].wr.wr_id,
+                            .status = IBV_WC_WR_FLUSH_ERR,
+                            .opcode = IBV_WC_RECV,
+                            .qp_num = q->v.qp_num};
+        complete(q->v.recv_cq, &wc);
+    }
+    q->shared->credit = 0;
 }
 
 static void fail(fake_qp_t *q, fake_send_t *s, enum ibv_wc_status status)
@@ -107,6 +115,11 @@ static bool gather(const fake_send_t *s, uint8_t *to)
     return true;
 }
 
+static bool is_gone(uint32_t key)
+{
+    return fake_fabric->mr[(key & 0xffff) % FAKE_MRS].gone;
+}
+
 /* Read or write memory of the peer's process. */
 static enum ibv_wc_status one_sided(const fake_send_t *s, pid_t pid)
 {
@@ -126,6 +139,11 @@ static enum ibv_wc_status one_sided(const fake_send_t *s, pid_t pid)
         local[i] = (struct iovec){(void *) (uintptr_t) s->sge[i].addr, s->sge[i].length};
         if (!s->inlined && !is_local(s->sge[i].lkey, s->sge[i].addr, s->sge[i].length))
             return IBV_WC_LOC_PROT_ERR;
+    }
+    if (reads && (m->gone || is_gone(s->sge[0].lkey))) {
+        if (!is_gone(s->sge[0].lkey))
+            memset(local[0].iov_base, 0xdd, local[0].iov_len);
+        return IBV_WC_SUCCESS;
     }
     if (s->inlined)
         local[0] = (struct iovec){s->inlined, s->bytes};
@@ -226,6 +244,11 @@ static void deliver_ud(fake_qp_t *q, fake_send_t *s, const fake_context_t *c)
 {
     uint32_t to = s->wr.wr.ud.remote_qpn;
     fake_shared_qp_t *t = find(to);
+    int status = fake_fault("ud_wc");
+    if (status) {
+        fail(q, s, (enum ibv_wc_status) status);
+        return;
+    }
     if (t && t->type == IBV_QPT_UD && t->state >= IBV_QPS_RTR && t->state <= IBV_QPS_RTS &&
         t->qkey == s->wr.wr.ud.remote_qkey && !c->link_down && !fake_fault("ud"))
         (void) put(q, s, to, t);
