@@ -4,7 +4,9 @@ libdnet_collective_la_SOURCES = \
 	src/collective/collective.c \
 	src/collective/collective.h \
 	src/collective/reduce.c \
-	src/collective/reduce.h
+	src/collective/reduce.h \
+	src/collective/stream.c \
+	src/collective/stream.h
 EXTRA_DIST += src/collective/README.md
 
 DNET_COLLECTIVE_TESTS = tests/unit/test_collective

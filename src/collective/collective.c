@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "collective/stream.h"
 #include "common/compiler.h"
 
 #define LINE 64u
@@ -26,6 +27,12 @@
 #define READ_LEAST_BYTES 8192u
 #define READ_LATE_BYTES 16384u
 #define FEW_RANKS 4u
+/* Few ranks without a processor for each gather blocks up to so many bytes by slots: while one of
+ * them waits for the kernel, none of the others does anything. */
+#define CROWDED_BY_SLOTS_BYTES 32768u
+/* An allgather whose results are so many bytes at all ranks together leaves nothing in the caches
+ * that anybody will find there. */
+#define STREAM_LEAST_BYTES (64u << 20)
 
 typedef _Atomic uint64_t word_t;
 
@@ -36,16 +43,30 @@ enum { DONE, COMBINED, DOZES, COUNTERS };
 /* Before the cells: how many ranks doze. */
 #define HEAD_BYTES PAGE
 
+/* With more slots a rank that has given something goes on for longer before it has to wait until
+ * others have had a processor to take it.  Of two, each needs the other's at once. */
+#define SLOTS_LEAST 4u
+#define SLOTS_MOST 16u
+#define SLOTS_BYTES (DNET_BOARD_MAX_BYTES / 2)
+
+static uint32_t slots_of(uint32_t size)
+{
+    uint32_t slots = size > 2 ? SLOTS_MOST : SLOTS_LEAST;
+    while (slots > SLOTS_LEAST && slots * size * DNET_BOARD_SLOT_MAX_BYTES > SLOTS_BYTES)
+        slots /= 2;
+    return slots;
+}
+
 static uint32_t slot_bytes_of(uint32_t size)
 {
-    uint32_t bytes = DNET_BOARD_MAX_BYTES / size / DNET_BOARD_SLOTS;
+    uint32_t bytes = DNET_BOARD_MAX_BYTES / size / slots_of(size);
     return bytes < DNET_BOARD_SLOT_MAX_BYTES ? bytes / PAIR * PAIR - 2 * PAIR
                                              : DNET_BOARD_SLOT_MAX_BYTES;
 }
 
 static size_t cell_bytes_of(uint32_t size)
 {
-    size_t bytes = COUNTERS * PAIR + DNET_BOARD_SLOTS * (PAIR + slot_bytes_of(size));
+    size_t bytes = COUNTERS * PAIR + slots_of(size) * (PAIR + slot_bytes_of(size));
     return (bytes + PAGE - 1) & ~(size_t) (PAGE - 1);
 }
 
@@ -62,6 +83,7 @@ void dnet_board_join(dnet_board_t *board, void *memory, uint32_t size, uint32_t 
         .cells = (uint8_t *) memory + HEAD_BYTES,
         .size = size,
         .rank = rank,
+        .slots = slots_of(size),
         .slot_bytes = slot_bytes_of(size),
         .cell_bytes = cell_bytes_of(size),
         .spins = spins,
@@ -78,7 +100,7 @@ static inline word_t *counter(const dnet_board_t *b, uint32_t rank, unsigned whi
 
 static inline uint8_t *slot(const dnet_board_t *b, uint32_t rank, uint64_t step)
 {
-    size_t at = COUNTERS * PAIR + step % DNET_BOARD_SLOTS * (PAIR + b->slot_bytes);
+    size_t at = COUNTERS * PAIR + (step & (b->slots - 1)) * (PAIR + b->slot_bytes);
     return b->cells + rank * b->cell_bytes + at;
 }
 
@@ -187,8 +209,8 @@ static DNET_COLD void wait_for_slot(dnet_board_t *b, uint64_t least)
 static inline uint8_t *begin(dnet_board_t *b, size_t bytes)
 {
     uint64_t step = ++b->step;
-    if (DNET_UNLIKELY(step > b->all_done + DNET_BOARD_SLOTS))
-        wait_for_slot(b, step - DNET_BOARD_SLOTS);
+    if (DNET_UNLIKELY(step > b->all_done + b->slots))
+        wait_for_slot(b, step - b->slots);
     return data_of(slot(b, b->rank, step), bytes);
 }
 
@@ -271,6 +293,13 @@ static offer_t offered(dnet_board_t *b, uint32_t r)
     return theirs;
 }
 
+/* The i-th other rank, from 1 on, each time in the opposite direction: what was read or written
+ * last is what the caches still have. */
+static inline uint32_t other(const dnet_board_t *b, uint32_t i)
+{
+    return (b->rank + (b->backwards ? b->size - i : i)) % b->size;
+}
+
 static inline void read_of(const dnet_board_t *b, uint32_t r, const void *from, void *to,
                            size_t bytes)
 {
@@ -290,12 +319,34 @@ static void end_of_reading(dnet_board_t *b)
 
 /* ---- collectives ---- */
 
+static void copy_cached(void *to, const void *from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+}
+
+/* After a broadcast the next one is likely to have the same root, for which all wait there.  Where
+ * ranks have no processor each, that one leaves the barrier first: the others then find both when
+ * they get a processor, and none of them gets one for nothing. */
+static bool root_leads(const dnet_board_t *b)
+{
+    return !b->spins && b->step != 0 && b->bcast.step == b->step;
+}
+
 void dnet_board_barrier(dnet_board_t *b)
 {
+    uint32_t leader = root_leads(b) ? b->bcast.root : DNET_BOARD_NO_RANK;
     begin(b, 0);
-    contribute(b);
-    for (uint32_t r = 0; r < b->size; r++)
-        (void) contribution(b, r, 0);
+    if (b->rank != leader)
+        contribute(b);
+    if (leader == DNET_BOARD_NO_RANK || leader == b->rank) {
+        for (uint32_t r = 0; r < b->size; r++)
+            if (r != b->rank)
+                (void) contribution(b, r, 0);
+    } else {
+        (void) contribution(b, leader, 0);
+    }
+    if (b->rank == leader)
+        contribute(b);
     end_of_all(b);
 }
 
@@ -311,12 +362,8 @@ static void bcast_in_place(dnet_board_t *b, void *data, size_t bytes, uint32_t r
     }
 }
 
-void dnet_board_bcast(dnet_board_t *b, void *data, size_t bytes, uint32_t root)
+static void bcast_by_slots(dnet_board_t *b, void *data, size_t bytes, uint32_t root)
 {
-    if (b->size <= FEW_RANKS ? is_read_by_all(b, bytes) : is_read(b, bytes)) {
-        bcast_in_place(b, data, bytes, root);
-        return;
-    }
     for (size_t at = 0; at < bytes; at += b->slot_bytes) {
         size_t n = least(bytes - at, b->slot_bytes);
         if (b->rank == root) {
@@ -330,24 +377,54 @@ void dnet_board_bcast(dnet_board_t *b, void *data, size_t bytes, uint32_t root)
     }
 }
 
+/* Where ranks have no processor each, the root of what fits into free slots waits for none. */
+static bool is_read_from_root(const dnet_board_t *b, size_t bytes)
+{
+    if (!b->spins && b->size > 2 && bytes <= (size_t) b->slot_bytes * (b->slots - 1))
+        return false;
+    return b->size <= FEW_RANKS ? is_read_by_all(b, bytes) : is_read(b, bytes);
+}
+
+void dnet_board_bcast(dnet_board_t *b, void *data, size_t bytes, uint32_t root)
+{
+    if (is_read_from_root(b, bytes))
+        bcast_in_place(b, data, bytes, root);
+    else
+        bcast_by_slots(b, data, bytes, root);
+    b->bcast.step = b->step;
+    b->bcast.root = root;
+}
+
 static void allgather_in_place(dnet_board_t *b, const void *from, uint8_t *to, size_t bytes)
 {
     offer(b, from, NULL);
     if (to + b->rank * bytes != from)
         memcpy(to + b->rank * bytes, from, bytes);
+    b->backwards = !b->backwards;
     for (uint32_t i = 1; i < b->size; i++) {
-        uint32_t r = (b->rank + i) % b->size;
+        uint32_t r = other(b, i);
         read_of(b, r, offered(b, r).from, to + r * bytes, bytes);
     }
     end_of_reading(b);
 }
 
+/* Many ranks without a processor for each take what is in slots from the cache, each after the
+ * other. */
+static bool is_read_to_gather(const dnet_board_t *b, size_t bytes)
+{
+    if (b->spins || b->size == 2)
+        return is_read_by_all(b, bytes);
+    return is_read(b, bytes) && b->size <= FEW_RANKS && bytes > CROWDED_BY_SLOTS_BYTES;
+}
+
 void dnet_board_allgather(dnet_board_t *b, const void *from, void *to, size_t bytes)
 {
-    if (is_read_by_all(b, bytes)) {
+    if (is_read_to_gather(b, bytes)) {
         allgather_in_place(b, from, to, bytes);
         return;
     }
+    bool streams = (uint64_t) bytes * b->size * b->size >= STREAM_LEAST_BYTES;
+    void (*copy)(void *, const void *, size_t) = streams ? dnet_stream_copy : copy_cached;
     for (size_t at = 0; at < bytes; at += b->slot_bytes) {
         size_t n = least(bytes - at, b->slot_bytes);
         const uint8_t *own = (const uint8_t *) from + at;
@@ -356,7 +433,7 @@ void dnet_board_allgather(dnet_board_t *b, const void *from, void *to, size_t by
         contribute(b);
         for (uint32_t r = 0; r < b->size; r++)
             if (r != b->rank)
-                memcpy(block + r * bytes, contribution(b, r, n), n);
+                copy(block + r * bytes, contribution(b, r, n), n);
             else if (block + r * bytes != own)
                 memcpy(block + r * bytes, own, n);
         end_of_all(b);
@@ -378,8 +455,9 @@ static void alltoall_in_place(dnet_board_t *b, const uint8_t *from, uint8_t *to,
 {
     offer(b, from, NULL);
     memcpy(to + b->rank * bytes, from + b->rank * bytes, bytes);
+    b->backwards = !b->backwards;
     for (uint32_t i = 1; i < b->size; i++) {
-        uint32_t r = (b->rank + i) % b->size;
+        uint32_t r = other(b, i);
         read_of(b, r, offered(b, r).from + b->rank * bytes, to + r * bytes, bytes);
     }
     end_of_reading(b);
@@ -587,6 +665,96 @@ static void reduce_by_slots(dnet_board_t *b, const reduction_t *by, const uint8_
     }
 }
 
+/* ---- a reduction that only its root waits for ---- */
+
+/* The ranks are the leaves of a tree.  Of two halves of it, whoever comes second combines both and
+ * goes on upwards; whoever comes first leaves.  So the order is always the same, ranks wait for
+ * nobody, and all of them work.  The word of a node lies in the slot of the first rank of its
+ * second half, behind the first line, and says who came: the step and the rank in whose slot the
+ * value is. */
+#define NODE_RANKS DNET_BOARD_MAX_RANKS
+
+static inline word_t *node(const dnet_board_t *b, uint32_t second_half, uint64_t step)
+{
+    return (word_t *) (void *) (slot(b, second_half, step) + LINE);
+}
+
+static void climb(dnet_board_t *b, const reduction_t *by, const uint8_t *from, size_t count)
+{
+    size_t bytes = count * by->element_bytes;
+    uint8_t *own = begin(b, bytes), *value = NULL; /* NULL: at `from` */
+    uint32_t at = b->rank;
+    const uint64_t come = b->step * NODE_RANKS;
+    for (uint32_t half = 1; half < b->size; half *= 2) {
+        uint32_t second = (b->rank & ~(2 * half - 1)) + half;
+        if (second >= b->size)
+            continue;
+        /* Acquire: pairs with the exchange of who came first. */
+        word_t *word = node(b, second, b->step);
+        uint64_t first = atomic_load_explicit(word, memory_order_acquire);
+        if (first >= come) {
+            at = (uint32_t) (first - come);
+            uint8_t *theirs = data_of(slot(b, at, b->step), bytes);
+            by->fn(value ? value : from, theirs, count, by->how);
+            value = theirs;
+            continue;
+        }
+        if (!value)
+            value = memcpy(own, from, bytes);
+        /* Release: with the value.  Acquire: the other half may have come since. */
+        first = atomic_exchange_explicit(word, come + at, memory_order_acq_rel);
+        if (first < come)
+            return;
+        by->fn(data_of(slot(b, (uint32_t) (first - come), b->step), bytes), value, count, by->how);
+    }
+}
+
+/* The word of the uppermost node says where the value is when all have come. */
+static const uint8_t *top(const dnet_board_t *b, uint64_t step, size_t bytes)
+{
+    uint32_t half = 1;
+    while (half * 2 < b->size)
+        half *= 2;
+    uint64_t word = atomic_load_explicit(node(b, half, step), memory_order_acquire);
+    return data_of(slot(b, (uint32_t) (word % NODE_RANKS), step), bytes);
+}
+
+/* Elements [at, at + count) as steps of up to `room`: the root collects them when all are done. */
+static void reduce_group(dnet_board_t *b, const reduction_t *by, const uint8_t *from,
+                         uint8_t *result, size_t count, size_t room, uint32_t root)
+{
+    uint64_t before = b->step;
+    for (size_t at = 0; at < count; at += room) {
+        climb(b, by, from + at * by->element_bytes, least(count - at, room));
+        if (b->rank != root)
+            end(b);
+    }
+    if (b->rank != root)
+        return;
+    for (uint32_t r = 0; r < b->size; r++)
+        if (r != root)
+            wait_for(b, counter(b, r, DONE), b->step, r);
+    for (size_t at = 0; at < count; at += room) {
+        size_t bytes = least(count - at, room) * by->element_bytes;
+        memcpy(result + at * by->element_bytes, top(b, ++before, bytes), bytes);
+    }
+    b->all_done = b->step;
+    end(b);
+}
+
+/* As much at once as there are slots; of more, half as much, so that the others give while the root
+ * collects. */
+static void reduce_by_tree(dnet_board_t *b, const reduction_t *by, const uint8_t *from,
+                           uint8_t *result, size_t count, uint32_t root)
+{
+    size_t room = b->slot_bytes / by->element_bytes;
+    size_t group = room * (count <= room * b->slots ? b->slots : b->slots / 2);
+    for (size_t at = 0; at < count; at += group)
+        reduce_group(b, by, from + at * by->element_bytes,
+                     b->rank == root ? result + at * by->element_bytes : NULL,
+                     least(count - at, group), room, root);
+}
+
 void dnet_board_allreduce(dnet_board_t *b, const void *from, void *result, size_t count,
                           size_t element_bytes, dnet_reduce_fn fn, const void *how)
 {
@@ -603,7 +771,10 @@ void dnet_board_reduce(dnet_board_t *b, const void *from, void *result, size_t c
                        size_t element_bytes, dnet_reduce_fn fn, const void *how, uint32_t root)
 {
     reduction_t by = {element_bytes, fn, how};
-    if (is_read(b, count * element_bytes) && b->size <= FEW_RANKS)
+    size_t bytes = count * element_bytes;
+    if (!b->spins && b->size > 2 && in_parts(b, bytes))
+        reduce_by_tree(b, &by, from, result, count, root);
+    else if (is_read(b, bytes) && b->size <= FEW_RANKS)
         reduce_in_place(b, &by, from, result, count, root);
     else
         reduce_by_slots(b, &by, from, result, count, root);

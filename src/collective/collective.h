@@ -4,10 +4,10 @@
  * cell that it alone writes and all others read.  What a rank contributes it puts into its cell,
  * once, and each rank that needs it takes it from there; nothing is sent to anybody.
  *
- * A cell holds DNET_BOARD_SLOTS slots and two counters.  Every step of a collective has a number,
- * the same on all ranks; it uses slot number % DNET_BOARD_SLOTS, whose number becomes that
- * one when the contribution is complete.  A rank writes a slot again when all ranks are done
- * with the step before that used it.
+ * A cell holds a few slots and two counters.  Every step of a collective has a number, the same on
+ * all ranks; it uses slot number % slots, whose number becomes that one when the contribution is
+ * complete.  A rank writes a slot again when all ranks are done with the step before that used it.
+ * Only in a reduction that goes up a tree others write there too: whoever comes second combines.
  *
  * Long data stay where they are: a rank says the address, the others read there, and it returns
  * when all have.  Where that cannot be, they go in as many steps as slots are needed, so that one
@@ -28,8 +28,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Slots of a cell. */
-#define DNET_BOARD_SLOTS 4u
 /** Bytes of all cells of a board, at most, and of a slot's data. */
 #define DNET_BOARD_MAX_BYTES (4u << 20)
 #define DNET_BOARD_SLOT_MAX_BYTES 16384u
@@ -59,11 +57,17 @@ typedef struct {
     uint8_t *memory;
     uint8_t *cells;
     uint32_t size, rank;
+    uint32_t slots;      /* of a cell */
     uint32_t slot_bytes; /* data of one slot; a multiple of 64 */
     size_t cell_bytes;
     uint64_t step;     /* number of the last one; the first is 1 */
     uint64_t all_done; /* with this step, as far as is known */
     bool spins;        /* there is a processor for each rank */
+    bool backwards;    /* the direction in which others' memory was read last */
+    struct {           /* the last broadcast */
+        uint64_t step;
+        uint32_t root;
+    } bcast;
     dnet_board_owner_t owner;
     struct {                          /* what it waits for */
         const _Atomic uint64_t *word; /* NULL: nothing */
@@ -80,7 +84,8 @@ size_t dnet_board_bytes(uint32_t size);
  *
  * @param memory  dnet_board_bytes() bytes, zeroed by one rank before any other takes part; 64-byte
  *                aligned
- * @param spins   poll for a while before owner->idle is called
+ * @param spins   there is a processor for each rank: poll for a while before owner->idle is called;
+ *                the same on all ranks, which take other ways without
  */
 void dnet_board_join(dnet_board_t *board, void *memory, uint32_t size, uint32_t rank, bool spins,
                      const dnet_board_owner_t *owner);

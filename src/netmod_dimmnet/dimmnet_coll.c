@@ -117,11 +117,16 @@ static bool can_read_next(const MPIDI_DIMMNET_board_t *self)
     return can;
 }
 
-/* What a rank has, the least of all ranks in the end. */
+/* What a rank has, the least of all ranks in the end, as they have to take the same ways. */
 enum { NO_BOARD, BOARD, BOARD_AND_READS };
+typedef struct {
+    int board;
+    int processor; /* of its own */
+} has_t;
+#define HAS_INTS ((int) (sizeof(has_t) / sizeof(int)))
 
 /* Have this rank's part of a board; all ranks learn what all have. */
-static int make(MPIR_Comm *comm, MPIR_Errflag_t *errflag, MPIDI_DIMMNET_board_t *self, int *has_p)
+static int make(MPIR_Comm *comm, MPIR_Errflag_t *errflag, MPIDI_DIMMNET_board_t *self, has_t *has_p)
 {
     MPIDI_DIMMNET_shared_t shared;
     if (comm->rank == 0)
@@ -133,8 +138,8 @@ static int make(MPIR_Comm *comm, MPIR_Errflag_t *errflag, MPIDI_DIMMNET_board_t 
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
     if (shared.memory)
-        *has_p = can_read_next(self) ? BOARD_AND_READS : BOARD;
-    return MPIR_Allreduce_impl(MPI_IN_PLACE, has_p, 1, MPI_INT, MPI_MIN, comm, errflag);
+        has_p->board = can_read_next(self) ? BOARD_AND_READS : BOARD;
+    return MPIR_Allreduce_impl(MPI_IN_PLACE, has_p, HAS_INTS, MPI_INT, MPI_MIN, comm, errflag);
 }
 
 /* May this communicator have a board?  The same answer on all of its ranks, but for what make()
@@ -157,17 +162,18 @@ static int board_make(MPIR_Comm *comm, MPIR_Errflag_t *errflag, MPIDI_DIMMNET_bo
     MPIDI_DIMMNET_board_t *self = MPL_calloc(1, sizeof(*self), MPL_MEM_COMM);
     if (self)
         self->comm = comm;
-    int has = NO_BOARD, mpi_errno = make(comm, errflag, self, &has);
-    NETMOD_OF(comm).without_board = has == NO_BOARD;
-    if (mpi_errno != MPI_SUCCESS || has == NO_BOARD) {
+    has_t has = {NO_BOARD, !dnet_ep_oversubscribed(MPIDI_DIMMNET_global.ep)};
+    int mpi_errno = make(comm, errflag, self, &has);
+    NETMOD_OF(comm).without_board = has.board == NO_BOARD;
+    if (mpi_errno != MPI_SUCCESS || has.board == NO_BOARD) {
         if (self)
             release(self);
         return mpi_errno;
     }
     dnet_board_join(
         &self->board, self->shared.memory, (uint32_t) comm->local_size, (uint32_t) comm->rank,
-        !dnet_ep_oversubscribed(MPIDI_DIMMNET_global.ep),
-        &(dnet_board_owner_t){idle, wake, has == BOARD_AND_READS ? read_of : NULL, self});
+        has.processor,
+        &(dnet_board_owner_t){idle, wake, has.board == BOARD_AND_READS ? read_of : NULL, self});
     dnet_ep_count_board(MPIDI_DIMMNET_global.ep);
     NETMOD_OF(comm).board = *board_p = self;
     return MPI_SUCCESS;

@@ -15,6 +15,7 @@
 
 #include "collective/collective.h"
 #include "collective/reduce.h"
+#include "collective/stream.h"
 
 #define RANKS_MAX 17u
 #define ROUNDS 60u
@@ -214,6 +215,29 @@ static bool reduce_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t 
     return b->rank != root || is_sum(b, round, (const uint64_t *) (const void *) to, count);
 }
 
+/* Commutative, but not associative: what comes of it says which were combined first. */
+static void by_twos(const void *in, void *inout, size_t count, const void *how)
+{
+    const uint64_t *from = in;
+    uint64_t *to = inout;
+    (void) how;
+    for (size_t i = 0; i < count; i++)
+        to[i] = mix(from[i]) + mix(to[i]);
+}
+
+/* Whoever comes first, the same vectors give the same bits. */
+static bool repeated_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
+{
+    size_t count = bytes_of(round) / 8, half = RANKS_MAX * BYTES_MAX / 2;
+    uint32_t root = (uint32_t) (mix(round + 9) % b->size);
+    uint64_t *own = vector_of(b, round, from, count);
+    dnet_board_reduce(b, own, to, count, 8, by_twos, NULL, root);
+    if ((round + b->rank) % 3 == 0)
+        sched_yield();
+    dnet_board_reduce(b, own, to + half, count, 8, by_twos, NULL, root);
+    return b->rank != root || memcmp(to, to + half, count * 8) == 0;
+}
+
 /* No sum: what comes of it says in which order it was combined. */
 static void in_order(const void *in, void *inout, size_t count, const void *how)
 {
@@ -275,6 +299,12 @@ static void test_reduce(void **state)
     check(reduce_once);
 }
 
+static void test_reduce_gives_the_same_bits_again(void **state)
+{
+    (void) state;
+    check(repeated_once);
+}
+
 /* Ranks that only give run ahead of those that take, as far as there are slots. */
 static bool any_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
 {
@@ -313,7 +343,67 @@ static void test_barrier(void **state)
     }
 }
 
+/* The same with a barrier that the root of the broadcast before it leads. */
+static bool led_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
+{
+    (void) to;
+    uint64_t data = round;
+    dnet_board_bcast(b, b->rank == round % b->size ? (void *) &data : from, 8, round % b->size);
+    return barrier_once(b, round, from, to);
+}
+
+static void test_barrier_after_bcast(void **state)
+{
+    (void) state;
+    atomic_store(&come, 0);
+    check_with(5, led_once, false);
+}
+
 /* ---- waiting ---- */
+
+/* Three ranks in one thread: each one that waits has the next one come. */
+typedef struct {
+    dnet_board_t rank[3];
+    uint32_t come, waits_for[2];
+} three_t;
+
+static void idle_of_three(void *arg, bool first)
+{
+    three_t *t = arg;
+    uint32_t r = t->come++;
+    assert_true(first && r < 2);
+    t->waits_for[r] = dnet_board_waits_for(&t->rank[r]);
+    dnet_board_barrier(&t->rank[r + 1]);
+}
+
+static void three_meet(three_t *t, bool spins, uint32_t root)
+{
+    uint64_t data = 0;
+    dnet_board_owner_t owner = {idle_of_three, wake, NULL, t};
+    void *memory = aligned_alloc(4096, dnet_board_bytes(3));
+    assert_non_null(memory);
+    memset(memory, 0, dnet_board_bytes(3));
+    for (uint32_t r = 0; r < 3; r++)
+        dnet_board_join(&t->rank[r], memory, 3, r, spins, &owner);
+    dnet_board_bcast(&t->rank[root], &data, 8, root);
+    for (uint32_t r = 0; r < 3; r++)
+        if (r != root)
+            dnet_board_bcast(&t->rank[r], &data, 8, root);
+    t->come = 0;
+    dnet_board_barrier(&t->rank[0]);
+    free(memory);
+}
+
+static void test_root_of_a_bcast_leads_the_barrier_after_it(void **state)
+{
+    (void) state;
+    three_t t;
+    three_meet(&t, false, 2);
+    assert_int_equal(t.waits_for[0], 2);
+    assert_int_equal(t.waits_for[1], 2);
+    three_meet(&t, true, 2); /* not where each rank has a processor */
+    assert_int_equal(t.waits_for[0], 1);
+}
 
 typedef struct {
     dnet_board_t *waits, *comes;
@@ -379,6 +469,39 @@ static void test_boards_are_bounded(void **state)
         assert_true(dnet_board_bytes(size) <= DNET_BOARD_MAX_BYTES + size * 8192 + 4096);
 }
 
+static void test_slots_are_many_where_ranks_run_ahead(void **state)
+{
+    (void) state;
+    static const struct {
+        uint32_t size, slots;
+    } want[] = {{2, 4}, {3, 16}, {8, 16}, {9, 8}, {16, 8}, {17, 4}, {256, 4}};
+    for (unsigned i = 0; i < sizeof want / sizeof want[0]; i++) {
+        dnet_board_t board;
+        dnet_board_join(&board, NULL, want[i].size, 0, false, &(dnet_board_owner_t){0});
+        assert_int_equal(board.slots, want[i].slots);
+    }
+}
+
+/* ---- copies ---- */
+
+static void test_stream_copy(void **state)
+{
+    (void) state;
+    static const size_t lengths[] = {0, 1, 63, 64, 65, 127, 128, 300, 4096};
+    _Alignas(64) uint8_t from[4300], to[4300];
+    for (size_t i = 0; i < sizeof from; i++)
+        from[i] = (uint8_t) mix(i);
+    for (size_t shift = 0; shift < 65; shift += 13)
+        for (unsigned l = 0; l < sizeof lengths / sizeof lengths[0]; l++) {
+            size_t n = lengths[l];
+            memset(to, 0xa5, sizeof to);
+            dnet_stream_copy(to + shift, from + 7, n);
+            assert_memory_equal(to + shift, from + 7, n);
+            assert_int_equal(to[shift + n], 0xa5);
+            assert_true(shift == 0 || to[shift - 1] == 0xa5);
+        }
+}
+
 /* ---- loops ---- */
 
 #define COUNT 67u
@@ -415,6 +538,11 @@ int main(void)
         cmocka_unit_test(test_allreduce),
         cmocka_unit_test(test_allreduce_gives_all_ranks_the_same_bits),
         cmocka_unit_test(test_reduce),
+        cmocka_unit_test(test_reduce_gives_the_same_bits_again),
+        cmocka_unit_test(test_barrier_after_bcast),
+        cmocka_unit_test(test_root_of_a_bcast_leads_the_barrier_after_it),
+        cmocka_unit_test(test_slots_are_many_where_ranks_run_ahead),
+        cmocka_unit_test(test_stream_copy),
         cmocka_unit_test(test_all_of_them_mixed),
         cmocka_unit_test(test_who_dozes_is_woken_and_says_for_whom_it_waits),
         cmocka_unit_test(test_boards_are_bounded),

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Copies that leave nothing in the caches, for results that are larger than these.
+ */
+#ifndef DNET_COLLECTIVE_STREAM_H
+#define DNET_COLLECTIVE_STREAM_H
+
+#include <stddef.h>
+
+/** memcpy() whose stores go to memory and do not bring there what they replace; they are visible to
+ * other processes before any store that follows. */
+void dnet_stream_copy(void *to, const void *from, size_t bytes);
+
+#endif
