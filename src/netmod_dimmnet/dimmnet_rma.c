@@ -17,6 +17,9 @@
 
 /* Looks at a lock before the process makes progress between them. */
 #define SPINS 256
+/* And those between two yields while an accumulate is locked: every some hundredth of them looks
+ * whether peers live, and where processors are few a yield takes long. */
+#define LOOKS_PER_YIELD 16
 /* Calls that need nothing of others: after so many the rest of MPI gets its turn. */
 #define CALLS_WITHOUT_PROGRESS 16
 
@@ -328,7 +331,9 @@ static void lock_accumulates(int rank, MPIR_Win *win)
         if (spins == SPINS && owner && owner != own)
             MPIDI_DIMMNET_wake(peer_of(win, (int) owner - 1));
         sched_yield();
-        (void) MPID_Progress_test(NULL);
+        for (int i = 0; i < LOOKS_PER_YIELD && atomic_load_explicit(word, memory_order_relaxed);
+             i++)
+            (void) MPID_Progress_test(NULL);
     }
 }
 

@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# A rank killed by SIGKILL, while the others receive from it (also with MPI_THREAD_MULTIPLE), send to it,
-# are in a barrier with it or wait for a window's lock that it has: the job ends within 5 seconds with an error that names the rank, and no process
-# and nothing in /dev/shm remains.  Both when the process manager ends the others and when it is stopped, so
-# that they find out and end by themselves.
+# A rank killed by SIGKILL, while the others receive from it (also with MPI_THREAD_MULTIPLE), send to it, are in a
+# barrier with it, wait for a window's lock that it has, or accumulate where it was killed amidst an accumulate (also with
+# MPI_THREAD_MULTIPLE): the job ends within 5 seconds with an error that names the rank, and no process and nothing in
+# /dev/shm remains.  Both when the process manager ends the others and when it is stopped, so that they find out and end
+# by themselves.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 program=$DNET_TEST_DIR/victim-$RANKS
@@ -23,7 +24,7 @@ until_none() {
 
 victim=$((RANKS - 1))
 shm_before=$(ls /dev/shm | sort)
-for way in receive threads send barrier lock; do
+for way in receive threads send barrier lock accumulate accumulate-threads; do
     for manager in ends-them stopped; do
         rm -f "$program.pid" "$program".err.*
         start=$(now_ms)
