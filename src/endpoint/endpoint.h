@@ -104,6 +104,7 @@ typedef enum {
     DNET_LAYOUT_NONE,   /* the bytes lie one behind the other */
     DNET_LAYOUT_BLOCKS, /* blocks in equal steps */
     DNET_LAYOUT_LIST,   /* blocks where a list says */
+    DNET_LAYOUT_MOVED,  /* of a receive: `move` takes them from the endpoint, piece by piece */
 } dnet_ep_layout_kind_t;
 
 /**
@@ -119,6 +120,13 @@ typedef struct {
     uint32_t count; /* blocks */
 } dnet_ep_layout_t;
 
+/**
+ * Moves the next `len` bytes of a message between `bytes` and the place that only the caller knows:
+ * of a send to `bytes`, of a receive from there.  Called for one piece after the other, from inside
+ * calls of the endpoint; must not call it.
+ */
+typedef void (*dnet_ep_move_fn)(dnet_ep_request_t *req, void *bytes, size_t len);
+
 /** One operation under way; embedded in the caller's object, which must live until `complete` runs.
  */
 struct dnet_ep_request {
@@ -127,6 +135,7 @@ struct dnet_ep_request {
     /* Of a receive, set by the caller before it starts: where in SO-DIMM the data may go instead of
      * the buffer; kind 0: they go into the buffer in any case. */
     dnet_ep_layout_t layout;
+    dnet_ep_move_fn move; /* of dnet_ep_send_moved(), and of a receive of kind MOVED */
     /* Results of a receive, valid when it is finished. */
     uint64_t envelope;
     size_t len_bytes;  /* bytes put into the buffer */
@@ -312,6 +321,20 @@ bool dnet_ep_wants_layout(const dnet_ep_t *ep, size_t bytes, size_t block_bytes)
  */
 dnet_status_t dnet_ep_send_layout(dnet_ep_t *ep, uint32_t peer, uint64_t envelope,
                                   const dnet_ep_layout_t *layout, dnet_ep_request_t *req);
+
+/** May a message of so many bytes be moved piece by piece, by dnet_ep_send_moved() or into a
+ * receive of DNET_LAYOUT_MOVED?  Else it goes through a buffer of its length. */
+bool dnet_ep_wants_moved(const dnet_ep_t *ep, size_t bytes);
+
+/**
+ * Send a message whose bytes req->move brings when they are wanted, so that nobody has a copy of
+ * the whole.  Receivers know no difference.
+ *
+ * @param len  dnet_ep_wants_moved()
+ * @return as dnet_ep_send(), but never DNET_OK
+ */
+dnet_status_t dnet_ep_send_moved(dnet_ep_t *ep, uint32_t peer, uint64_t envelope, size_t len,
+                                 dnet_ep_request_t *req);
 
 /** Withdraw a receive.  @return true: it is out of the queue and complete will not be called */
 bool dnet_ep_cancel_recv(dnet_ep_t *ep, dnet_ep_request_t *req);

@@ -31,9 +31,11 @@ struct dnet_op {
     dnet_ep_staging_t staging; /* STAGED: the receiver's */
     dnet_ep_request_t *req;    /* completed at the end; may be NULL */
     uint64_t envelope;
-    const uint8_t *buf;
+    const uint8_t *buf; /* NULL: in a layout, or moved */
     size_t len, off;
-    uint8_t *owned;      /* freed at the end: what stands between head and data */
+    bool moved;          /* req->move brings the bytes */
+    uint32_t at_hand;    /* of those, in `owned` */
+    uint8_t *owned;      /* freed at the end: what stands between head and data; moved bytes */
     uint32_t header_len; /* bytes of `owned` */
     /* Rendezvous. */
     uint32_t fetch_slot;  /* own aperture in which the message can be fetched; 0: none */

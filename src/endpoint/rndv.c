@@ -45,11 +45,10 @@ void dnet_rndv_cts(dnet_ep_t *ep, const dnet_rndv_recv_t *r, dnet_ep_head_t cts,
     dnet_send_control(ep, r->rank, &cts, staging, staging ? sizeof(*staging) : 0);
 }
 
-void dnet_rndv_fetch(dnet_ep_t *ep, dnet_rndv_recv_t *r, size_t at, size_t len)
+void dnet_rndv_fetch(dnet_ep_t *ep, dnet_rndv_recv_t *r, size_t at, void *to, size_t len)
 {
-    r->status =
-        dnet_drv_rvl(&ep->drv, ep->peers[r->rank].target,
-                     dnet_drv_aperture_place(r->fetch_addr, at), r->buf + at, (uint32_t) len);
+    r->status = dnet_drv_rvl(&ep->drv, ep->peers[r->rank].target,
+                             dnet_drv_aperture_place(r->fetch_addr, at), to, (uint32_t) len);
     if (r->status != DNET_OK)
         dnet_error("cannot fetch %zu bytes from rank %u: %s", len, r->rank,
                    dnet_status_text(r->status));

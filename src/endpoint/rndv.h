@@ -8,7 +8,8 @@
  *   read     the receiver reads the message from memory that the sender has lent, on another host
  *   staged   RVS in chunks into an area of the receiver's SO-DIMM, which it empties meanwhile
  *
- * The receiver chooses (rndv_recv.c).
+ * The receiver chooses (rndv_recv.c).  A side whose bytes lie in blocks moves them piece by piece
+ * (4.5).
  */
 #ifndef DNET_ENDPOINT_RNDV_H
 #define DNET_ENDPOINT_RNDV_H
@@ -76,7 +77,28 @@ void dnet_rndv_cts(dnet_ep_t *ep, const dnet_rndv_recv_t *r, dnet_ep_head_t cts,
 
 /** Fetch bytes [at, at + len) of what the sender shows; r->status says how it went, and a failure
  * is logged.  @param at  a multiple of DNET_APERTURE_UNIT */
-void dnet_rndv_fetch(dnet_ep_t *ep, dnet_rndv_recv_t *r, size_t at, size_t len);
+void dnet_rndv_fetch(dnet_ep_t *ep, dnet_rndv_recv_t *r, size_t at, void *to, size_t len);
+
+/** Does the receive take its bytes piece by piece? */
+static inline bool dnet_rndv_is_moved(const dnet_rndv_recv_t *r)
+{
+    return r->req && r->req->layout.kind == DNET_LAYOUT_MOVED;
+}
+
+/** The sender's next `len` bytes; the same until it has counted them in op->off and set op->at_hand
+ * to 0.  @param len  at most what dnet_rndv_cleared() has made room for */
+static inline const uint8_t *dnet_rndv_bytes(dnet_op_t *op, uint32_t len)
+{
+    if (DNET_LIKELY(!op->moved))
+        return op->buf + op->off;
+    if (!op->at_hand)
+        op->req->move(op->req, op->owned, len);
+    op->at_hand = len;
+    return op->owned;
+}
+
+/** Bytes of a piece that is moved, where no chunk says how many. */
+#define DNET_MOVED_PIECE 131072u
 
 /** Does a request wait in the own NIC?  It will be delivered, before any other. */
 bool dnet_rndv_is_stalled(dnet_ep_t *ep, dnet_status_t status);

@@ -62,10 +62,12 @@ static bool wants_fetch(const dnet_ep_t *ep, bool small)
 
 static const dnet_rndv_way_t *choose_way(dnet_ep_t *ep, dnet_rndv_recv_t *r)
 {
-    if (r->is_lent && dnet_rndv_reads(ep, r->rank))
+    if (r->is_lent && !dnet_rndv_is_moved(r) && dnet_rndv_reads(ep, r->rank))
         return &dnet_rndv_read;
     if (!dnet_rndv_direct(ep, r->rank, r->len))
         return &dnet_rndv_staged;
+    if (dnet_rndv_is_moved(r))
+        return r->fetch_addr ? &dnet_rndv_fetched : &dnet_rndv_staged;
     bool small = r->len < split_limit(ep, r->rank);
     if (r->fetch_addr && wants_fetch(ep, small))
         return &dnet_rndv_fetched;

@@ -4,6 +4,8 @@
  */
 #include "endpoint/rndv_send.h"
 
+#include <stdlib.h>
+
 #include "endpoint/aperture.h"
 #include "endpoint/strided.h"
 
@@ -27,6 +29,22 @@ void dnet_rndv_lend(dnet_ep_t *ep, dnet_op_t *op)
                                   op->buf, op->len, &memory);
     if (op->loan && dnet_op_attach(op, &memory, sizeof(memory)) == DNET_OK)
         op->head.flags |= DNET_RTS_LENT; /* without, the message goes by chunks */
+}
+
+/* The bytes are not where one pointer says: pack them, or have room for a piece.  @return DNET_OK;
+ * DNET_ERR_NO_MEMORY (logged) */
+static dnet_status_t prepare(dnet_ep_t *ep, dnet_op_t *op, const dnet_ep_staging_t *staging)
+{
+    if (op->buf)
+        return DNET_OK;
+    if (!op->moved)
+        return dnet_strided_pack(ep, op);
+    uint32_t chunk = staging->chunk_bytes;
+    op->owned = malloc(chunk > DNET_MOVED_PIECE ? chunk : DNET_MOVED_PIECE);
+    if (op->owned)
+        return DNET_OK;
+    dnet_error("no memory to send a message of %zu bytes to rank %u", op->len, op->peer);
+    return DNET_ERR_NO_MEMORY;
 }
 
 static const dnet_rndv_way_t *way_of(const dnet_op_t *op)
@@ -79,9 +97,9 @@ void dnet_rndv_cleared(dnet_ep_t *ep, const dnet_ep_head_t *cts, const dnet_ep_s
         dnet_op_finish(ep, op, DNET_OK);
         return;
     }
-    dnet_status_t packed = op->buf ? DNET_OK : dnet_strided_pack(ep, op);
-    if (packed != DNET_OK) {
-        dnet_op_finish(ep, op, packed);
+    dnet_status_t status = prepare(ep, op, staging);
+    if (status != DNET_OK) {
+        dnet_op_finish(ep, op, status);
         return;
     }
     op->remote_addr = cts->arg;

@@ -52,8 +52,8 @@ static dnet_rndv_begun_t begin(dnet_ep_t *ep, dnet_rndv_recv_t *r)
     uint32_t pieces = dnet_pieces(r->len), fetched = 0;
     uint64_t last = 0;
     do {
-        dnet_rndv_fetch(ep, r, (size_t) fetched * dnet_piece_bytes(r->len),
-                        piece_len(r->len, fetched));
+        size_t at = (size_t) fetched * dnet_piece_bytes(r->len);
+        dnet_rndv_fetch(ep, r, at, r->buf + at, piece_len(r->len, fetched));
         fetched++;
     } while (fetched < pieces && r->status == DNET_OK && take(ep, r, &last));
     dnet_send_ack(ep, r->rank, r->op);

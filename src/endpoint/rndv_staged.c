@@ -85,7 +85,10 @@ static void take_chunks(dnet_ep_t *ep, dnet_rndv_recv_t *r, uint64_t sent)
             n = ep->rndv.chunk_bytes;
         uint32_t at = area_offset(ep, r->area) +
                       (uint32_t) (r->taken % ep->rndv.chunks) * ep->rndv.chunk_bytes;
-        dnet_drv_sodimm_read(&ep->drv, at, r->buf + r->got, (uint32_t) n);
+        if (dnet_rndv_is_moved(r))
+            r->req->move(r->req, ep->dev->sodimm + at, n);
+        else
+            dnet_drv_sodimm_read(&ep->drv, at, r->buf + r->got, (uint32_t) n);
         r->got += n;
         r->taken++;
         if (credit_due(ep, r, sent))
@@ -129,6 +132,8 @@ dnet_rndv_recv_t *dnet_rndv_staged_end(dnet_ep_t *ep, uint32_t address)
     dnet_rndv_recv_t *r = ep->rndv.area[area];
     if (r) {
         take_chunks(ep, r, UINT64_MAX);
+        if (dnet_rndv_is_moved(r))
+            r->req->in_layout = true;
         ep->rndv.area[area] = NULL;
         ep->rndv.recvs_polled--;
     }
@@ -165,7 +170,8 @@ static dnet_status_t put_chunk(dnet_ep_t *ep, dnet_op_t *op, uint32_t n, bool la
     uint32_t to =
         op->remote_addr + (uint32_t) (op->put % op->staging.chunks) * op->staging.chunk_bytes;
     if (ep->dev->sodimm)
-        return dnet_drv_rvs(&ep->drv, target, op->buf + op->off, (dnet_drv_remote_t){to}, n, last);
+        return dnet_drv_rvs(&ep->drv, target, dnet_rndv_bytes(op, n), (dnet_drv_remote_t){to}, n,
+                            last);
     /* Prototype: through the own SO-DIMM, behind everything of the receiving side. */
     uint32_t own = (uint32_t) ep->rndv.staging_end;
     dnet_drv_sodimm_write(&ep->drv, own, op->buf + op->off, n);
@@ -198,6 +204,7 @@ static dnet_status_t put_next(dnet_ep_t *ep, dnet_op_t *op)
     op->issued = dnet_rndv_is_stalled(ep, status);
     if (status == DNET_OK || op->issued) {
         op->off += n;
+        op->at_hand = 0;
         op->put++;
     }
     if (status == DNET_OK)

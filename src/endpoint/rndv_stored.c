@@ -30,13 +30,27 @@ dnet_rndv_recv_t *dnet_rndv_stored_end(dnet_ep_t *ep, uint32_t slot)
     return r;
 }
 
+/* The whole message, or a piece of one that is moved. */
+static dnet_status_t store(dnet_ep_t *ep, dnet_op_t *op)
+{
+    size_t n = op->len - op->off;
+    if (op->moved && n > DNET_MOVED_PIECE)
+        n = DNET_MOVED_PIECE;
+    dnet_status_t status = dnet_drv_rvs(
+        &ep->drv, ep->peers[op->peer].target, dnet_rndv_bytes(op, (uint32_t) n),
+        dnet_drv_aperture_place(op->remote_addr, op->off), (uint32_t) n, op->off + n == op->len);
+    op->issued = dnet_rndv_is_stalled(ep, status);
+    if (status == DNET_OK || op->issued) {
+        op->off += n;
+        op->at_hand = 0;
+    }
+    return status;
+}
+
 static dnet_status_t turn(dnet_ep_t *ep, dnet_op_t *op, bool *did_p)
 {
-    if (!op->issued) {
-        dnet_status_t status =
-            dnet_drv_rvs(&ep->drv, ep->peers[op->peer].target, op->buf,
-                         (dnet_drv_remote_t){op->remote_addr}, (uint32_t) op->len, true);
-        op->issued = dnet_rndv_is_stalled(ep, status);
+    while (op->off < op->len) {
+        dnet_status_t status = store(ep, op);
         if (op->issued || status == DNET_STOPPED)
             return DNET_IN_PROGRESS; /* STOPPED: the peer's status ring is full */
         if (status != DNET_OK)

@@ -96,26 +96,57 @@ dnet_status_t dnet_ep_send(dnet_ep_t *ep, uint32_t peer, uint64_t envelope, cons
     return send_refused(ep, peer, envelope, buf, len, status, req);
 }
 
+/* A message to be announced by RTS, whose bytes are not where one pointer says. */
+static dnet_status_t announce_new(dnet_ep_t *ep, uint32_t peer, uint64_t envelope, size_t len,
+                                  dnet_op_t **op_p)
+{
+    dnet_status_t status = dnet_op_new(ep, peer, op_p);
+    if (status != DNET_OK)
+        return status;
+    dnet_op_t *op = *op_p;
+    op->envelope = envelope | DNET_EP_HEADED;
+    op->headed = true;
+    op->len = len;
+    op->head =
+        (dnet_ep_head_t){.type = DNET_HEAD_RTS, .rank = ep->rank, .op = op->id, .length = len};
+    ep->page.counters.sent_messages++;
+    ep->page.counters.sent_bytes += len;
+    ep->page.counters.rendezvous++;
+    return DNET_OK;
+}
+
 dnet_status_t dnet_ep_send_layout(dnet_ep_t *ep, uint32_t peer, uint64_t envelope,
                                   const dnet_ep_layout_t *layout, dnet_ep_request_t *req)
 {
     dnet_op_t *op;
-    dnet_status_t status = dnet_op_new(ep, peer, &op);
+    size_t len = (size_t) layout->block_bytes * layout->count;
+    dnet_status_t status = announce_new(ep, peer, envelope, len, &op);
     if (status != DNET_OK)
         return status;
-    op->envelope = envelope | DNET_EP_HEADED;
-    op->headed = true;
-    op->len = (size_t) layout->block_bytes * layout->count;
-    op->head =
-        (dnet_ep_head_t){.type = DNET_HEAD_RTS, .rank = ep->rank, .op = op->id, .length = op->len};
     status = dnet_strided_attach(op, layout);
     if (status != DNET_OK) {
         dnet_op_finish(ep, op, status);
         return status;
     }
-    ep->page.counters.sent_messages++;
-    ep->page.counters.sent_bytes += op->len;
-    ep->page.counters.rendezvous++;
+    return submit(ep, op, req);
+}
+
+/* A copy of less is cheap to have. */
+#define MOVED_LEAST (4u << 20)
+
+bool dnet_ep_wants_moved(const dnet_ep_t *ep, size_t bytes)
+{
+    return bytes >= MOVED_LEAST && bytes > ep->eager_limit && ep->dev->sodimm && !ep->rndv.no_fetch;
+}
+
+dnet_status_t dnet_ep_send_moved(dnet_ep_t *ep, uint32_t peer, uint64_t envelope, size_t len,
+                                 dnet_ep_request_t *req)
+{
+    dnet_op_t *op;
+    dnet_status_t status = announce_new(ep, peer, envelope, len, &op);
+    if (status != DNET_OK)
+        return status;
+    op->moved = true;
     return submit(ep, op, req);
 }
 

@@ -82,7 +82,8 @@ static dnet_ep_layout_t own_layout(dnet_ep_t *ep, const dnet_ep_request_t *req)
 bool dnet_strided_fetch(dnet_ep_t *ep, dnet_rndv_recv_t *r)
 {
     dnet_drv_run_t runs[DNET_LAYOUT_RUNS];
-    if (!r->req || ep->options.strided == STRIDED_NEVER || !dnet_job_is_near(ep, r->rank))
+    if (!r->req || dnet_rndv_is_moved(r) || ep->options.strided == STRIDED_NEVER ||
+        !dnet_job_is_near(ep, r->rank))
         return false;
     dnet_ep_layout_t own = own_layout(ep, r->req);
     unsigned n = dnet_layout_pair(&r->layout, &own, r->len, FETCH_LEAST, runs);

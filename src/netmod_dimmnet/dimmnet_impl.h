@@ -92,11 +92,11 @@ void MPIDI_DIMMNET_send_complete(dnet_ep_request_t *ep_req, dnet_status_t status
 /* The endpoint has finished a receive into a contiguous buffer: set status, complete. */
 void MPIDI_DIMMNET_recv_complete(dnet_ep_request_t *ep_req, dnet_status_t status);
 
-/* The same for a type with gaps: unpack first. */
+/* The same for a type with gaps: unpack first what has not been moved. */
 void MPIDI_DIMMNET_recv_unpack(dnet_ep_request_t *ep_req, dnet_status_t status);
 
-/* Send data of a type with gaps: by its layout if it lies in SO-DIMM, else packed.  Returns an
- * MPI error code; *request is set on success. */
+/* Send data of a type with gaps: by its layout if it lies in SO-DIMM, moved piece by piece if it is
+ * long, else packed.  Returns an MPI error code; *request is set on success. */
 int MPIDI_DIMMNET_send_packed(const void *buf, MPI_Aint count, MPI_Datatype datatype, uint32_t peer,
                               uint64_t envelope, bool sync, MPIR_Comm *comm,
                               MPIR_Request **request);
@@ -144,6 +144,19 @@ bool MPIDI_DIMMNET_board_waits(dnet_wait_t *wait);
  * code. */
 int MPIDI_DIMMNET_pack(const void *buf, MPI_Aint count, MPI_Datatype datatype, void **packed_p,
                        size_t *len_p);
+
+/* Have the data of a type with gaps moved piece by piece.  NULL: pack them, they are few, or in
+ * many short blocks. */
+MPIDI_DIMMNET_moved_t *MPIDI_DIMMNET_moved(const void *buf, MPI_Aint count, MPI_Datatype datatype,
+                                           size_t len);
+
+/* Be done with it. */
+void MPIDI_DIMMNET_moved_release(MPIDI_DIMMNET_moved_t *moved);
+
+/* The next piece of what a request's `moved` says: out of the user's buffer, and into it
+ * (dnet_ep_move_fn). */
+void MPIDI_DIMMNET_move_out(dnet_ep_request_t *ep_req, void *bytes, size_t len);
+void MPIDI_DIMMNET_move_in(dnet_ep_request_t *ep_req, void *bytes, size_t len);
 
 /* dimmnet_layout.c */
 /* Where the data of a type with gaps lie in SO-DIMM.  False: not there, or packing is as good. Else

@@ -10,6 +10,7 @@
 
 typedef struct MPIDI_DIMMNET_blocks MPIDI_DIMMNET_blocks_t;
 typedef struct MPIDI_DIMMNET_board MPIDI_DIMMNET_board_t;
+typedef struct MPIDI_DIMMNET_moved MPIDI_DIMMNET_moved_t;
 typedef struct MPIDI_DIMMNET_window MPIDI_DIMMNET_window_t;
 
 /* A native send or receive; also a message taken by MPI_Mprobe. */
@@ -20,6 +21,8 @@ typedef struct {
     void *packed;
     /* What the layout of a type with gaps refers to; NULL: there is none. */
     MPIDI_DIMMNET_blocks_t *blocks;
+    /* Long ones may be moved piece by piece instead; NULL: not. */
+    MPIDI_DIMMNET_moved_t *moved;
     /* Where a receive unpacks to; the type is held until then. */
     void *buf;
     MPI_Aint count;

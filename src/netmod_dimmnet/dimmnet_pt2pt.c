@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Completion of sends and receives, and types with gaps: these are packed into a contiguous buffer
- * to be sent, and received into one to be unpacked.
+ * to be sent, and received into one to be unpacked, or moved piece by piece.
  */
 /* Our inline functions are wanted here, not the wrappers that choose among several netmods. */
 #define NETMOD_DISABLE_INLINES
@@ -19,6 +19,10 @@ void MPIDI_DIMMNET_send_complete(dnet_ep_request_t *ep_req, dnet_status_t status
     if (unlikely(MPIDI_DIMMNET_REQ(sreq).blocks != NULL)) {
         MPIDI_DIMMNET_blocks_release(MPIDI_DIMMNET_REQ(sreq).blocks);
         MPIDI_DIMMNET_REQ(sreq).blocks = NULL;
+    }
+    if (unlikely(MPIDI_DIMMNET_REQ(sreq).moved != NULL)) {
+        MPIDI_DIMMNET_moved_release(MPIDI_DIMMNET_REQ(sreq).moved);
+        MPIDI_DIMMNET_REQ(sreq).moved = NULL;
     }
     if (unlikely(status != DNET_OK))
         sreq->status.MPI_ERROR = MPIDI_DIMMNET_error(status, "send");
@@ -47,6 +51,29 @@ static int send_blocks(const dnet_ep_layout_t *layout, MPIDI_DIMMNET_blocks_t *b
     return MPIDI_DIMMNET_error(status, "send");
 }
 
+/* Nobody has a copy of the whole. */
+static int send_moved(MPIDI_DIMMNET_moved_t *moved, size_t len, uint32_t peer, uint64_t envelope,
+                      MPIR_Comm *comm, MPIR_Request **request)
+{
+    MPIR_Request *sreq = MPIDI_DIMMNET_sreq_get();
+    if (!sreq) {
+        MPIDI_DIMMNET_moved_release(moved);
+        return MPIDI_DIMMNET_error_no_request();
+    }
+    MPIDI_DIMMNET_REQ(sreq).moved = moved;
+    MPIDI_DIMMNET_REQ(sreq).ep.move = MPIDI_DIMMNET_move_out;
+    dnet_status_t status = dnet_ep_send_moved(MPIDI_DIMMNET_global.ep, peer, envelope, len,
+                                              &MPIDI_DIMMNET_REQ(sreq).ep);
+    if (status == DNET_IN_PROGRESS) {
+        *request = MPIDI_DIMMNET_sreq_keep(sreq, comm);
+        return MPI_SUCCESS;
+    }
+    MPIDI_DIMMNET_moved_release(moved);
+    MPIDI_DIMMNET_REQ(sreq).moved = NULL;
+    MPIDI_DIMMNET_sreq_put(sreq);
+    return MPIDI_DIMMNET_error(status, "send");
+}
+
 int MPIDI_DIMMNET_send_packed(const void *buf, MPI_Aint count, MPI_Datatype datatype, uint32_t peer,
                               uint64_t envelope, bool sync, MPIR_Comm *comm, MPIR_Request **request)
 {
@@ -57,6 +84,9 @@ int MPIDI_DIMMNET_send_packed(const void *buf, MPI_Aint count, MPI_Datatype data
     MPIDI_Datatype_check_size(datatype, count, len);
     if (MPIDI_DIMMNET_layout(buf, count, datatype, len, &layout, &blocks))
         return send_blocks(&layout, blocks, peer, envelope, comm, request);
+    MPIDI_DIMMNET_moved_t *moved = MPIDI_DIMMNET_moved(buf, count, datatype, len);
+    if (moved)
+        return send_moved(moved, len, peer, envelope, comm, request);
     int mpi_errno = MPIDI_DIMMNET_pack(buf, count, datatype, &packed, &len);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
@@ -125,6 +155,8 @@ static void packed_release(MPIR_Request *rreq)
     MPL_free(MPIDI_DIMMNET_REQ(rreq).packed);
     if (MPIDI_DIMMNET_REQ(rreq).blocks)
         MPIDI_DIMMNET_blocks_release(MPIDI_DIMMNET_REQ(rreq).blocks);
+    if (MPIDI_DIMMNET_REQ(rreq).moved)
+        MPIDI_DIMMNET_moved_release(MPIDI_DIMMNET_REQ(rreq).moved);
     MPIR_Datatype_release_if_not_builtin(MPIDI_DIMMNET_REQ(rreq).datatype);
 }
 
@@ -159,10 +191,13 @@ int MPIDI_DIMMNET_recv_packed(void *buf, MPI_Aint count, MPI_Datatype datatype, 
     req->datatype = datatype;
     MPIR_Datatype_add_ref_if_not_builtin(datatype);
     req->ep.complete = MPIDI_DIMMNET_recv_unpack;
-    if (!MPIDI_DIMMNET_layout(buf, count, datatype, len, &req->ep.layout, &req->blocks)) {
-        req->ep.layout.kind = DNET_LAYOUT_NONE;
-        req->blocks = NULL;
-    }
+    req->moved = NULL;
+    if (MPIDI_DIMMNET_layout(buf, count, datatype, len, &req->ep.layout, &req->blocks))
+        return MPI_SUCCESS;
+    req->blocks = NULL;
+    req->moved = MPIDI_DIMMNET_moved(buf, count, datatype, len);
+    req->ep.layout.kind = req->moved ? DNET_LAYOUT_MOVED : DNET_LAYOUT_NONE;
+    req->ep.move = MPIDI_DIMMNET_move_in;
     return MPI_SUCCESS;
 }
 

@@ -21,6 +21,7 @@ MPL_STATIC_INLINE_PREFIX MPIR_Request *MPIDI_DIMMNET_sreq_get(void)
         MPIDI_DIMMNET_REQ(sreq).ep.complete = MPIDI_DIMMNET_send_complete;
         MPIDI_DIMMNET_REQ(sreq).packed = NULL;
         MPIDI_DIMMNET_REQ(sreq).blocks = NULL;
+        MPIDI_DIMMNET_REQ(sreq).moved = NULL;
     }
     return sreq;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Rendezvous: receives that a completion starts while others wait for room; the order in which the
- * headers of active messages are handed on.
+ * headers of active messages are handed on; bytes that are moved piece by piece.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -178,11 +178,146 @@ static void test_rndv_headers_of_active_messages_come_in_order_of_sending(void *
     unsetenv("DIMMNET_RENDEZVOUS");
 }
 
+/* ---- bytes that are moved piece by piece ---- */
+
+enum { LONG = (4 << 20) + 12345, CUT = 1 << 20 };
+
+/* One side of a message; its bytes are in `memory` backwards. */
+typedef struct {
+    dnet_job_request_t w; /* first member */
+    uint8_t *memory;
+    size_t at, longest;
+} moved_t;
+
+static void move_out(dnet_ep_request_t *req, void *bytes, size_t len)
+{
+    moved_t *m = (moved_t *) req;
+    for (size_t i = 0; i < len; i++)
+        ((uint8_t *) bytes)[i] = m->memory[LONG - 1 - m->at++];
+    m->longest = len > m->longest ? len : m->longest;
+}
+
+static void move_in(dnet_ep_request_t *req, void *bytes, size_t len)
+{
+    moved_t *m = (moved_t *) req;
+    for (size_t i = 0; i < len; i++)
+        m->memory[LONG - 1 - m->at++] = ((uint8_t *) bytes)[i];
+    m->longest = len > m->longest ? len : m->longest;
+}
+
+static uint8_t byte_of(size_t at)
+{
+    return (uint8_t) (at * 7 + at / 251);
+}
+
+typedef struct {
+    bool sender, receiver; /* which moves its bytes */
+    bool late;
+    size_t room;
+} moving_t;
+
+static void moved_send(dnet_job_rank_t *job, const moving_t *how, uint32_t to, moved_t *m)
+{
+    *m = (moved_t){.w.req = {.complete = dnet_job_complete, .move = move_out},
+                   .memory = malloc(LONG)};
+    for (size_t i = 0; i < LONG; i++)
+        m->memory[how->sender ? LONG - 1 - i : i] = byte_of(i);
+    uint64_t envelope = dnet_ep_envelope(1, job->rank, 4);
+    dnet_job_started(&m->w, how->sender ? dnet_ep_send_moved(job->ep, to, envelope, LONG, &m->w.req)
+                                        : dnet_ep_send(job->ep, to, envelope, m->memory, LONG,
+                                                       false, &m->w.req));
+}
+
+static void moved_receive(dnet_job_rank_t *job, const moving_t *how, uint32_t from, moved_t *m,
+                          uint8_t *packed)
+{
+    *m = (moved_t){.w.req = {.complete = dnet_job_complete, .move = move_in},
+                   .memory = calloc(1, LONG)};
+    if (how->receiver)
+        m->w.req.layout.kind = DNET_LAYOUT_MOVED;
+    dnet_job_started(&m->w, dnet_ep_recv(job->ep, dnet_ep_envelope(1, from, 4), DNET_MATCH_BITS,
+                                         how->receiver ? packed : m->memory, how->room, &m->w.req));
+}
+
+/* Did all come, in pieces, and nothing behind? */
+static int moved_check(const moving_t *how, const moved_t *m)
+{
+    size_t len = how->room < LONG ? how->room : LONG;
+    if (m->w.status != (len < LONG ? DNET_ERR_TRUNCATED : DNET_OK) || m->w.req.len_bytes != len ||
+        m->w.req.in_layout != how->receiver || m->longest > CUT)
+        return 1;
+    for (size_t i = 0; i < LONG; i++)
+        if (m->memory[how->receiver ? LONG - 1 - i : i] != (i < len ? byte_of(i) : 0))
+            return 2;
+    return 0;
+}
+
+/* From rank 0 to the last one, which may be the same. */
+static int moved(dnet_job_rank_t *job, void *arg)
+{
+    const moving_t *how = arg;
+    uint32_t last = job->size - 1;
+    moved_t out = {0}, in = {0};
+    uint8_t *packed = malloc(LONG);
+    bool sends = job->rank == 0, receives = job->rank == last;
+    int bad = 0;
+    if (receives && !how->late)
+        moved_receive(job, how, 0, &in, packed);
+    dnet_job_barrier(job);
+    if (sends)
+        moved_send(job, how, last, &out);
+    if (how->late)
+        dnet_job_barrier(job);
+    if (receives && how->late)
+        moved_receive(job, how, 0, &in, packed);
+    if (sends)
+        bad = dnet_job_wait(job, &out.w) != DNET_OK || out.longest > CUT;
+    if (receives) {
+        (void) dnet_job_wait(job, &in.w);
+        bad |= moved_check(how, &in);
+    }
+    dnet_job_barrier(job);
+    if (bad)
+        fprintf(stderr, "rank %u of %u: sender %d, receiver %d, late %d, room %zu\n", job->rank,
+                job->size, how->sender, how->receiver, how->late, how->room);
+    free(out.memory);
+    free(in.memory);
+    free(packed);
+    return bad;
+}
+
+static void moved_all_ways(void)
+{
+    for (unsigned i = 1; i < 8; i++) {
+        moving_t how = {.sender = i & 1, .receiver = i & 2, .late = i & 4, .room = LONG};
+        if (!how.sender && !how.receiver)
+            continue;
+        assert_int_equal(dnet_job_run(2, 60, moved, &how), 0);
+        assert_int_equal(dnet_job_run(1, 60, moved, &how), 0);
+        assert_int_equal(dnet_job_run(5, 60, moved, &how), 0);
+        how.room = 2 * LONG / 3;
+        assert_int_equal(dnet_job_run(2, 60, moved, &how), 0);
+    }
+}
+
+static void test_rndv_moved_bytes_arrive_by_all_ways(void **state)
+{
+    (void) state;
+    moved_all_ways();
+    setenv("DIMMNET_RENDEZVOUS", "staged", 1);
+    setenv("DIMMNET_CHUNK_BYTES", "1M", 1);
+    moved_all_ways();
+    unsetenv("DIMMNET_CHUNK_BYTES");
+    moved_all_ways();
+    unsetenv("DIMMNET_RENDEZVOUS");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rndv_receive_posted_by_a_waiting_one_completes),
         cmocka_unit_test(test_rndv_headers_of_active_messages_come_in_order_of_sending),
+        cmocka_unit_test(test_rndv_moved_bytes_arrive_by_all_ways),
     };
     return cmocka_run_group_tests_name("endpoint_rndv", tests, NULL, NULL);
 }
