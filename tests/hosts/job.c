@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * What check-hosts runs where a host or a cable fails: `rounds N` exchanges with all ranks for N
- * seconds and says how often; `wait` has rank 0 receive from each other rank what never comes.
+ * seconds and says how often, and "begun" after the first; `wait` has rank 0 receive from each
+ * other rank what never comes; `there-and-back BYTES N` sends a message N times between ranks 0 and
+ * 1, and back, and says how many microseconds that takes.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -29,6 +31,24 @@ static int round_trip(int rank, int size, int round, int *last_p)
     return sum[0] != size * (size - 1) / 2;
 }
 
+static void there_and_back(int rank, int bytes, int times)
+{
+    char *buf = calloc(1, (size_t) bytes);
+    double start = 0;
+    for (int i = -times / 10; i < times && rank < 2; i++) {
+        if (i == 0)
+            start = MPI_Wtime();
+        if (rank == 0)
+            MPI_Send(buf, bytes, MPI_BYTE, 1, 1, MPI_COMM_WORLD);
+        MPI_Recv(buf, bytes, MPI_BYTE, 1 - rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (rank == 1)
+            MPI_Send(buf, bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
+    }
+    if (rank == 0)
+        printf("%.2f us\n", (MPI_Wtime() - start) / times * 1e6);
+    free(buf);
+}
+
 int main(int argc, char **argv)
 {
     int rank, size, bad = 0, last = 0, i;
@@ -40,11 +60,15 @@ int main(int argc, char **argv)
         for (i = 0; !last && !bad; i++) {
             last = rank == 0 && MPI_Wtime() - start >= atoi(argv[2]);
             bad = round_trip(rank, size, i, &last);
+            if (i == 0 && rank == 0 && puts("begun") >= 0)
+                fflush(stdout);
         }
         if (bad)
             fprintf(stderr, "rank %d: wrong data in round %d\n", rank, i);
         else if (rank == 0)
             printf("%d rounds\n", i);
+    } else if (argc > 3 && strcmp(argv[1], "there-and-back") == 0) {
+        there_and_back(rank, atoi(argv[2]), atoi(argv[3]));
     } else {
         bad = round_trip(rank, size, 0, &last);
         if (rank == 0) {
