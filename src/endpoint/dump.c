@@ -14,13 +14,15 @@
 
 #define LINE_BYTES 256u
 
-/* The endpoint that answers, and the file; written before the handler is set. */
+/* The endpoints that answer, the first of a list, and the file; written before the handler is set.
+ */
 static _Atomic(dnet_ep_t *) asked;
-static char dump_path[4096]; /* "": stderr */
+static pthread_mutex_t asked_lock = PTHREAD_MUTEX_INITIALIZER; /* for who changes the list */
+static char dump_path[4096];                                   /* "": stderr */
 
 typedef struct {
     int fd;
-    uint32_t rank;
+    uint32_t rank, vci;
 } out_t;
 
 /* A line in one write: those of several ranks mix.  Each carries the rank. */
@@ -31,6 +33,10 @@ static void put_line(const out_t *out, const char *first, const char *rest)
     dnet_text_begin(&t, line, sizeof(line) - 1);
     dnet_text_put(&t, "dimmnet[rank ");
     dnet_text_number(&t, out->rank);
+    if (out->vci) {
+        dnet_text_put(&t, " vci ");
+        dnet_text_number(&t, out->vci);
+    }
     dnet_text_put(&t, "] ");
     dnet_text_put(&t, first);
     dnet_text_put(&t, rest);
@@ -73,7 +79,7 @@ void dnet_ep_dump(dnet_ep_t *ep, int fd)
     char call[32], line[LINE_BYTES];
     dnet_peek_t peek;
     dnet_text_t t;
-    out_t out = {.fd = fd, .rank = ep->rank};
+    out_t out = {.fd = fd, .rank = ep->rank, .vci = ep->vci};
     find_call(ep, call, sizeof(call));
     dnet_text_begin(&t, line, sizeof(line));
     dnet_text_put(&t, call[0] ? "in " : "in no call, ");
@@ -108,7 +114,7 @@ static void on_signal(int number)
     int error = errno;
     dnet_ep_t *ep = atomic_load_explicit(&asked, memory_order_acquire);
     (void) number;
-    if (ep)
+    for (; ep; ep = atomic_load_explicit(&ep->dumped, memory_order_acquire))
         answer(ep);
     errno = error;
 }
@@ -137,13 +143,23 @@ void dnet_dump_arm(dnet_ep_t *ep)
     if (sigaction(SIGUSR2, NULL, &old) != 0 ||
         (old.sa_handler != SIG_DFL && old.sa_handler != on_signal))
         return; /* the application has plans of its own */
-    atomic_store_explicit(&asked, ep, memory_order_release);
+    pthread_mutex_lock(&asked_lock);
+    _Atomic(dnet_ep_t *) *end = &asked;
+    while (*end)
+        end = &(*end)->dumped;
+    atomic_store_explicit(end, ep, memory_order_release);
+    pthread_mutex_unlock(&asked_lock);
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     sigaction(SIGUSR2, &action, NULL);
 }
 
 void dnet_dump_disarm(dnet_ep_t *ep)
 {
-    dnet_ep_t *mine = ep;
-    atomic_compare_exchange_strong(&asked, &mine, NULL);
+    pthread_mutex_lock(&asked_lock);
+    _Atomic(dnet_ep_t *) *link = &asked;
+    while (*link && *link != ep)
+        link = &(*link)->dumped;
+    if (*link)
+        atomic_store_explicit(link, ep->dumped, memory_order_release);
+    pthread_mutex_unlock(&asked_lock);
 }

@@ -10,7 +10,9 @@
  * dnet_ep_connect(), traffic, dnet_ep_close().
  *
  * Threads: one caller at a time.  Callbacks run inside the endpoint's functions, in the caller's
- * thread; they may start new operations.
+ * thread; they may start new operations.  A process may have several endpoints, whose callers need
+ * not know of each other once all are connected: they are opened, connected and closed one at a
+ * time.
  *
  * Wire formats: docs/protocol.md.
  */
@@ -80,6 +82,7 @@ _Static_assert(sizeof(dnet_ep_address_t) == 128, "address layout");
 typedef struct {
     uint32_t rank; /* in the job */
     uint32_t size; /* processes of the job */
+    uint32_t vci;  /* number of this endpoint in its process; peers are those with the same one */
     uint64_t job;  /* same value in every process of the job; gives the PGID */
     /* By rank: number of its host, from 0, the same in every process; NULL: all are on one.  Used
      * by dnet_ep_open() only. */

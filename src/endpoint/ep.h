@@ -249,6 +249,8 @@ struct dnet_ep {
     dnet_ep_source_fn source_fn;
     void *source_arg;
     uint32_t eager_limit;
+    uint32_t vci;                     /* dnet_ep_config_t */
+    _Atomic(struct dnet_ep *) dumped; /* dump.c: the next endpoint of the process */
     dnet_options_t options;
     dnet_ep_names_t names;
     /* What others may read; shared memory if it could be had. */

@@ -64,6 +64,13 @@ static void apply_limits(dnet_ep_t *ep)
     ep->oversubscribed = ep->job.near > ep->job.processors;
 }
 
+static void who_is(const dnet_ep_t *ep, char *who, size_t bytes)
+{
+    int n = snprintf(who, bytes, "rank %u", ep->rank);
+    if (ep->vci)
+        snprintf(who + n, bytes - (size_t) n, " vci %u", ep->vci);
+}
+
 /* DIMMNET_PCAP: a job that cannot write what it was asked for does not start. */
 static dnet_status_t open_capture(dnet_ep_t *ep)
 {
@@ -74,7 +81,9 @@ static dnet_status_t open_capture(dnet_ep_t *ep)
                                                   ep->size, path, sizeof(path));
     if (status != DNET_OK)
         return status;
-    snprintf(who, sizeof(who), "rank %u", ep->rank);
+    who_is(ep, who, sizeof(who));
+    if (ep->vci)
+        snprintf(path + strlen(path), sizeof(path) - strlen(path), ".vci%u", ep->vci);
     return dnet_emu_capture_open(path, who, (uint32_t) ep->options.pcap_bytes, &ep->capture);
 }
 
@@ -105,6 +114,7 @@ static dnet_ep_t *make(const dnet_ep_config_t *config)
     ep->page_fd = -1;
     ep->rank = config->rank;
     ep->size = config->size;
+    ep->vci = config->vci;
     ep->job.id = config->job;
     ep->progress.lifeline = config->lifeline;
     ep->rndv.wait_tail = &ep->rndv.wait;
@@ -197,7 +207,8 @@ dnet_status_t dnet_ep_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses)
         dnet_emu_capture_set(ep->job.emu, ep->capture);
     if (status == DNET_OK && ep->options.faults)
         status = dnet_emu_faults_set(ep->job.emu, (uint32_t) ep->options.faults, ep->rank + 1);
-    if (status == DNET_OK && ep->options.fault_packet && ep->options.fault_rank == ep->rank)
+    if (status == DNET_OK && ep->options.fault_packet && !ep->vci &&
+        ep->options.fault_rank == ep->rank)
         status =
             dnet_emu_fault_point_set(ep->job.emu, (uint32_t) ep->options.fault_packet,
                                      (uint32_t) ep->options.fault_step, ep->options.fault_signal);
@@ -259,24 +270,33 @@ bool dnet_ep_oversubscribed(const dnet_ep_t *ep)
     return ep->oversubscribed;
 }
 
+/* The caller may have several threads here that hold no lock. */
+static inline void count(const dnet_ep_t *ep, uint64_t *counter)
+{
+    if (ep->impatient)
+        atomic_fetch_add_explicit((_Atomic uint64_t *) (void *) counter, 1, memory_order_relaxed);
+    else
+        (*counter)++;
+}
+
 void dnet_ep_count_board(dnet_ep_t *ep)
 {
-    ep->page.counters.boards++;
+    count(ep, &ep->page.counters.boards);
 }
 
 void dnet_ep_count_board_collective(dnet_ep_t *ep)
 {
-    ep->page.counters.board_collectives++;
+    count(ep, &ep->page.counters.board_collectives);
 }
 
 void dnet_ep_count_window(dnet_ep_t *ep)
 {
-    ep->page.counters.windows++;
+    count(ep, &ep->page.counters.windows);
 }
 
 void dnet_ep_count_window_op(dnet_ep_t *ep)
 {
-    ep->page.counters.window_ops++;
+    count(ep, &ep->page.counters.window_ops);
 }
 
 const dnet_ep_counters_t *dnet_ep_counters(const dnet_ep_t *ep)
@@ -296,8 +316,9 @@ const dnet_ep_counters_t *dnet_ep_counters(const dnet_ep_t *ep)
 static void print_stats(const dnet_ep_t *ep)
 {
     const dnet_ep_counters_t *c = dnet_ep_counters(ep);
-    char line[2048];
-    int n = snprintf(line, sizeof(line), "dimmnet[rank %u] stats:", ep->rank);
+    char line[2048], who[32];
+    who_is(ep, who, sizeof(who));
+    int n = snprintf(line, sizeof(line), "dimmnet[%s] stats:", who);
 #define DNET_EP_COUNTER(name, title) \
     n += snprintf(line + n, sizeof(line) - (size_t) n, " " #name " %" PRIu64, c->name);
 #include "endpoint/counters.def"

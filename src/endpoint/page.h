@@ -31,8 +31,8 @@ typedef struct {
     uint32_t size;    /* +0x1c ranks of the job */
     uint16_t lid;     /* +0x20 of its NIC */
     uint16_t wid;     /* +0x22 */
-    uint32_t reserved;
-    char host[64]; /* +0x28 */
+    uint32_t vci;     /* +0x24 a rank has a page for each */
+    char host[64];    /* +0x28 */
     /* Written as things happen. */
     uint64_t unexpected_bytes; /* +0x68 kept now */
     dnet_ep_counters_t counters;

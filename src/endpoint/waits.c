@@ -292,6 +292,7 @@ void dnet_page_open(dnet_ep_t *ep)
     p->job = ep->job.id;
     p->rank = ep->rank;
     p->size = ep->size;
+    p->vci = ep->vci;
     p->lid = dnet_drv_target_lid(ep->peers[ep->rank].target);
     p->wid = (uint16_t) ep->dev->wid;
     p->version = DNET_PAGE_VERSION;

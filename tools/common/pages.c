@@ -31,6 +31,7 @@ static const dnet_page_t *page_map(const char *path, int32_t pid)
     return NULL;
 }
 
+/* A process has a page for each of its endpoints: the visit goes on. */
 static bool add(void *arg, int32_t pid, const char *path)
 {
     tool_pages_t *pages = arg;
@@ -42,7 +43,7 @@ static bool add(void *arg, int32_t pid, const char *path)
         return false;
     pages->page = grown;
     grown[pages->count++] = p;
-    return true;
+    return false;
 }
 
 static int by_rank(const void *a, const void *b)
@@ -50,7 +51,9 @@ static int by_rank(const void *a, const void *b)
     const dnet_page_t *x = *(const dnet_page_t *const *) a, *y = *(const dnet_page_t *const *) b;
     if (x->job != y->job)
         return x->job < y->job ? -1 : 1;
-    return x->rank < y->rank ? -1 : x->rank > y->rank;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    return x->vci < y->vci ? -1 : x->vci > y->vci;
 }
 
 /* Keep the ranks of one job. */
@@ -66,7 +69,9 @@ static void keep(tool_pages_t *pages, uint64_t job)
 tool_pages_t tool_pages_find(int32_t pid)
 {
     tool_pages_t pages = {NULL, 0};
-    bool own = pid && tool_memfd_of(pid, DNET_PAGE_MEMFD, add, &pages);
+    if (pid)
+        (void) tool_memfd_of(pid, DNET_PAGE_MEMFD, add, &pages);
+    bool own = pages.count > 0;
     uint64_t job = own ? pages.page[0]->job : 0;
     pages.count = 0;
     tool_memfds_below(own ? 0 : pid, DNET_PAGE_MEMFD, add, &pages);

@@ -8,7 +8,8 @@
 #include "endpoint/page.h"
 
 typedef struct {
-    const dnet_page_t **page; /* by job, then by rank, mapped read-only; the list is the caller's */
+    const dnet_page_t *
+        *page; /* by job, by rank, then by VCI, mapped read-only; the list is the caller's */
     unsigned count;
 } tool_pages_t;
 

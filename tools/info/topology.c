@@ -283,7 +283,9 @@ static void show_jobs(view_t *v)
     v->good &= rank != NULL;
     for (unsigned i = 0; rank && i < pages.count; i++) {
         rank[i].page = pages.page[i];
-        rank[i].alive = dnet_processors_of(pages.page[i]->pid, &rank[i].may) == DNET_OK;
+        /* a rank has a page for each VCI */
+        rank[i].alive = pages.page[i]->vci == 0 &&
+                        dnet_processors_of(pages.page[i]->pid, &rank[i].may) == DNET_OK;
     }
     dnet_json_array(&v->json, "jobs");
     for (unsigned i = 0, next; rank && i < pages.count; i = next) {

@@ -147,9 +147,10 @@ stat_deadlock_t stat_deadlock(const stat_rank_t *rank, unsigned count)
     uint32_t size = count ? rank[0].now.size : 0;
     job_t j = {calloc(size + 1, sizeof(*j.of)), size, calloc(size + 1, sizeof(*j.in))};
     if (j.of && j.in) {
+        /* the VCIs of a rank follow each other, VCI 0 first */
         for (unsigned i = 0; i < count; i++)
             if (rank[i].now.rank < size)
-                j.of[rank[i].now.rank] = &rank[i];
+                j.of[rank[i].now.rank] = rank[i].now.vci ? NULL : &rank[i];
         fill(&j, false);
         d.certain = close_set(&j) > 0;
         if (!d.certain)

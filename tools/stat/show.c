@@ -50,16 +50,28 @@ static unsigned job_count(const stat_ranks_t *ranks, unsigned at)
     return n;
 }
 
+/* Ranks of the job, whatever VCIs they have. */
+static unsigned ranks_of(const stat_rank_t *rank, unsigned count)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < count; i++)
+        n += rank[i].now.vci == 0;
+    return n;
+}
+
 /* ---- tables ---- */
 
 static void show_rank(const stat_rank_t *r, bool rates)
 {
     const dnet_page_t *p = &r->now;
-    char since[16] = "-";
+    char since[16] = "-", who[24];
+    int n = snprintf(who, sizeof(who), "%" PRIu32, p->rank);
+    if (p->vci)
+        snprintf(who + n, sizeof(who) - (size_t) n, ".%" PRIu32, p->vci);
     if (is_in_call(r))
         snprintf(since, sizeof(since), "%.0f s", stat_waited_s(r));
-    printf("%5" PRIu32 " %8d  %-8s %7s  %-18s %8" PRIu64 " %8" PRIu64 " %8" PRIu64 " %12" PRIu64,
-           p->rank, p->pid, states[r->state], since, is_in_call(r) && p->call[0] ? p->call : "-",
+    printf("%5s %8d  %-8s %7s  %-18s %8" PRIu64 " %8" PRIu64 " %8" PRIu64 " %12" PRIu64, who,
+           p->pid, states[r->state], since, is_in_call(r) && p->call[0] ? p->call : "-",
            p->counters.stop, p->counters.stopped_others, p->counters.held_others,
            p->unexpected_bytes);
     if (rates)
@@ -96,8 +108,9 @@ static void show_job(const stat_rank_t *rank, unsigned count, bool rates)
     char program[256];
     program_of(rank[0].now.pid, program, sizeof(program));
     printf("job of %" PRIu32 " ranks on %s: %s\n", rank[0].now.size, rank[0].now.host, program);
-    if (count < rank[0].now.size)
-        printf("  %u of them are not there, or not of this user\n", rank[0].now.size - count);
+    unsigned there = ranks_of(rank, count);
+    if (there < rank[0].now.size)
+        printf("  %u of them are not there, or not of this user\n", rank[0].now.size - there);
     printf(" rank      pid  state      since  call                  stops  stopped     held   "
            "unexpected%s\n",
            rates ? "     sent/s       MB/s received/s       MB/s" : "");
@@ -138,6 +151,7 @@ static void json_rank(dnet_json_t *j, const stat_rank_t *r)
     const dnet_page_t *p = &r->now;
     dnet_json_object(j, NULL);
     dnet_json_int(j, "rank", p->rank);
+    dnet_json_int(j, "vci", p->vci);
     dnet_json_int(j, "pid", p->pid);
     dnet_json_int(j, "lid", p->lid);
     dnet_json_int(j, "wid", p->wid);

@@ -22,7 +22,7 @@ typedef enum {
     STAT_ENDED,
 } stat_state_t;
 
-/** A rank as it is now. */
+/** A rank as it is now, or one of its VCIs. */
 typedef struct {
     const dnet_page_t *page; /* mapped read-only */
     dnet_page_t now, before; /* copies */
@@ -31,7 +31,7 @@ typedef struct {
 } stat_rank_t;
 
 typedef struct {
-    stat_rank_t *rank; /* by job, then by rank; freed by the caller */
+    stat_rank_t *rank; /* by job, by rank, then by VCI; freed by the caller */
     unsigned count;
 } stat_ranks_t;
 
@@ -59,7 +59,8 @@ static inline unsigned stat_waits(const dnet_page_t *p)
     return p->waits < DNET_PAGE_WAITS ? p->waits : DNET_PAGE_WAITS;
 }
 
-/** Who waits for whom among `count` ranks of one job?  path_count 0: nobody for ever. */
+/** Who waits for whom among `count` ranks of one job?  path_count 0: nobody for ever, or nobody
+ * but ranks with several VCIs, of whose threads one may help the other. */
 stat_deadlock_t stat_deadlock(const stat_rank_t *rank, unsigned count);
 
 /** Show the jobs.  @param rates  there were two looks as far apart as the user wants */
