@@ -219,12 +219,19 @@ static inline void contribute(const dnet_board_t *b)
     set(b, number(slot(b, b->rank, b->step)), b->step);
 }
 
-/* What rank r contributes to this step, when it has. */
+/* What rank r contributes to a step, when it has. */
+static inline const uint8_t *contribution_to(dnet_board_t *b, uint32_t r, uint64_t step,
+                                             size_t bytes)
+{
+    uint8_t *s = slot(b, r, step);
+    wait_for(b, number(s), step, r);
+    return data_of(s, bytes);
+}
+
+/* The same to this step. */
 static inline const uint8_t *contribution(dnet_board_t *b, uint32_t r, size_t bytes)
 {
-    uint8_t *s = slot(b, r, b->step);
-    wait_for(b, number(s), b->step, r);
-    return data_of(s, bytes);
+    return contribution_to(b, r, b->step, bytes);
 }
 
 static inline void end(dnet_board_t *b)
@@ -463,28 +470,50 @@ static void alltoall_in_place(dnet_board_t *b, const uint8_t *from, uint8_t *to,
     end_of_reading(b);
 }
 
+/* Few ranks without a processor for each exchange twice as much by slots. */
+static bool is_read_to_exchange(const dnet_board_t *b, size_t bytes)
+{
+    return !b->spins && b->size > 2 && b->size <= FEW_RANKS ? is_read(b, bytes / 2)
+                                                            : is_read(b, bytes);
+}
+
+/* `count` bytes of each block as steps of `piece`. */
+static void alltoall_group(dnet_board_t *b, const uint8_t *from, uint8_t *to, size_t bytes,
+                           size_t count, size_t piece)
+{
+    uint64_t before = b->step;
+    for (size_t at = 0; at < count; at += piece) {
+        size_t n = least(count - at, piece);
+        uint8_t *mine = begin(b, n * b->size);
+        for (uint32_t r = 0; r < b->size; r++)
+            memcpy(mine + r * n, from + r * bytes + at, n);
+        contribute(b);
+    }
+    for (uint32_t i = 0; i < b->size; i++) {
+        /* Each rank begins with another one. */
+        uint32_t r = (b->rank + i) % b->size;
+        uint64_t step = before;
+        for (size_t at = 0; at < count; at += piece) {
+            size_t n = least(count - at, piece);
+            memcpy(to + r * bytes + at, contribution_to(b, r, ++step, n * b->size) + b->rank * n, n);
+        }
+    }
+    end(b);
+    b->all_done = before;
+}
+
 void dnet_board_alltoall(dnet_board_t *b, const void *from, void *to, size_t bytes)
 {
     /* Blocks that are replaced by those that come cannot be read meanwhile. */
-    if (is_read(b, bytes) && from != to) {
+    if (is_read_to_exchange(b, bytes) && from != to) {
         alltoall_in_place(b, from, to, bytes);
         return;
     }
-    size_t piece = alltoall_piece(b);
-    for (size_t at = 0; at < bytes; at += piece) {
-        size_t n = least(bytes - at, piece);
-        uint8_t *mine = begin(b, n * b->size);
-        for (uint32_t r = 0; r < b->size; r++)
-            memcpy(mine + r * n, (const uint8_t *) from + r * bytes + at, n);
-        contribute(b);
-        for (uint32_t i = 0; i < b->size; i++) {
-            /* Each rank begins with another one. */
-            uint32_t r = (b->rank + i) % b->size;
-            memcpy((uint8_t *) to + r * bytes + at, contribution(b, r, n * b->size) + b->rank * n,
-                   n);
-        }
-        end_of_all(b);
-    }
+    /* Where ranks have no processor each, one does all it can before others have to. */
+    size_t piece = alltoall_piece(b), group = b->spins ? piece : piece * (b->slots / 2);
+    for (size_t at = 0; at < bytes; at += group)
+        alltoall_group(b, (const uint8_t *) from + at, (uint8_t *) to + at, bytes,
+                       least(bytes - at, group), piece);
 }
 
 /* ---- reductions ---- */
