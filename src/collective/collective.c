@@ -495,7 +495,8 @@ static void alltoall_group(dnet_board_t *b, const uint8_t *from, uint8_t *to, si
         uint64_t step = before;
         for (size_t at = 0; at < count; at += piece) {
             size_t n = least(count - at, piece);
-            memcpy(to + r * bytes + at, contribution_to(b, r, ++step, n * b->size) + b->rank * n, n);
+            memcpy(to + r * bytes + at, contribution_to(b, r, ++step, n * b->size) + b->rank * n,
+                   n);
         }
     }
     end(b);
