@@ -35,3 +35,12 @@ shows '| cas_latency  *| .*8 |  *|  *|  *1.5 .*failed |  *failed |'
 compare 1 bad good good
 shows '| fop_latency .* 1.5 .* 1.5 .* 1.5 '
 grep -q 'stopped in round 1 of 2' err || fail 'it does not say where it stopped'
+
+# Programs of OSU that were built with another library than the one they stand for.
+mkdir -p osu ldd
+printf '#!/bin/sh\n' >osu/osu_fop_latency
+printf '#!/bin/sh\ncase "$1" in */osu_*) echo "libmpi.so.12 => /elsewhere/libmpi.so.12 (0x0)" ;; *) echo "libmpi.so.12 => /here/libmpi.so.12 (0x0)" ;; esac\n' >ldd/ldd
+chmod +x osu/osu_fop_latency ldd/ldd
+PATH="$PWD/ldd:$PATH"
+expect 1 "$DNET_SRC/benchmarks/compare" ours=good --osu osu --tests fop_latency
+grep -q 'osu_fop_latency runs with /elsewhere/libmpi.so.12, and not with /here/libmpi.so.12 of ours' err || fail 'programs of another library are measured'

@@ -339,6 +339,16 @@ static bool may_post(const dnet_emu_plug_end_t *e, const dnet_emu_verbs_peer_t *
     return p->state == VERBS_READY && e->tx_free != VERBS_TX && p->under_way != VERBS_DEPTH;
 }
 
+/* May a request be posted now?  The first one has the peer connected. */
+static dnet_status_t get_ready(dnet_emu_plug_end_t *e, dnet_emu_verbs_peer_t *p)
+{
+    if (e->fatal || p->state == VERBS_DEAD)
+        return DNET_ERR_DEVICE;
+    if (p->state == VERBS_IDLE)
+        dnet_emu_verbs_connect(e, p);
+    return may_post(e, p) ? DNET_OK : DNET_STOPPED;
+}
+
 /* The parts of a message one behind the other.  @return its bytes */
 static uint32_t join(uint8_t *to, const struct iovec *part, unsigned parts)
 {
@@ -364,13 +374,10 @@ static dnet_status_t verbs_send(dnet_emu_plug_end_t *e, uint64_t peer, const str
                              .num_sge = 1,
                              .opcode = IBV_WR_SEND,
                              .send_flags = IBV_SEND_SIGNALED};
+    dnet_status_t status = get_ready(e, p);
 
-    if (e->fatal || p->state == VERBS_DEAD)
-        return DNET_ERR_DEVICE;
-    if (p->state == VERBS_IDLE)
-        dnet_emu_verbs_connect(e, p);
-    if (!may_post(e, p))
-        return DNET_STOPPED;
+    if (status != DNET_OK)
+        return status;
     if (parts == 1 && sge.length <= e->inline_bytes) {
         wr.send_flags |= IBV_SEND_INLINE;
     } else {
@@ -412,13 +419,10 @@ static dnet_status_t verbs_read(dnet_emu_plug_end_t *e, uint64_t peer,
         .opcode = IBV_WR_RDMA_READ,
         .send_flags = IBV_SEND_SIGNALED,
         .wr.rdma = {.remote_addr = from->address, .rkey = (uint32_t) from->key}};
+    dnet_status_t status = get_ready(e, p);
 
-    if (e->fatal || p->state == VERBS_DEAD)
-        return DNET_ERR_DEVICE;
-    if (p->state == VERBS_IDLE)
-        dnet_emu_verbs_connect(e, p);
-    if (!may_post(e, p))
-        return DNET_STOPPED;
+    if (status != DNET_OK)
+        return status;
     if (*bytes_p > e->port.attr.max_msg_sz)
         *bytes_p = e->port.attr.max_msg_sz;
     sge.length = (uint32_t) *bytes_p;
