@@ -122,13 +122,13 @@ static bool device_poll(dnet_device_t *dev, unsigned budget)
     return swif->poll && swif->poll(nic, budget) > 0;
 }
 
-static void device_gather(dnet_device_t *dev, bool on)
+static void device_gather(dnet_device_t *dev, uint32_t bytes)
 {
     dnet_emu_nic_t *nic = ((dnet_emu_device_t *) (void *) dev)->nic;
     const dnet_emu_swif_ops_t *swif = dnet_emu_swif_carrier(nic);
 
     if (swif->gather)
-        swif->gather(nic, on);
+        swif->gather(nic, bytes);
 }
 
 static void *device_lend(dnet_device_t *dev, uint16_t lid, unsigned wid, const void *at,

@@ -20,9 +20,9 @@ struct dnet_emu_swif_ops {
      * most so many packets.  NULL: nothing comes but by the processes that send it.  @return how
      * many have come */
     unsigned (*poll)(dnet_emu_nic_t *via, unsigned budget);
-    /** Packets that are issued from now on may wait for those that follow, until this is off again.
-     * NULL: none waits. */
-    void (*gather)(dnet_emu_nic_t *via, bool on);
+    /** Packets with so many bytes of data are issued from now on, and may wait for one another; 0:
+     * these were all.  NULL: none waits. */
+    void (*gather)(dnet_emu_nic_t *via, uint32_t bytes);
     /** This process has said that it sleeps: what comes from elsewhere shall wake it.  NULL: who
      * delivers does.  @return false: something has come already, or nothing could wake it */
     bool (*arm)(dnet_emu_nic_t *via);

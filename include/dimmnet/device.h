@@ -124,9 +124,9 @@ typedef struct {
     /** Let sleep() of that WID's process return, if it is in it. */
     void (*wake)(dnet_device_t *dev, uint16_t lid, unsigned wid);
     void (*close)(dnet_device_t *dev);
-    /** Packets to other hosts that are issued from now on may leave together, when this is off
-     * again; for a caller that issues several at once. */
-    void (*gather)(dnet_device_t *dev, bool on);
+    /** Packets to other hosts with so many bytes of data are issued from now on, and may leave
+     * together; 0: these were all.  For a caller that issues several at once. */
+    void (*gather)(dnet_device_t *dev, uint32_t bytes);
     /**
      * Let the process of that WID, which is on another host, read memory of this one, whatever this
      * process does meanwhile, until take_back().

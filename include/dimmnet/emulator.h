@@ -194,6 +194,10 @@ dnet_status_t dnet_emu_port_open(const dnet_emu_port_config_t *config, dnet_emu_
 /** Its address, for the others. */
 void dnet_emu_port_address(const dnet_emu_port_t *port, dnet_emu_port_address_t *address_p);
 
+/** Up to how many bytes a message for another host arrives sooner when it is sent at once, whatever
+ * is copied then, than when it is read once its receive is known. */
+uint32_t dnet_emu_port_eager_bytes(const dnet_emu_port_t *port);
+
 /** Close a port that dnet_emu_hosts_join() has not taken. */
 void dnet_emu_port_close(dnet_emu_port_t *port);
 

@@ -21,6 +21,10 @@
 #define RETRIES_COUNTED 10u
 #define RETRIES_EVEN 3u
 
+/* What waits for another host leaves in messages of the network of up to so many bytes. */
+#define GATHER_MOST 65536u
+#define HEADS_BYTES 128u /* of a packet */
+
 /* ---- packets ---- */
 
 /* Others wait for the peer's room too, and the grant has been used: join the end of its line.  One
@@ -102,14 +106,28 @@ static dnet_status_t emit_pieces(dnet_ep_t *ep, dnet_op_t *op, uint64_t envelope
     return DNET_OK;
 }
 
-/* On other hosts they arrive together. */
+bool dnet_channel_gather(dnet_ep_t *ep, size_t bytes)
+{
+    if (!ep->job.spans_hosts || ep->tx.gathers)
+        return false;
+    ep->tx.gathers = true;
+    ep->dev->ops->gather(ep->dev, bytes < GATHER_MOST ? (uint32_t) bytes : GATHER_MOST);
+    return true;
+}
+
+void dnet_channel_gather_end(dnet_ep_t *ep, bool gathers)
+{
+    if (DNET_LIKELY(!gathers))
+        return;
+    ep->tx.gathers = false;
+    ep->dev->ops->gather(ep->dev, 0);
+}
+
 static dnet_status_t emit_pieces_at_once(dnet_ep_t *ep, dnet_op_t *op, uint64_t envelope)
 {
-    if (!ep->job.spans_hosts)
-        return emit_pieces(ep, op, envelope);
-    ep->dev->ops->gather(ep->dev, true);
+    bool gathers = dnet_channel_gather(ep, op->len - op->off);
     dnet_status_t status = emit_pieces(ep, op, envelope);
-    ep->dev->ops->gather(ep->dev, false);
+    dnet_channel_gather_end(ep, gathers);
     return status;
 }
 
@@ -327,7 +345,7 @@ static void use_grant(dnet_channel_t *ch, const dnet_op_t *op)
         ch->fresh = op->next;
 }
 
-dnet_flush_t dnet_channel_flush(dnet_ep_t *ep, dnet_channel_t *ch)
+static dnet_flush_t flush(dnet_ep_t *ep, dnet_channel_t *ch)
 {
     dnet_op_t *op;
     while ((op = first(ch)) != NULL) {
@@ -345,6 +363,26 @@ dnet_flush_t dnet_channel_flush(dnet_ep_t *ep, dnet_channel_t *ch)
             dnet_op_finish(ep, op, status);
     }
     return DNET_FLUSH_EMPTY;
+}
+
+/* Bytes of the packets that wait in a list, or enough of them. */
+static size_t bytes_of(const dnet_op_list_t *list)
+{
+    size_t bytes = 0;
+    for (const dnet_op_t *op = list->head; op && bytes < GATHER_MOST; op = op->next) {
+        bool head_only = op->headed && (op->head.type == DNET_HEAD_RTS || op->control);
+        bytes += HEADS_BYTES + (head_only ? 0 : op->len);
+    }
+    return bytes;
+}
+
+dnet_flush_t dnet_channel_flush(dnet_ep_t *ep, dnet_channel_t *ch)
+{
+    bool gathers = ep->job.spans_hosts &&
+                   dnet_channel_gather(ep, bytes_of(&ch->control) + bytes_of(&ch->messages));
+    dnet_flush_t result = flush(ep, ch);
+    dnet_channel_gather_end(ep, gathers);
+    return result;
 }
 
 void dnet_channel_close_if_idle(dnet_ep_t *ep, dnet_channel_t *ch)

@@ -63,6 +63,11 @@ static inline bool dnet_is_refusal(dnet_status_t status)
     return status == DNET_STOPPED || status == DNET_HELD || status == DNET_STALLED;
 }
 
+/* Packets to other hosts that are issued from now on, of some bytes altogether, leave together.
+ * @return what dnet_channel_gather_end() is to be told */
+bool dnet_channel_gather(dnet_ep_t *ep, size_t bytes);
+void dnet_channel_gather_end(dnet_ep_t *ep, bool gathers);
+
 /** Send what may go: control first, then messages.  Does not close the channel. */
 dnet_flush_t dnet_channel_flush(dnet_ep_t *ep, dnet_channel_t *ch);
 

@@ -73,6 +73,7 @@ typedef struct {
     /* a refused packet is sent again after so long, and no receiver resumes its senders (compare/);
      * 0: stop and resend */
     uint64_t timer_ns;
+    bool gathers; /* what is issued to other hosts waits, and leaves together */
 } dnet_tx_t;
 
 /* inbox.c: what has been posted, and what has arrived. */
@@ -248,9 +249,9 @@ struct dnet_ep {
     void *am_arg;
     dnet_ep_source_fn source_fn;
     void *source_arg;
-    uint32_t eager_limit;
-    uint32_t vci;                     /* dnet_ep_config_t */
-    _Atomic(struct dnet_ep *) dumped; /* dump.c: the next endpoint of the process */
+    uint32_t eager_limit, eager_limit_hosts; /* to ranks of this host, of others */
+    uint32_t vci;                            /* dnet_ep_config_t */
+    _Atomic(struct dnet_ep *) dumped;        /* dump.c: the next endpoint of the process */
     dnet_options_t options;
     dnet_ep_names_t names;
     /* What others may read; shared memory if it could be had. */

@@ -272,6 +272,8 @@ dnet_status_t dnet_job_take(dnet_ep_t *ep, bool in_line)
             .wait_s = (uint32_t) ep->options.host_wait_s,
         };
         status = dnet_emu_port_open(&config, &ep->job.port);
+        if (status == DNET_OK && ep->options.eager_limit_hosts == 0)
+            ep->eager_limit_hosts = dnet_emu_port_eager_bytes(ep->job.port);
     }
     if (status != DNET_OK || wid_of(ep, ep->rank) != 0)
         return status;

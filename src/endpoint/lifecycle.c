@@ -50,6 +50,7 @@ static void apply_limits(dnet_ep_t *ep)
     ep->packet_data = dnet_job_profile(ep) == DNET_PROFILE_EXTENDED ? DNET_DRV_PACKET_DATA_MAX
                                                                     : DNET_DRV_BOTF_DATA_MAX;
     ep->eager_limit = (uint32_t) ep->options.eager_limit;
+    ep->eager_limit_hosts = (uint32_t) ep->options.eager_limit_hosts; /* 0: the port says */
     ep->one_packet = ep->eager_limit < ep->packet_data ? ep->eager_limit : ep->packet_data;
     if (ep->one_packet < DNET_DRV_BOTF_DATA_MAX)
         ep->one_packet = DNET_DRV_BOTF_DATA_MAX;

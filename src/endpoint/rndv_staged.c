@@ -4,6 +4,7 @@
  * receiver copies them out meanwhile.  Each side counts its chunks in an LLCM word of the other
  * side.
  */
+#include "endpoint/channel.h"
 #include "endpoint/job.h"
 #include "endpoint/rndv.h"
 
@@ -198,8 +199,7 @@ static dnet_status_t put_next(dnet_ep_t *ep, dnet_op_t *op)
 {
     size_t left = op->len - op->off;
     uint32_t n = left < op->staging.chunk_bytes ? (uint32_t) left : op->staging.chunk_bytes;
-    if (ep->job.spans_hosts)
-        ep->dev->ops->gather(ep->dev, true);
+    bool gathers = dnet_channel_gather(ep, n);
     dnet_status_t status = put_chunk(ep, op, n, n == left);
     op->issued = dnet_rndv_is_stalled(ep, status);
     if (status == DNET_OK || op->issued) {
@@ -209,8 +209,7 @@ static dnet_status_t put_next(dnet_ep_t *ep, dnet_op_t *op)
     }
     if (status == DNET_OK)
         status = chunk_out(ep, op);
-    if (ep->job.spans_hosts)
-        ep->dev->ops->gather(ep->dev, false);
+    dnet_channel_gather_end(ep, gathers);
     return status;
 }
 

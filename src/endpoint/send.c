@@ -6,6 +6,7 @@
  */
 #include "endpoint/channel.h"
 #include "endpoint/defer_send.h"
+#include "endpoint/job.h"
 #include "endpoint/rndv_send.h"
 #include "endpoint/strided.h"
 
@@ -27,6 +28,13 @@ static dnet_status_t submit(dnet_ep_t *ep, dnet_op_t *op, dnet_ep_request_t *req
     return submitted(ep, op, dnet_channel_submit(ep, op), req);
 }
 
+/* Longest message that is sent before its receive is known. */
+static uint32_t eager_limit(const dnet_ep_t *ep, uint32_t peer)
+{
+    return ep->job.spans_hosts && !dnet_job_is_near(ep, peer) ? ep->eager_limit_hosts
+                                                              : ep->eager_limit;
+}
+
 static DNET_COLD dnet_status_t send_slow(dnet_ep_t *ep, uint32_t peer, uint64_t envelope,
                                          const void *buf, size_t len, bool sync,
                                          dnet_ep_request_t *req)
@@ -45,9 +53,10 @@ static DNET_COLD dnet_status_t send_slow(dnet_ep_t *ep, uint32_t peer, uint64_t 
     op->headed = true;
     op->envelope |= DNET_EP_HEADED;
     op->head = (dnet_ep_head_t){.rank = ep->rank, .op = op->id, .length = len};
-    if (sync && one_packet && len <= ep->eager_limit) {
+    bool eager = len <= eager_limit(ep, peer);
+    if (sync && one_packet && eager) {
         op->head.type = DNET_HEAD_SYNC;
-    } else if (!sync && len <= ep->eager_limit) {
+    } else if (!sync && eager) {
         op->head.type = DNET_HEAD_FIRST;
     } else {
         op->head.type = DNET_HEAD_RTS;

@@ -121,9 +121,9 @@ static void test_endpoint_hosts_last_credit_is_given(void **state)
     (void) state;
     setenv("DIMMNET_RENDEZVOUS", "staged", 1);
     setenv("DIMMNET_CHUNK_BYTES", "4096", 1);
-    setenv("DIMMNET_EAGER_LIMIT", "4096", 1);
+    setenv("DIMMNET_EAGER_LIMIT_HOSTS", "4096", 1);
     assert_int_equal(dnet_job_run_hosts(2, 20, two, 2, area_and_more, NULL), 0);
-    unsetenv("DIMMNET_EAGER_LIMIT");
+    unsetenv("DIMMNET_EAGER_LIMIT_HOSTS");
     unsetenv("DIMMNET_CHUNK_BYTES");
     unsetenv("DIMMNET_RENDEZVOUS");
 }
@@ -160,9 +160,43 @@ static int together(dnet_job_rank_t *job, void *arg)
 static void test_endpoint_hosts_pieces_leave_together(void **state)
 {
     (void) state;
-    setenv("DIMMNET_EAGER_LIMIT", "16384", 1);
+    setenv("DIMMNET_EAGER_LIMIT_HOSTS", "16384", 1);
     assert_int_equal(dnet_job_run_hosts(2, 60, two, 2, together, NULL), 0);
-    unsetenv("DIMMNET_EAGER_LIMIT");
+    unsetenv("DIMMNET_EAGER_LIMIT_HOSTS");
+}
+
+/* More at once than may be under way: the first leave one by one, and what waits for their
+ * acknowledgement leaves together. */
+static int waiting(dnet_job_rank_t *job, void *arg)
+{
+    enum { AT_ONCE = 60, ALONE = 16 };
+    static uint8_t buf[AT_ONCE];
+    static dnet_job_request_t r[AT_ONCE];
+    int bad = exchange_with(job, 1 - job->rank, 8, AT_ONCE); /* connected */
+    unsigned before = dnet_fabric_count("post_send");
+    (void) arg;
+    for (uint32_t i = 0; i < AT_ONCE; i++) {
+        if (job->rank == 0) {
+            buf[i] = (uint8_t) i;
+            dnet_job_isend(job, &r[i], 1, envelope(0, i), &buf[i], 1, false);
+        } else {
+            dnet_job_irecv(job, &r[i], envelope(0, i), DNET_MATCH_BITS, &buf[i], 1);
+        }
+    }
+    for (uint32_t i = 0; i < AT_ONCE && !bad; i++)
+        bad = dnet_job_wait(job, &r[i]) != DNET_OK || buf[i] != (uint8_t) i;
+    unsigned posted = dnet_fabric_count("post_send") - before;
+    if (!bad && job->rank == 0 && posted > 2 * ALONE) {
+        fprintf(stderr, "%d messages have left as %u\n", AT_ONCE, posted);
+        bad = 1;
+    }
+    return bad;
+}
+
+static void test_endpoint_hosts_what_waits_leaves_together(void **state)
+{
+    (void) state;
+    assert_int_equal(dnet_job_run_hosts(2, 60, two, 2, waiting, NULL), 0);
 }
 #endif
 
@@ -404,6 +438,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_endpoint_hosts_last_credit_is_given),
 #ifdef DNET_TEST_FABRIC
         cmocka_unit_test(test_endpoint_hosts_pieces_leave_together),
+        cmocka_unit_test(test_endpoint_hosts_what_waits_leaves_together),
 #endif
         cmocka_unit_test(test_endpoint_hosts_large_messages_are_read),
         cmocka_unit_test(test_endpoint_hosts_unexpected_is_read),

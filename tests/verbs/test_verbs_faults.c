@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -406,42 +407,68 @@ static void test_verbs_job_kinds_of_memory(void **state)
     assert_int_equal(dnet_job_run_hosts(2, 60, two, 2, kinds, NULL), 0);
 }
 
-/* Few receive buffers, and a receiver that does not look: adapters wait, and nothing is lost. */
-static int flood(dnet_job_rank_t *job, void *arg)
+/* ---- receive buffers, and those who share them ---- */
+
+static const int crowd[] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+static _Atomic unsigned *refused; /* messages of all ranks that found no receive buffer */
+
+/* All others send to rank 0.  @param arg  how long it does not look at first, in us */
+static int incast(dnet_job_rank_t *job, void *arg)
 {
-    (void) arg;
     static uint8_t out[MESSAGES][8];
     static dnet_job_request_t sends[MESSAGES];
     uint8_t in[8];
     int bad = 0;
-    if (job->rank == 0) {
+    if (job->rank != 0) {
         for (uint32_t i = 0; i < MESSAGES; i++) {
-            memset(out[i], (int) i, sizeof(out[i]));
-            dnet_job_isend(job, &sends[i], 1, envelope(0, i), out[i], sizeof(out[i]), false);
+            memset(out[i], (int) (i + job->rank), sizeof(out[i]));
+            dnet_job_isend(job, &sends[i], 0, envelope(job->rank, i), out[i], sizeof(out[i]),
+                           false);
         }
         for (uint32_t i = 0; i < MESSAGES && !bad; i++)
             bad = dnet_job_wait(job, &sends[i]) != DNET_OK;
-        if (!bad && dnet_fabric_count("rnr") == 0) {
-            fprintf(stderr, "there was a receive buffer every time\n");
-            bad = 1;
-        }
+        atomic_fetch_add(refused, dnet_fabric_count("rnr"));
         return bad;
     }
-    for (uint32_t i = 0; i < MESSAGES && !bad; i++) {
-        bad = dnet_job_recv(job, envelope(0, i), DNET_MATCH_BITS, in, sizeof(in)) != sizeof(in) ||
-              in[0] != (uint8_t) i;
-        if (i == 0)
-            usleep(50000); /* connected, and nothing is taken for a while */
-    }
+    usleep(*(const useconds_t *) arg);
+    for (uint32_t i = 0; i < MESSAGES && !bad; i++)
+        for (uint32_t from = 1; from < job->size && !bad; from++)
+            bad = dnet_job_recv(job, envelope(from, i), DNET_MATCH_BITS, in, sizeof(in)) !=
+                      sizeof(in) ||
+                  in[0] != (uint8_t) (i + from);
     return bad;
 }
 
+/* @return how many messages found no buffer */
+static unsigned refused_of(uint32_t ranks, const char *buffers, useconds_t late_us)
+{
+    unsigned all;
+    refused =
+        mmap(NULL, sizeof(*refused), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(refused, MAP_FAILED);
+    setenv("DIMMNET_VERBS_BUFFERS", buffers, 1);
+    assert_int_equal(dnet_job_run_hosts(ranks, 60, crowd, (int) ranks, incast, &late_us), 0);
+    unsetenv("DIMMNET_VERBS_BUFFERS");
+    all = *refused;
+    munmap((void *) refused, sizeof(*refused));
+    return all;
+}
+
+/* Each sender has its share under way and no more, whether the receiver looks or not. */
+static void test_verbs_job_shares_buffers(void **state)
+{
+    (void) state;
+    assert_int_equal(refused_of(2, "4", 50000), 0);
+    assert_int_equal(refused_of(9, "16", 0), 0);
+    assert_int_equal(refused_of(9, "16", 50000), 0);
+}
+
+/* More senders than buffers, and a receiver that does not look: adapters wait, and nothing is lost.
+ */
 static void test_verbs_job_runs_out_of_buffers(void **state)
 {
     (void) state;
-    setenv("DIMMNET_VERBS_BUFFERS", "4", 1);
-    assert_int_equal(dnet_job_run_hosts(2, 60, two, 2, flood, NULL), 0);
-    unsetenv("DIMMNET_VERBS_BUFFERS");
+    assert_true(refused_of(9, "2", 50000) > 0);
 }
 
 /* InfiniBand: addresses without IP. */
@@ -505,6 +532,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_verbs_job_ends),
         cmocka_unit_test(test_verbs_job_memory_is_another_one),
         cmocka_unit_test(test_verbs_job_kinds_of_memory),
+        cmocka_unit_test(test_verbs_job_shares_buffers),
         cmocka_unit_test(test_verbs_job_runs_out_of_buffers),
         cmocka_unit_test(test_verbs_job_infiniband),
         cmocka_unit_test(test_verbs_job_infiniband_death_is_noticed),

@@ -29,6 +29,38 @@ void dnet_emu_connection_due(dnet_emu_port_t *port, dnet_emu_connection_t *c)
     port->due = c;
 }
 
+uint8_t dnet_emu_connection_share(const dnet_emu_port_t *port)
+{
+    uint32_t all = port->buffers - port->buffers / 4;
+    uint32_t each = all / (port->stats.connected > 1 ? port->stats.connected : 2);
+
+    return (uint8_t) (port->buffers == 0 ? 0 : each < 1 ? 1 : each < WINDOW ? each : WINDOW);
+}
+
+uint32_t dnet_emu_connection_kept(const dnet_emu_connection_t *c, bool left)
+{
+    uint32_t end;
+
+    if (!c->first)
+        return 0;
+    end = c->last->number + 1;
+    if (left && c->post)
+        end = c->post->number;
+    return end - c->first->number;
+}
+
+/* Who was told that more may be under way hears of it. */
+static void shares_change(dnet_emu_port_t *port)
+{
+    uint8_t share = dnet_emu_connection_share(port);
+
+    for (dnet_emu_connection_t *c = port->connections; c; c = c->next)
+        if (c->told > share) {
+            c->unsaid = true;
+            dnet_emu_connection_due(port, c);
+        }
+}
+
 DNET_COLD static dnet_emu_connection_t *connect_to(dnet_emu_port_t *port, dnet_emu_far_t *f,
                                                    uint16_t lid, unsigned wid)
 {
@@ -46,10 +78,12 @@ DNET_COLD static dnet_emu_connection_t *connect_to(dnet_emu_port_t *port, dnet_e
     c->wid = (uint8_t) wid;
     dnet_fc_tx_open(&c->tx, port->at.epoch, 0, 0);
     dnet_fc_rx_open(&c->rx, f->at.epoch, 0);
+    c->share = port->buffers ? 1 : 0; /* until the peer says more */
     c->next = port->connections;
     port->connections = c;
     port->stats.connected++;
     f->connection = c;
+    shares_change(port);
     return c;
 }
 
@@ -61,6 +95,7 @@ dnet_emu_connection_t *dnet_emu_connection_of(dnet_emu_port_t *port, uint16_t li
         return NULL;
     return f->connection ? f->connection : connect_to(port, f, lid, wid);
 }
+
 void dnet_emu_connection_lose(dnet_emu_connection_t *c, const char *why)
 {
     if (!c->why[0])

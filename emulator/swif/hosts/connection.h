@@ -12,9 +12,10 @@
 #include "emulator/swif/hosts/plug.h"
 #include "srq_flowctl/connection.h"
 
-#define WIRE_VERSION 2u
-#define POOL 65536u /* buffers; room shows when a packet is delivered */
-#define WINDOW 64u  /* packets under way to one process */
+#define WIRE_VERSION 3u
+#define POOL 65536u  /* buffers; room shows when a packet is delivered */
+#define WINDOW 64u   /* packets under way to one process, */
+#define MESSAGES 16u /* in so many of the plug's messages: what follows is gathered meanwhile */
 
 /* What a message is. */
 enum { WIRE_DATA, WIRE_WORDS };
@@ -35,7 +36,7 @@ typedef struct {
     uint8_t count;    /* +0x07 header lines, or words */
     uint16_t slid;    /* +0x08 */
     uint8_t swid;     /* +0x0a */
-    uint8_t reserved; /* +0x0b */
+    uint8_t share;    /* +0x0b messages that may be under way the other way; 0: any number */
     uint16_t epoch;   /* +0x0c of the sender */
     uint16_t packets; /* +0x0e as in dnet_emu_packet_t */
     uint32_t seq;     /* +0x10 */
@@ -47,22 +48,24 @@ _Static_assert(sizeof(dnet_emu_wire_head_t) == 32, "head of a message");
 
 #define WIRE_ALIGNED(bytes) (((bytes) + 7u) & ~7u)
 
-/* Data of packets that go in one message of a plug. */
+/* Data of a packet that still goes in one message of a plug. */
 #define WIRE_DATA_BYTES(plug) \
     ((plug)->message_bytes - (uint32_t) sizeof(dnet_emu_wire_head_t) - 32u)
 
 typedef struct dnet_emu_connection dnet_emu_connection_t;
 
-/* A message that may still be needed. */
+/* One message of the plug, which may still be needed: one of ours, or several that leave together
+ * and are kept until the last one is acknowledged. */
 typedef struct dnet_emu_kept {
     dnet_emu_plug_op_t op;      /* first: the plug knows the message by it */
     struct dnet_emu_kept *next; /* of its connection */
     dnet_emu_connection_t *to;  /* NULL: not needed once it has left */
     bool under_way;             /* the plug has it */
-    bool again;                 /* it had it before */
-    uint32_t followers;         /* so many behind it left together with it */
-    _Alignas(8) dnet_emu_wire_head_t head;
-    uint8_t data[];
+    uint32_t number;            /* among those of its connection */
+    uint32_t first, count;      /* number of the first packet, and how many there are */
+    uint32_t handed;            /* of which so many have left once */
+    uint32_t room, bytes;       /* of data, and those in use */
+    _Alignas(8) uint8_t data[]; /* heads, each with what follows it */
 } dnet_emu_kept_t;
 
 /* Both directions between this process and one other. */
@@ -73,14 +76,17 @@ struct dnet_emu_connection {
     uint16_t lid;
     uint8_t wid;
     bool is_due;
-    bool wants; /* the process waits for the window */
-    bool held;  /* the receiver holds messages back */
-    bool hold_unsaid;
+    bool wants;    /* the process waits for the window */
+    bool held;     /* the receiver holds messages back */
+    bool unsaid;   /* what each message says beside its content has changed */
+    uint8_t share; /* messages that may be under way, 0: any number; */
+    uint8_t told;  /* and what the peer has been told of it */
     dnet_fc_tx_t tx;
     dnet_fc_rx_t rx;
     dnet_emu_kept_t *first, *last; /* not acknowledged */
-    dnet_emu_kept_t *post;         /* the first that the plug has not got; NULL: it has all */
-    uint32_t acks;                 /* packets delivered since an acknowledgement was sent */
+    dnet_emu_kept_t *post;         /* the first that the plug has not got whole; NULL: it has all */
+    uint32_t post_seq;             /* first packet that the plug has not got */
+    uint32_t acks, ack_messages;   /* packets, and messages, since an acknowledgement was sent */
     uint32_t words;                /* a bit for each type of control word that is to be sent, */
     dnet_fc_control_t word[DNET_FC_CONTROL_NAK + 1]; /* by type */
     uint64_t acks_since_ns;
@@ -89,6 +95,13 @@ struct dnet_emu_connection {
     uint64_t ask_next_ns;
     char why[128]; /* it is lost */
 };
+
+/* Rooms of one size for messages, the last used first: it is in the cache. */
+typedef struct {
+    dnet_emu_kept_t *first;
+    uint32_t count;
+} dnet_emu_spare_t;
+#define DNET_EMU_SPARES 4u /* sizes */
 
 /* A process of another host. */
 typedef struct {
@@ -109,15 +122,16 @@ struct dnet_emu_port {
     dnet_fc_pool_t pool;
     dnet_emu_far_t *to; /* by CLID and WID */
     uint32_t to_count;
-    bool gathers;           /* more follows at once: packets wait */
-    dnet_emu_kept_t *spare; /* room for long messages, the last used first: it is in the cache */
-    uint32_t spares;
+    uint32_t gathers; /* bytes of packets that are issued at once: they wait, and leave together */
+    dnet_emu_spare_t spare[DNET_EMU_SPARES];
+    uint32_t buffers; /* in which messages arrive; 0: any number */
+    uint32_t budget;  /* packets that may still be taken in this poll */
     dnet_emu_connection_t *connections, *due;
     uint64_t now_ns, timers_ns;
     struct dnet_emu_read *reads;
     uint32_t reads_due; /* of which so many wait for the plug */
     uint32_t leaving;   /* messages that the plug has */
-    uint32_t unacked;   /* packets */
+    uint32_t unacked;   /* messages of the plug with packets */
     dnet_emu_hosts_stats_t stats;
 };
 /* ---- connection.c: who there is ---- */
@@ -134,14 +148,30 @@ void dnet_emu_connection_due(dnet_emu_port_t *port, dnet_emu_connection_t *c);
 /* Its process counts as lost; the first reason stays. */
 void dnet_emu_connection_lose(dnet_emu_connection_t *c, const char *why);
 
+/* Messages with packets that are not acknowledged; `left`: of which the plug has had all. */
+uint32_t dnet_emu_connection_kept(const dnet_emu_connection_t *c, bool left);
+
+/* The part of the receive buffers that is a sender's (flow control specification, equation 2, of
+ * all that send here): a quarter is left for control words, and a half to those that come next.  0:
+ * any number */
+uint8_t dnet_emu_connection_share(const dnet_emu_port_t *port);
+
 /* ---- out.c: messages out ---- */
 
-/* A message of so many bytes behind the head.  NULL: no memory (logged). */
-dnet_emu_kept_t *dnet_emu_out_keep(dnet_emu_port_t *port, const dnet_emu_connection_t *c,
-                                   uint32_t bytes);
+/* Room for a packet of so many bytes behind its head, in a message of the plug that gathers packets
+ * or in one of its own.  It is not in it before dnet_emu_out_add().
+ *
+ * @param k_p  out: the message
+ * @return its head, filled in but for what is of packets; NULL: no memory (logged) */
+dnet_emu_wire_head_t *dnet_emu_out_room(dnet_emu_port_t *port, const dnet_emu_connection_t *c,
+                                        uint32_t bytes, dnet_emu_kept_t **k_p);
 
-/* It is needed no more. */
-void dnet_emu_out_drop(dnet_emu_port_t *port, dnet_emu_kept_t *k);
+/* The packet at that head is complete, and the next one of its connection. */
+void dnet_emu_out_add(dnet_emu_port_t *port, dnet_emu_connection_t *c, dnet_emu_kept_t *k,
+                      const dnet_emu_wire_head_t *h);
+
+/* The packet at that room will not be. */
+void dnet_emu_out_give_up(dnet_emu_port_t *port, dnet_emu_kept_t *k);
 
 /* Let everything go that can.  @return true: there is nothing left to say */
 bool dnet_emu_out_push(dnet_emu_port_t *port, dnet_emu_connection_t *c);
@@ -149,7 +179,7 @@ bool dnet_emu_out_push(dnet_emu_port_t *port, dnet_emu_connection_t *c);
 /* The same for all that have something to say. */
 void dnet_emu_out_push_due(dnet_emu_port_t *port);
 
-/* A packet has been acknowledged. */
+/* All packets of a message have been acknowledged. */
 void dnet_emu_out_release(dnet_emu_port_t *port, dnet_emu_kept_t *k);
 
 /* The plug's sent event. */
@@ -160,8 +190,11 @@ void dnet_emu_out_sent(void *arg, dnet_emu_plug_op_t *op, const char *why);
 extern const dnet_fc_tx_ops_t dnet_emu_connection_tx_ops;
 extern const dnet_fc_rx_ops_t dnet_emu_connection_rx_ops;
 
-/* May a packet be sent, with no more than a window under way? */
-bool dnet_emu_connection_is_open(const dnet_emu_connection_t *c, uint32_t window);
+/* May the process issue a packet that takes room at the receiver? */
+bool dnet_emu_connection_is_open(const dnet_emu_port_t *port, const dnet_emu_connection_t *c);
+
+/* May a process go on that was told to wait for that? */
+bool dnet_emu_connection_reopens(const dnet_emu_connection_t *c);
 
 /* [X.6] The process may go on: a RESEND entry, as if the receiver had sent one. */
 void dnet_emu_connection_resume(dnet_emu_port_t *port, dnet_emu_connection_t *c);
@@ -172,6 +205,6 @@ void dnet_emu_connection_run_timers(dnet_emu_port_t *port);
 /* ---- in.c: messages in ---- */
 
 /* The plug's arrived event. */
-void dnet_emu_in_arrived(void *arg, uint8_t *data, uint32_t bytes);
+bool dnet_emu_in_arrived(void *arg, uint8_t *data, uint32_t bytes);
 
 #endif

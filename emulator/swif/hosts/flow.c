@@ -31,9 +31,10 @@ static void tx_transmit(void *arg, dnet_fc_tx_t *tx, const dnet_fc_data_t *data)
     dnet_emu_port_t *port = arg;
     dnet_emu_connection_t *c = of_tx(tx);
 
-    if (!c->post || dnet_fc_before(data->seq, c->post->head.seq)) {
+    if (!c->post || dnet_fc_before(data->seq, c->post_seq)) {
         c->post = c->first;
-        while (c->post && c->post->head.seq != data->seq)
+        c->post_seq = data->seq;
+        while (c->post && !dnet_fc_before(data->seq, c->post->first + c->post->count))
             c->post = c->post->next;
     }
     dnet_emu_connection_due(port, c);
@@ -51,16 +52,20 @@ static void tx_acked(void *arg, dnet_fc_tx_t *tx, uint32_t una_seq)
 {
     dnet_emu_connection_t *c = of_tx(tx);
 
-    while (c->first && dnet_fc_before(c->first->head.seq, una_seq)) {
+    while (c->first && !dnet_fc_before(una_seq, c->first->first + c->first->count)) {
         dnet_emu_kept_t *k = c->first;
 
         c->first = k->next;
-        if (c->post == k)
-            c->post = k->next;
         dnet_emu_out_release(arg, k);
     }
     if (!c->first)
         c->last = NULL;
+    if (c->post && dnet_fc_before(c->post_seq, una_seq)) {
+        c->post = c->first;
+        c->post_seq = una_seq;
+    }
+    if (c->post) /* it may have waited for a buffer there */
+        dnet_emu_connection_due(arg, c);
 }
 
 /* The peer says that it knows this connection no more. */
@@ -100,9 +105,24 @@ static void rx_note_stop(void *arg, dnet_fc_rx_t *rx)
 const dnet_fc_rx_ops_t dnet_emu_connection_rx_ops = {.control = rx_control,
                                                      .note_stop = rx_note_stop};
 
-bool dnet_emu_connection_is_open(const dnet_emu_connection_t *c, uint32_t window)
+/* Messages under way, most. */
+static uint32_t messages_of(const dnet_emu_connection_t *c)
 {
-    return c->tx.state == DNET_FC_TX_RUN && c->tx.next_seq - c->tx.una_seq < window;
+    return c->share && c->share < MESSAGES ? c->share : MESSAGES;
+}
+
+bool dnet_emu_connection_is_open(const dnet_emu_port_t *port, const dnet_emu_connection_t *c)
+{
+    bool gathered = port->gathers && c->last && !c->last->handed;
+
+    return c->tx.state == DNET_FC_TX_RUN && c->tx.next_seq - c->tx.una_seq < WINDOW &&
+           (gathered || dnet_emu_connection_kept(c, false) < messages_of(c));
+}
+
+bool dnet_emu_connection_reopens(const dnet_emu_connection_t *c)
+{
+    return c->tx.state == DNET_FC_TX_RUN && c->tx.next_seq - c->tx.una_seq < WINDOW / 2 &&
+           dnet_emu_connection_kept(c, false) <= messages_of(c) / 2;
 }
 
 void dnet_emu_connection_resume(dnet_emu_port_t *port, dnet_emu_connection_t *c)

@@ -42,30 +42,24 @@ static bool put_part(dnet_emu_port_t *port, dnet_emu_connection_t *c, const dnet
                      uint32_t from, uint32_t bytes, uint32_t each)
 {
     uint32_t lines = p->header_lines * 8;
-    dnet_emu_kept_t *k = dnet_emu_out_keep(port, c, lines + bytes);
+    dnet_emu_kept_t *k;
+    dnet_emu_wire_head_t *head = dnet_emu_out_room(port, c, lines + bytes, &k);
+    uint8_t *data = (uint8_t *) (head + 1);
     uint64_t h[4];
 
-    if (!k)
+    if (!head)
         return false;
     dnet_emu_burst_header(port->nic, p, from, bytes, bytes < each ? bytes : each, h);
-    memcpy(k->data, h, lines);
-    if (bytes && !dnet_emu_payload_copy(p, from, k->data + lines, bytes)) {
-        dnet_emu_out_drop(port, k);
+    memcpy(data, h, lines);
+    if (bytes && !dnet_emu_payload_copy(p, from, data + lines, bytes)) {
+        dnet_emu_out_give_up(port, k);
         return false;
     }
-    k->to = c;
-    k->head.kind = WIRE_DATA;
-    k->head.count = (uint8_t) p->header_lines;
-    k->head.packets = (uint16_t) (bytes <= each ? 1 : (bytes + each - 1) / each);
-    k->head.seq = c->tx.next_seq;
-    if (c->last)
-        c->last->next = k;
-    else
-        c->first = k;
-    c->last = k;
-    if (!c->post)
-        c->post = k;
-    port->unacked++;
+    head->kind = WIRE_DATA;
+    head->count = (uint8_t) p->header_lines;
+    head->packets = (uint16_t) (bytes <= each ? 1 : (bytes + each - 1) / each);
+    head->seq = c->tx.next_seq;
+    dnet_emu_out_add(port, c, k, head);
     return dnet_fc_tx_send(&c->tx, &port->env, port->now_ns) == DNET_OK;
 }
 
@@ -99,7 +93,7 @@ static dnet_emu_result_t send_resend(dnet_emu_port_t *port, dnet_emu_connection_
 
     if (DNET_GET(p->header[1], RS_MORE)) {
         c->wants = true;
-        if (dnet_emu_connection_is_open(c, WINDOW))
+        if (dnet_emu_connection_is_open(port, c))
             dnet_emu_connection_resume(port, c);
         return DNET_EMU_LATER;
     }
@@ -120,7 +114,7 @@ DNET_COLD static dnet_emu_result_t send_far(dnet_emu_port_t *port, dnet_emu_conn
         case DNET_PRIM_IPUSH >> 2:
             if (c->held && dnet_emu_rc_may_hold(p))
                 return DNET_EMU_HELD;
-            if (!dnet_emu_connection_is_open(c, WINDOW)) {
+            if (!dnet_emu_connection_is_open(port, c)) {
                 c->wants = true;
                 return DNET_EMU_STOPPED;
             }
@@ -167,7 +161,8 @@ static unsigned hosts_poll(dnet_emu_nic_t *via, unsigned budget)
     unsigned n;
 
     port->now_ns = dnet_clock_ns();
-    n = port->plug->poll(port->end, budget, &events, port);
+    port->budget = budget;
+    n = port->plug->poll(port->end, &events, port);
     if (port->due)
         dnet_emu_out_push_due(port);
     if (port->reads_due)
@@ -177,12 +172,12 @@ static unsigned hosts_poll(dnet_emu_nic_t *via, unsigned budget)
     return n;
 }
 
-static void hosts_gather(dnet_emu_nic_t *via, bool on)
+static void hosts_gather(dnet_emu_nic_t *via, uint32_t bytes)
 {
     dnet_emu_port_t *port = via->hosts;
 
-    port->gathers = on;
-    if (!on && port->due)
+    port->gathers = bytes;
+    if (!bytes && port->due)
         dnet_emu_out_push_due(port);
 }
 

@@ -44,7 +44,7 @@ static void let_in(dnet_emu_port_t *port, dnet_emu_connection_t *c, dnet_emu_pac
     memcpy(&envelope, data, sizeof envelope);
     envelope |= DNET_ENVELOPE_PASS;
     memcpy(data, &envelope, sizeof envelope);
-    c->hold_unsaid = true;
+    c->unsaid = true;
     dnet_emu_connection_due(port, c);
 }
 static void data_arrived(dnet_emu_port_t *port, dnet_emu_connection_t *c,
@@ -98,20 +98,23 @@ static void words_arrived(dnet_emu_port_t *port, dnet_emu_connection_t *c,
     }
 }
 
-static void one_arrived(dnet_emu_port_t *port, const dnet_emu_wire_head_t *h, uint8_t *data)
+/* @return its connection; NULL: none that matters */
+static dnet_emu_connection_t *one_arrived(dnet_emu_port_t *port, const dnet_emu_wire_head_t *h,
+                                          uint8_t *data)
 {
     uint32_t bytes = h->bytes - (uint32_t) sizeof *h;
     dnet_emu_far_t *f = dnet_emu_far_of(port, h->slid, h->swid);
     dnet_emu_connection_t *c;
 
     if (!f || f->at.epoch != h->epoch)
-        return; /* of somebody else */
+        return NULL; /* of somebody else */
     c = dnet_emu_connection_of(port, h->slid, h->swid);
     if (!c || c->why[0])
-        return;
+        return NULL;
     port->stats.received++;
     c->asked_ns = 0;
     c->held = h->flags & WIRE_HOLD;
+    c->share = h->share;
     if (h->flags & WIRE_ACK) {
         dnet_fc_control_t ack = {
             .type = DNET_FC_CONTROL_ACK, .epoch = port->at.epoch, .seq = h->ack};
@@ -122,14 +125,17 @@ static void one_arrived(dnet_emu_port_t *port, const dnet_emu_wire_head_t *h, ui
         data_arrived(port, c, h, data, bytes);
     else if (h->kind == WIRE_WORDS)
         words_arrived(port, c, h, data, bytes);
-    if (c->wants && dnet_emu_connection_is_open(c, WINDOW / 2))
+    if (c->wants && dnet_emu_connection_reopens(c))
         dnet_emu_connection_resume(port, c);
+    return c;
 }
 
-void dnet_emu_in_arrived(void *arg, uint8_t *data, uint32_t bytes)
+bool dnet_emu_in_arrived(void *arg, uint8_t *data, uint32_t bytes)
 {
     dnet_emu_port_t *port = arg;
+    dnet_emu_connection_t *c = NULL;
     dnet_emu_wire_head_t h;
+    uint32_t taken = 0;
 
     while (bytes >= sizeof h) {
         uint32_t whole;
@@ -137,10 +143,15 @@ void dnet_emu_in_arrived(void *arg, uint8_t *data, uint32_t bytes)
         memcpy(&h, data, sizeof h);
         if (h.key != port->at.key || h.version != WIRE_VERSION || h.bytes < sizeof h ||
             h.bytes > bytes)
-            return; /* of somebody else */
-        one_arrived(port, &h, data + sizeof h);
+            break; /* of somebody else */
+        c = one_arrived(port, &h, data + sizeof h);
+        taken++;
         whole = WIRE_ALIGNED(h.bytes);
         data += whole;
         bytes -= whole < bytes ? whole : bytes;
     }
+    if (c && c->acks)
+        c->ack_messages++;
+    port->budget -= taken < port->budget ? taken : port->budget;
+    return port->budget > 0;
 }

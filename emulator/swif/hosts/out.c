@@ -11,56 +11,133 @@
 #include "common/log.h"
 #include "emulator/receive_controller.h"
 
-#define LONG_BYTES 4096u /* longer messages use what there is to spare, */
-#define SPARES 32u       /* of which no more is kept: malloc gives such memory back and again, */
-                         /* and then it costs a page fault each 4 KB */
-#define ACKS_WAIT (WINDOW / 4) /* so many are acknowledged together, */
-#define ACK_WAIT_NS 50000u     /* or after so long, or with data that go there */
-#define FAILED_NS 50000000u    /* what could not be sent is sent again */
+/*
+ * malloc gives memory of longer messages back and again, and then it costs a page fault each 4 KB:
+ * so many rooms are kept for the next ones.  The smallest are for two packets with their heads,
+ * each next one is twice as large, the last one is for the plug's longest message.
+ */
+#define LONG_BYTES 4096u
+#define SPARE_LEAST 9216u
+#define HEADS_SHARE 16u /* heads of packets that are gathered take such a part of their data */
+static const uint32_t spares_most[DNET_EMU_SPARES] = {64, 32, 16, 16};
 
-static dnet_emu_kept_t *room_for(dnet_emu_port_t *port, uint32_t bytes)
+#define ACKS_WAIT (WINDOW / 4)           /* so many are acknowledged together, */
+#define ACK_MESSAGES_WAIT (MESSAGES / 4) /* or in so many messages, */
+#define ACK_WAIT_NS 50000u               /* or after so long, or with data that go there */
+#define FAILED_NS 50000000u              /* what could not be sent is sent again */
+
+/* ---- room ---- */
+
+/* Bytes of the rooms of a size. */
+static uint32_t spare_bytes(const dnet_emu_port_t *port, unsigned size)
 {
-    dnet_emu_kept_t *k = port->spare;
+    uint32_t bytes = SPARE_LEAST << size, most = port->plug->message_bytes;
 
-    if (bytes <= LONG_BYTES)
-        return malloc(sizeof *k + WIRE_ALIGNED(bytes));
+    return bytes < most && size + 1 < DNET_EMU_SPARES ? bytes : most;
+}
+
+/* A message of the plug with so much room, heads included.  NULL: no memory (logged). */
+static dnet_emu_kept_t *make(dnet_emu_port_t *port, const dnet_emu_connection_t *c, uint32_t bytes)
+{
+    dnet_emu_kept_t *k = NULL;
+    uint32_t room = bytes;
+
+    if (bytes > LONG_BYTES) {
+        dnet_emu_spare_t *spare = port->spare;
+
+        while (spare_bytes(port, (unsigned) (spare - port->spare)) < bytes)
+            spare++;
+        room = spare_bytes(port, (unsigned) (spare - port->spare));
+        k = spare->first;
+        if (k) {
+            spare->first = k->next;
+            spare->count--;
+        }
+    }
     if (!k)
-        return malloc(sizeof *k + port->plug->message_bytes);
-    port->spare = k->next;
-    port->spares--;
+        k = malloc(sizeof *k + room);
+    if (k)
+        *k = (dnet_emu_kept_t){.room = room};
+    else
+        dnet_error("no memory for a packet to %s: %zu bytes needed",
+                   port->to[dnet_hold_index(c->lid, c->wid)].host, sizeof *k + room);
     return k;
 }
 
-void dnet_emu_out_drop(dnet_emu_port_t *port, dnet_emu_kept_t *k)
+static void drop(dnet_emu_port_t *port, dnet_emu_kept_t *k)
 {
-    if (k->head.bytes <= LONG_BYTES + sizeof k->head || port->spares == SPARES) {
-        free(k);
+    for (unsigned size = 0; size < DNET_EMU_SPARES; size++)
+        if (k->room == spare_bytes(port, size) && port->spare[size].count < spares_most[size]) {
+            k->next = port->spare[size].first;
+            port->spare[size].first = k;
+            port->spare[size].count++;
+            return;
+        }
+    free(k);
+}
+
+/* Head of the next message of ours in one of the plug. */
+static dnet_emu_wire_head_t *begin(const dnet_emu_port_t *port, const dnet_emu_connection_t *c,
+                                   dnet_emu_kept_t *k, uint32_t bytes)
+{
+    dnet_emu_wire_head_t *h = (dnet_emu_wire_head_t *) (void *) (k->data + k->bytes);
+    uint8_t *end = (uint8_t *) (h + 1) + bytes;
+
+    *h = (dnet_emu_wire_head_t){.key = port->to[dnet_hold_index(c->lid, c->wid)].at.key,
+                                .bytes = (uint32_t) sizeof *h + bytes,
+                                .version = WIRE_VERSION,
+                                .slid = port->nic->lid,
+                                .swid = (uint8_t) port->wid,
+                                .epoch = port->at.epoch};
+    memset(end, 0, WIRE_ALIGNED(bytes) - bytes);
+    return h;
+}
+
+dnet_emu_wire_head_t *dnet_emu_out_room(dnet_emu_port_t *port, const dnet_emu_connection_t *c,
+                                        uint32_t bytes, dnet_emu_kept_t **k_p)
+{
+    uint32_t all = (uint32_t) sizeof(dnet_emu_wire_head_t) + WIRE_ALIGNED(bytes);
+    dnet_emu_kept_t *k = c->last;
+
+    if (!port->gathers || !k || k->handed || k->room - k->bytes < all) {
+        uint32_t least = port->gathers + port->gathers / HEADS_SHARE;
+        uint32_t most = port->plug->message_bytes;
+
+        least = least < most ? least : most;
+        k = make(port, c, all < least ? least : all);
+    }
+    *k_p = k;
+    return k ? begin(port, c, k, bytes) : NULL;
+}
+
+void dnet_emu_out_add(dnet_emu_port_t *port, dnet_emu_connection_t *c, dnet_emu_kept_t *k,
+                      const dnet_emu_wire_head_t *h)
+{
+    k->bytes += WIRE_ALIGNED(h->bytes);
+    if (k->count++ > 0)
         return;
+    k->to = c;
+    k->first = h->seq;
+    k->number = c->last ? c->last->number + 1 : 0;
+    if (c->last)
+        c->last->next = k;
+    else
+        c->first = k;
+    c->last = k;
+    if (!c->post) {
+        c->post = k;
+        c->post_seq = h->seq;
     }
-    k->next = port->spare;
-    port->spare = k;
-    port->spares++;
+    port->unacked++;
 }
 
-dnet_emu_kept_t *dnet_emu_out_keep(dnet_emu_port_t *port, const dnet_emu_connection_t *c,
-                                   uint32_t bytes)
+void dnet_emu_out_give_up(dnet_emu_port_t *port, dnet_emu_kept_t *k)
 {
-    const dnet_emu_far_t *f = &port->to[dnet_hold_index(c->lid, c->wid)];
-    dnet_emu_kept_t *k = room_for(port, bytes);
-
-    if (!k) {
-        dnet_error("no memory for a packet to %s: %zu bytes needed", f->host, sizeof *k + bytes);
-        return NULL;
-    }
-    memset(k->data + (bytes & ~7u), 0, WIRE_ALIGNED(bytes) - (bytes & ~7u));
-    *k = (dnet_emu_kept_t){.head = {.key = f->at.key,
-                                    .bytes = (uint32_t) sizeof k->head + bytes,
-                                    .version = WIRE_VERSION,
-                                    .slid = port->nic->lid,
-                                    .swid = (uint8_t) port->wid,
-                                    .epoch = port->at.epoch}};
-    return k;
+    if (k->count == 0)
+        drop(port, k);
 }
+
+/* ---- leaving ---- */
 
 /* What each message says beside its content. */
 static void fill_in(dnet_emu_port_t *port, dnet_emu_connection_t *c, dnet_emu_wire_head_t *h)
@@ -72,49 +149,53 @@ static void fill_in(dnet_emu_port_t *port, dnet_emu_connection_t *c, dnet_emu_wi
     }
     if (dnet_emu_rc_holds(port->nic, port->wid, c->lid, c->wid))
         h->flags |= WIRE_HOLD;
+    h->share = c->told = dnet_emu_connection_share(port);
 }
 
-/* How many of those behind a message go together with it? */
-static uint32_t followers_of(const dnet_emu_port_t *port, const dnet_emu_connection_t *c,
-                             const dnet_emu_kept_t *k)
+/* Hand bytes of a message to the plug.  @return false: not now */
+static bool hand_over(dnet_emu_port_t *port, dnet_emu_connection_t *c, dnet_emu_kept_t *k,
+                      const uint8_t *from, uint32_t bytes)
 {
-    uint32_t n = 0, bytes = WIRE_ALIGNED(k->head.bytes);
-
-    if (k->head.kind != WIRE_DATA)
-        return 0;
-    for (const dnet_emu_kept_t *f = k->next; f && n + 1 < DNET_PLUG_PARTS; f = f->next) {
-        bytes += WIRE_ALIGNED(f->head.bytes);
-        if (f->under_way || !dnet_fc_before(f->head.seq, c->tx.send_seq) ||
-            bytes > port->plug->message_bytes)
-            break;
-        n++;
-    }
-    return n;
-}
-
-/* Hand a message to the plug, and those that go together with it.  @return false: not now */
-static bool hand_over(dnet_emu_port_t *port, dnet_emu_connection_t *c, dnet_emu_kept_t *k)
-{
-    struct iovec part[DNET_PLUG_PARTS];
-    uint32_t followers = followers_of(port, c, k), n = 0;
     bool acks = c->acks;
 
-    for (dnet_emu_kept_t *f = k; n <= followers; f = f->next) {
-        fill_in(port, c, &f->head);
-        part[n++] = (struct iovec){.iov_base = &f->head, .iov_len = WIRE_ALIGNED(f->head.bytes)};
-    }
-    if (port->plug->send(port->end, c->peer, part, n, &k->op) != DNET_OK)
+    if (port->plug->send(port->end, c->peer, from, bytes, &k->op) != DNET_OK)
         return false;
-    k->followers = followers;
-    for (dnet_emu_kept_t *f = k; n > 0; f = f->next, n--) {
-        port->stats.again += f->again;
-        f->under_way = f->again = true;
-    }
+    k->under_way = true;
     port->leaving++;
-    port->stats.sent += 1 + followers;
     if (acks)
-        c->acks = 0;
-    c->hold_unsaid = false;
+        c->acks = c->ack_messages = 0;
+    c->unsaid = false;
+    return true;
+}
+
+/* The packets of a message from post_seq on that may leave now.  @return false: not now */
+static bool post_packets(dnet_emu_port_t *port, dnet_emu_connection_t *c, dnet_emu_kept_t *k)
+{
+    uint32_t begin = c->post_seq - k->first, end = begin, at = 0, from = 0;
+
+    for (uint32_t i = 0; i < k->count; i++) {
+        dnet_emu_wire_head_t *h = (dnet_emu_wire_head_t *) (void *) (k->data + at);
+
+        if (!dnet_fc_before(h->seq, c->tx.send_seq))
+            break;
+        at += WIRE_ALIGNED(h->bytes);
+        if (i < begin) {
+            from = at;
+            continue;
+        }
+        fill_in(port, c, h);
+        end++;
+    }
+    if (!hand_over(port, c, k, k->data + from, at - from))
+        return false;
+    port->stats.sent += end - begin;
+    if (k->handed > begin)
+        port->stats.again += (k->handed < end ? k->handed : end) - begin;
+    if (k->handed < end)
+        k->handed = end;
+    c->post_seq = k->first + end;
+    if (end == k->count)
+        c->post = k->next;
     return true;
 }
 
@@ -123,25 +204,47 @@ static bool say_words(dnet_emu_port_t *port, dnet_emu_connection_t *c)
 {
     uint32_t count = (uint32_t) __builtin_popcount(c->words);
     uint32_t bytes = count * (uint32_t) sizeof(dnet_fc_control_t);
-    dnet_emu_kept_t *k = dnet_emu_out_keep(port, c, bytes);
+    dnet_emu_kept_t *k = make(port, c, (uint32_t) sizeof(dnet_emu_wire_head_t) + bytes);
+    dnet_emu_wire_head_t *h;
     uint8_t *at;
 
     if (!k)
         return false;
-    k->head.kind = WIRE_WORDS;
-    k->head.count = (uint8_t) count;
-    at = k->data;
+    h = begin(port, c, k, bytes);
+    h->kind = WIRE_WORDS;
+    h->count = (uint8_t) count;
+    fill_in(port, c, h);
+    at = (uint8_t *) (h + 1);
     for (unsigned type = 0; type <= DNET_FC_CONTROL_NAK; type++)
         if (c->words >> type & 1) {
             memcpy(at, &c->word[type], sizeof c->word[type]);
             at += sizeof c->word[type];
         }
-    if (!hand_over(port, c, k)) {
-        dnet_emu_out_drop(port, k);
+    if (!hand_over(port, c, k, k->data, h->bytes)) {
+        drop(port, k);
         return false;
     }
+    port->stats.sent++;
     c->words = 0;
     return true;
+}
+
+/* Has the peer a buffer for one more message? */
+static bool may_leave(const dnet_emu_connection_t *c)
+{
+    return c->share == 0 || dnet_emu_connection_kept(c, true) < c->share;
+}
+
+/* Shall what has been delivered be acknowledged now?  Soon where the peer may have few messages
+ * under way. */
+static bool must_acknowledge(const dnet_emu_port_t *port, const dnet_emu_connection_t *c)
+{
+    uint32_t messages = ACK_MESSAGES_WAIT;
+
+    if (port->buffers && c->told / 4 < messages)
+        messages = c->told / 4;
+    return c->acks && (c->acks >= ACKS_WAIT || c->ack_messages >= messages ||
+                       port->now_ns - c->acks_since_ns >= ACK_WAIT_NS);
 }
 
 bool dnet_emu_out_push(dnet_emu_port_t *port, dnet_emu_connection_t *c)
@@ -150,18 +253,11 @@ bool dnet_emu_out_push(dnet_emu_port_t *port, dnet_emu_connection_t *c)
         return true;
     if (c->pause_until_ns > port->now_ns || port->gathers)
         return false;
-    while (c->post && dnet_fc_before(c->post->head.seq, c->tx.send_seq)) {
+    while (c->post && dnet_fc_before(c->post_seq, c->tx.send_seq) && may_leave(c))
         /* A message that the plug still has from before cannot be handed over once more. */
-        dnet_emu_kept_t *k = c->post;
-
-        if (k->under_way || !hand_over(port, c, k))
+        if (c->post->under_way || !post_packets(port, c, c->post))
             return false;
-        for (uint32_t n = 0; n <= k->followers; n++)
-            c->post = c->post->next;
-    }
-    if ((c->words || c->hold_unsaid || c->acks >= ACKS_WAIT ||
-         (c->acks && port->now_ns - c->acks_since_ns >= ACK_WAIT_NS)) &&
-        !say_words(port, c))
+    if ((c->words || c->unsaid || must_acknowledge(port, c)) && !say_words(port, c))
         return false;
     return c->acks == 0;
 }
@@ -181,34 +277,34 @@ void dnet_emu_out_push_due(dnet_emu_port_t *port)
         }
     }
 }
+
 void dnet_emu_out_release(dnet_emu_port_t *port, dnet_emu_kept_t *k)
 {
     port->unacked--;
     k->to = NULL;
     if (!k->under_way)
-        dnet_emu_out_drop(port, k);
+        drop(port, k);
 }
+
 /* A packet that could not leave, and all behind it, go again in a while. */
 static void go_back(dnet_emu_port_t *port, dnet_emu_connection_t *c, const char *why)
 {
     dnet_debug("LID %#x WID %u: a message cannot leave: %s", c->lid, c->wid, why);
     c->pause_until_ns = port->now_ns + FAILED_NS;
     c->post = c->first;
+    c->post_seq = c->tx.una_seq;
     dnet_emu_connection_due(port, c);
 }
 
 void dnet_emu_out_sent(void *arg, dnet_emu_plug_op_t *op, const char *why)
 {
     dnet_emu_port_t *port = arg;
-    dnet_emu_kept_t *k = (dnet_emu_kept_t *) (void *) op, *next;
+    dnet_emu_kept_t *k = (dnet_emu_kept_t *) (void *) op;
 
     port->leaving--;
-    for (uint32_t left = k->followers + 1; left > 0; left--, k = next) {
-        next = k->next;
-        k->under_way = false;
-        if (why && k->to)
-            go_back(port, k->to, why);
-        if (!k->to)
-            dnet_emu_out_drop(port, k);
-    }
+    k->under_way = false;
+    if (why && k->to)
+        go_back(port, k->to, why);
+    if (!k->to)
+        drop(port, k);
 }

@@ -11,11 +11,8 @@
 #define DNET_EMU_PLUG_H
 
 #include <sys/socket.h>
-#include <sys/uio.h>
 
 #include "emulator/core_logic.h"
-
-#define DNET_PLUG_PARTS 4u /* of a message */
 
 /** A port of a plug; each plug has a struct of its own. */
 typedef struct dnet_emu_plug_end dnet_emu_plug_end_t;
@@ -28,8 +25,9 @@ typedef struct {
 } dnet_emu_plug_op_t;
 
 typedef struct {
-    /** A message has arrived.  @param data  valid during the call, and may be written */
-    void (*arrived)(void *arg, uint8_t *data, uint32_t bytes);
+    /** A message has arrived.  @param data  valid during the call, and may be written  @return
+     * false: poll() shall end, and keep what else there is for the next time */
+    bool (*arrived)(void *arg, uint8_t *data, uint32_t bytes);
     /** A message has left, or a read has ended, or (`why`) cannot: its buffer is the caller's
      * again.
      */
@@ -39,6 +37,9 @@ typedef struct {
 typedef struct {
     const char *name;
     uint32_t message_bytes; /* longest message */
+    /* Messages of MPI up to so many bytes arrive sooner when they are sent at once, whatever is
+     * copied then, than when they are read once their receive is known. */
+    uint32_t eager_bytes;
     /**
      * What of the network there is on this machine, for people.
      *
@@ -56,11 +57,11 @@ typedef struct {
     /**
      * Send a message.
      *
-     * @param part  up to DNET_PLUG_PARTS, one behind the other; they stay until sent()
+     * @param data  it stays until sent()
      * @return DNET_OK: sent() follows; DNET_STOPPED: not now; else: not at all
      */
-    dnet_status_t (*send)(dnet_emu_plug_end_t *end, uint64_t peer, const struct iovec *part,
-                          unsigned parts, dnet_emu_plug_op_t *op);
+    dnet_status_t (*send)(dnet_emu_plug_end_t *end, uint64_t peer, const void *data, uint32_t bytes,
+                          dnet_emu_plug_op_t *op);
     /**
      * Prepare memory for reads, until let_go().
      *
@@ -83,10 +84,8 @@ typedef struct {
      */
     dnet_status_t (*read)(dnet_emu_plug_end_t *end, uint64_t peer, const dnet_remote_memory_t *from,
                           void *to, void *held, uint64_t *bytes_p, dnet_emu_plug_op_t *op);
-    /** Call arrived() and sent() for what has happened, at most `budget` times.  @return how many
-     * have arrived */
-    unsigned (*poll)(dnet_emu_plug_end_t *end, unsigned budget,
-                     const dnet_emu_plug_events_t *events, void *arg);
+    /** Call arrived() and sent() for what has happened.  @return how many have arrived */
+    unsigned (*poll)(dnet_emu_plug_end_t *end, const dnet_emu_plug_events_t *events, void *arg);
     /** Why nothing can go to a peer any more, as the end of a sentence that begins with it; NULL
      * (also the operation): it can. */
     const char *(*why)(const dnet_emu_plug_end_t *end, uint64_t peer);
@@ -99,6 +98,9 @@ typedef struct {
     bool (*may_wait)(dnet_emu_plug_end_t *end);
     /** Fill in what the plug itself counts.  NULL: nothing. */
     void (*count)(const dnet_emu_plug_end_t *end, dnet_emu_hosts_stats_t *stats);
+    /** In how many receive buffers messages of all peers arrive, one each.  NULL: it does not
+     * matter. */
+    uint32_t (*buffers)(const dnet_emu_plug_end_t *end);
     /** Name of the network that the port is on. */
     const char *(*network)(const dnet_emu_plug_end_t *end);
     void (*close)(dnet_emu_plug_end_t *end);

@@ -87,6 +87,7 @@ dnet_status_t dnet_emu_port_open(const dnet_emu_port_config_t *config, dnet_emu_
         return status;
     }
     port->wait_s = config->wait_s;
+    port->buffers = port->plug->buffers ? port->plug->buffers(port->end) : 0;
     if (port->plug->ip(&port->at, &ip))
         port->alive = dnet_emu_alive_start(&ip, &port->at);
     port->env = dnet_fc_tx_defaults(&dnet_emu_connection_tx_ops, port);
@@ -109,6 +110,21 @@ void dnet_emu_port_address(const dnet_emu_port_t *port, dnet_emu_port_address_t 
     *address_p = port->at;
 }
 
+uint32_t dnet_emu_port_eager_bytes(const dnet_emu_port_t *port)
+{
+    return port->plug->eager_bytes;
+}
+
+static void free_all(dnet_emu_kept_t *k)
+{
+    while (k) {
+        dnet_emu_kept_t *next = k->next;
+
+        free(k);
+        k = next;
+    }
+}
+
 void dnet_emu_port_close(dnet_emu_port_t *port)
 {
     if (port->alive)
@@ -119,20 +135,11 @@ void dnet_emu_port_close(dnet_emu_port_t *port)
         dnet_emu_connection_t *c = port->connections;
 
         port->connections = c->next;
-        while (c->first) {
-            dnet_emu_kept_t *k = c->first;
-
-            c->first = k->next;
-            free(k);
-        }
+        free_all(c->first);
         free(c);
     }
-    while (port->spare) {
-        dnet_emu_kept_t *k = port->spare;
-
-        port->spare = k->next;
-        free(k);
-    }
+    for (unsigned size = 0; size < DNET_EMU_SPARES; size++)
+        free_all(port->spare[size].first);
     free(port->to);
     free(port);
 }

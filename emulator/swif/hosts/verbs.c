@@ -36,6 +36,7 @@
  */
 #define POLL_US 50u
 #define BURST 64u
+#define EAGER_BYTES 8192u  /* above that an adapter's read costs less than the copies */
 #define EVENTS_EVERY 1024u /* polls, after which the device's events are looked at */
 
 /* ---- a port ---- */
@@ -349,26 +350,12 @@ static dnet_status_t get_ready(dnet_emu_plug_end_t *e, dnet_emu_verbs_peer_t *p)
     return may_post(e, p) ? DNET_OK : DNET_STOPPED;
 }
 
-/* The parts of a message one behind the other.  @return its bytes */
-static uint32_t join(uint8_t *to, const struct iovec *part, unsigned parts)
-{
-    uint32_t bytes = 0;
-
-    for (unsigned k = 0; k < parts; k++) {
-        memcpy(to + bytes, part[k].iov_base, part[k].iov_len);
-        bytes += (uint32_t) part[k].iov_len;
-    }
-    return bytes;
-}
-
-static dnet_status_t verbs_send(dnet_emu_plug_end_t *e, uint64_t peer, const struct iovec *part,
-                                unsigned parts, dnet_emu_plug_op_t *op)
+static dnet_status_t verbs_send(dnet_emu_plug_end_t *e, uint64_t peer, const void *data,
+                                uint32_t bytes, dnet_emu_plug_op_t *op)
 {
     dnet_emu_verbs_peer_t *p = (dnet_emu_verbs_peer_t *) (uintptr_t) peer;
     uint32_t i = e->tx_free;
-    struct ibv_sge sge = {.addr = (uintptr_t) part->iov_base,
-                          .length = (uint32_t) part->iov_len,
-                          .lkey = e->mr->lkey};
+    struct ibv_sge sge = {.addr = (uintptr_t) data, .length = bytes, .lkey = e->mr->lkey};
     struct ibv_send_wr wr = {.wr_id = dnet_emu_verbs_wr(VERBS_WR_TX, i),
                              .sg_list = &sge,
                              .num_sge = 1,
@@ -378,12 +365,12 @@ static dnet_status_t verbs_send(dnet_emu_plug_end_t *e, uint64_t peer, const str
 
     if (status != DNET_OK)
         return status;
-    if (parts == 1 && sge.length <= e->inline_bytes) {
+    if (bytes <= e->inline_bytes) {
         wr.send_flags |= IBV_SEND_INLINE;
     } else {
         uint8_t *slot = e->tx_slots + (size_t) i * VERBS_BYTES;
 
-        sge.length = join(slot, part, parts);
+        memcpy(slot, data, bytes);
         sge.addr = (uintptr_t) slot;
     }
     return post(e, p, &wr, op);
@@ -504,21 +491,25 @@ static void take_notices(dnet_emu_plug_end_t *e)
 
 /* ---- polling ---- */
 
-/* @return how many messages have arrived */
-static unsigned take(dnet_emu_plug_end_t *e, const struct ibv_wc *wc, int n,
-                     const dnet_emu_plug_events_t *events, void *arg)
+/* What has completed, one after the other, until no more is wanted.  @return how many messages have
+ * arrived */
+static unsigned take(dnet_emu_plug_end_t *e, const dnet_emu_plug_events_t *events, void *arg,
+                     bool *go_on_p)
 {
+    const struct ibv_wc *wc = e->kept;
     uint32_t again[VERBS_EVENTS], count = 0;
     unsigned arrived = 0;
 
-    for (int k = 0; k < n; k++) {
+    while (*go_on_p && e->kept_at < e->kept_count) {
+        int k = e->kept_at++;
         uint32_t i = (uint32_t) wc[k].wr_id;
         bool good = wc[k].status == IBV_WC_SUCCESS;
 
         switch (wc[k].wr_id >> 32) {
             case VERBS_WR_RX:
                 if (good) {
-                    events->arrived(arg, e->rx + (size_t) i * VERBS_BYTES, wc[k].byte_len);
+                    *go_on_p =
+                        events->arrived(arg, e->rx + (size_t) i * VERBS_BYTES, wc[k].byte_len);
                     arrived++;
                 }
                 again[count++] = i;
@@ -541,24 +532,31 @@ static unsigned take(dnet_emu_plug_end_t *e, const struct ibv_wc *wc, int n,
     return arrived;
 }
 
-static unsigned verbs_poll(dnet_emu_plug_end_t *e, unsigned budget,
-                           const dnet_emu_plug_events_t *events, void *arg)
+/* Completions, when all before are done with.  @return whether there may be more */
+static bool look(dnet_emu_plug_end_t *e)
 {
-    struct ibv_wc wc[VERBS_EVENTS];
-    unsigned arrived = 0;
-    int n = e->kept_count;
+    int n = e->fatal ? 0 : ibv_poll_cq(e->cq, VERBS_EVENTS, e->kept);
+
+    e->kept_at = 0;
+    e->kept_count = n;
+    return n == VERBS_EVENTS;
+}
+
+static unsigned verbs_poll(dnet_emu_plug_end_t *e, const dnet_emu_plug_events_t *events, void *arg)
+{
+    unsigned arrived;
+    bool go_on = true, more = true;
 
     if (e->armed || e->polls++ % EVENTS_EVERY == 0)
         take_events(e, events, arg);
     if (e->armed)
         take_notices(e);
-    e->kept_count = 0;
-    arrived += take(e, e->kept, n, events, arg);
-    do {
-        n = e->fatal ? 0 : ibv_poll_cq(e->cq, VERBS_EVENTS, wc);
-        arrived += take(e, wc, n, events, arg);
-    } while (n == VERBS_EVENTS && arrived < budget);
-    if (n < 0)
+    arrived = take(e, events, arg, &go_on);
+    while (go_on && more) {
+        more = look(e);
+        arrived += take(e, events, arg, &go_on);
+    }
+    if (e->kept_count < 0)
         device_failed(e, "its completion queue cannot be read", events, arg);
     if (e->unsettled || e->ud_why)
         dnet_emu_verbs_settle(e);
@@ -572,13 +570,11 @@ static int verbs_wait_fd(const dnet_emu_plug_end_t *e)
 
 static bool verbs_may_wait(dnet_emu_plug_end_t *e)
 {
-    if (e->unsettled || e->ud_why || e->kept_count || e->fatal)
+    if (e->unsettled || e->ud_why || e->kept_at < e->kept_count || e->fatal)
         return false;
     e->armed = ibv_req_notify_cq(e->cq, 0) == 0;
     /* What came before the notice was asked for gives none. */
-    e->kept_count = ibv_poll_cq(e->cq, VERBS_EVENTS, e->kept);
-    if (e->kept_count < 0)
-        e->kept_count = 0;
+    (void) look(e);
     return e->armed && e->kept_count == 0;
 }
 
@@ -587,6 +583,11 @@ static void verbs_count(const dnet_emu_plug_end_t *e, dnet_emu_hosts_stats_t *st
     stats->registered = e->registered;
     stats->reused = e->reused;
     stats->rnr = e->rnr_before < 0 ? -1 : dnet_emu_verbs_rnr(&e->port) - e->rnr_before;
+}
+
+static uint32_t verbs_buffers(const dnet_emu_plug_end_t *e)
+{
+    return e->buffers;
 }
 
 static const char *verbs_network(const dnet_emu_plug_end_t *e)
@@ -606,6 +607,7 @@ static const char *verbs_why(const dnet_emu_plug_end_t *e, uint64_t peer)
 const dnet_emu_plug_ops_t dnet_emu_plug_verbs = {
     .name = "verbs",
     .message_bytes = VERBS_BYTES,
+    .eager_bytes = EAGER_BYTES,
     .found = dnet_emu_verbs_found,
     .open = verbs_open,
     .reach = verbs_reach,
@@ -621,6 +623,7 @@ const dnet_emu_plug_ops_t dnet_emu_plug_verbs = {
     .ask = verbs_ask,
     .wait_fd = verbs_wait_fd,
     .may_wait = verbs_may_wait,
+    .buffers = verbs_buffers,
     .network = verbs_network,
     .close = verbs_close,
 };

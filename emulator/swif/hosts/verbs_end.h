@@ -147,8 +147,8 @@ struct dnet_emu_plug_end {
     uint8_t reads;      /* that this adapter begins at once, to one peer */
     uint32_t unsettled; /* peers that are RESOLVING or CLOSING */
     uint32_t polls;
-    struct ibv_wc kept[VERBS_EVENTS]; /* taken by may_wait() */
-    int kept_count;
+    struct ibv_wc kept[VERBS_EVENTS]; /* read from the queue, */
+    int kept_count, kept_at;          /* so many (below 0: it failed), and the next one to do */
     bool armed;
     bool fatal; /* the device is gone */
 };
