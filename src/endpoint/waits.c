@@ -82,6 +82,13 @@ static void put_bytes(dnet_text_t *t, const dnet_wait_t *w)
     dnet_text_put(t, bytes == SENT ? " bytes sent" : " bytes");
 }
 
+/* Windows and what has stopped a rank belong to none. */
+static bool has_comm(const dnet_wait_t *w)
+{
+    return w->kind != DNET_WAIT_STOPPED &&
+           (w->context != DNET_WAIT_NO_COMM || kinds[w->kind].bytes != NONE);
+}
+
 void dnet_wait_text(const dnet_wait_t *w, char *text, size_t bytes)
 {
     dnet_text_t t;
@@ -95,7 +102,7 @@ void dnet_wait_text(const dnet_wait_t *w, char *text, size_t bytes)
     } else {
         dnet_text_put(&t, w->source == DNET_EP_NO_RANK ? "any rank" : "a rank");
     }
-    if (w->kind != DNET_WAIT_STOPPED) {
+    if (has_comm(w)) {
         dnet_text_put(&t, ": ");
         put_comm(&t, w);
     }

@@ -4,6 +4,7 @@
  * envelopes; a list of all tells which process an envelope means.
  */
 #include "dimmnet_impl.h"
+#include "dimmnet_window.h"
 
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -142,7 +143,7 @@ static void others(const char *call, dnet_wait_fn fn, void *arg)
         wait.rank = asked->unlock_peer;
     } else if (MPIDI_DIMMNET_board_waits(&wait)) {
         name_wait(&wait);
-    } else {
+    } else if (!MPIDI_DIMMNET_accumulate_waits(&wait)) {
         return;
     }
     fn(arg, &wait);

@@ -312,29 +312,52 @@ int MPIDI_DIMMNET_done_request(int mpi_errno, MPIR_Win *win, MPIR_Request **requ
 
 /* ---- atomic operations ---- */
 
+/* Whose accumulate must end before this rank's begins; DNET_EP_NO_RANK: nobody's. */
+static uint32_t awaited_owner = DNET_EP_NO_RANK;
+
+bool MPIDI_DIMMNET_accumulate_waits(dnet_wait_t *wait)
+{
+    if (awaited_owner == DNET_EP_NO_RANK)
+        return false;
+    wait->kind = DNET_WAIT_ACCUMULATE;
+    wait->rank = awaited_owner;
+    return true;
+}
+
+/* The first time the owner is woken, in case it sleeps. */
+static void note_owner(uint32_t peer, bool first)
+{
+    awaited_owner = peer;
+    if (first)
+        MPIDI_DIMMNET_wake(peer);
+}
+
 /* Nobody waits long: no call of MPI is made while it is locked.  But its owner may not run, or have
  * been killed. */
 static void lock_accumulates(int rank, MPIR_Win *win)
 {
     _Atomic uint32_t *word = &MPIDI_DIMMNET_WINDOW(win)->locks[rank].accumulates;
     uint32_t own = (uint32_t) win->comm_ptr->rank + 1;
-    for (int spins = 0;; spins++) {
+    int spins = 0;
+    for (;; spins++) {
         uint32_t owner = 0;
         /* Acquire: pairs with unlock_accumulates(). */
         if (atomic_compare_exchange_weak_explicit(word, &owner, own, memory_order_acquire,
                                                   memory_order_relaxed))
-            return;
+            break;
         if (spins < SPINS) {
             dnet_cpu_relax();
             continue;
         }
-        if (spins == SPINS && owner && owner != own)
-            MPIDI_DIMMNET_wake(peer_of(win, (int) owner - 1));
+        if (owner && owner != own)
+            note_owner(peer_of(win, (int) owner - 1), spins == SPINS);
         sched_yield();
         for (int i = 0; i < LOOKS_PER_YIELD && atomic_load_explicit(word, memory_order_relaxed);
              i++)
             (void) MPID_Progress_test(NULL);
     }
+    if (spins > SPINS)
+        awaited_owner = DNET_EP_NO_RANK;
 }
 
 static void unlock_accumulates(int rank, MPIR_Win *win)

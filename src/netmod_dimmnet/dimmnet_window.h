@@ -49,4 +49,8 @@ struct MPIDI_DIMMNET_window {
     MPIDI_DIMMNET_part_of_t part[]; /* by rank */
 };
 
+/* Whose accumulate must end before this rank's can begin; also in a signal handler.  False: none.
+ */
+bool MPIDI_DIMMNET_accumulate_waits(dnet_wait_t *wait);
+
 #endif

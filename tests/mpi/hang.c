@@ -8,12 +8,16 @@
  *   hang collective      rank 1 is in MPI_Recv from 0, the others in MPI_Barrier, for ever
  *   hang board           the same, where the communicator has a board
  *   hang flood           rank 0 receives from the others without a pause, for ever
+ *   hang accumulate      rank 1 stops itself amidst an accumulate at rank 2, the others accumulate
+ * there as well; ends when rank 1 goes on
  *   hang each FILE       0 computes until there is the file; 1 in MPI_Probe, 2 polls by MPI_Iprobe,
  * 3 in MPI_Win_lock at 4, 4 in MPI_Recv, all for 0
  */
 #include "check.h"
 
+#include <signal.h>
 #include <stdbool.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static MPI_Comm row;
@@ -79,6 +83,32 @@ static void flood(void)
     }
 }
 
+static int *operand;
+
+/* The operand is read for the first time. */
+static void stop_here(int number)
+{
+    (void) number;
+    kill(getpid(), SIGSTOP);
+    mprotect(operand, 4096, PROT_READ);
+}
+
+static void accumulate(void)
+{
+    int *part, one = 1;
+    MPI_Win win;
+    MPI_Win_allocate(sizeof(int), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &part, &win);
+    MPI_Win_lock_all(0, win);
+    operand = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (rank == 1)
+        signal(SIGSEGV, stop_here);
+    else
+        sleep(1); /* rank 1 is stopped by then */
+    MPI_Accumulate(rank == 1 ? operand : &one, 1, MPI_INT, 2, 0, 1, MPI_INT, MPI_SUM, win);
+    MPI_Win_unlock_all(win);
+    MPI_Win_free(&win);
+}
+
 int main(int argc, char **argv)
 {
     int word;
@@ -98,6 +128,8 @@ int main(int argc, char **argv)
         MPI_Barrier(row);
     else if (strcmp(argv[1], "flood") == 0)
         flood();
+    else if (strcmp(argv[1], "accumulate") == 0)
+        accumulate();
     else
         each(argv[2]);
     MPI_Comm_free(&row);

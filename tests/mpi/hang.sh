@@ -110,6 +110,19 @@ shows '^dimmnet\[rank 4\]   receive waits for rank 0: row rank 4, tag 7, room fo
 wait $job || fail "the job: exit status $?"
 job=
 
+# A rank that is stopped amidst an accumulate.
+start -n 3 ./hang accumulate
+until_true stat_shows '^ *accumulate waits for that of rank 1$'
+shows '^ *0 *[0-9]*  waits  .*  MPI_Accumulate  '
+shows '^ *1 *[0-9]*  stopped  '
+! grep -q deadlock out || fail "a deadlock with a rank that is stopped"
+stopped=$(pid_of 1)
+kill -USR2 "$(pid_of 0)"
+until_true grep -q '^dimmnet\[rank 0\]   accumulate waits for that of rank 1$' dump-0
+kill -CONT "$stopped"
+wait $job || fail "the job with an accumulate: exit status $?"
+job=
+
 # A rank that is never idle answers each time.
 start -n 4 ./hang flood
 until_true stat_shows '^ *0 *[0-9]*  active '
