@@ -44,3 +44,6 @@ chmod +x osu/osu_fop_latency ldd/ldd
 PATH="$PWD/ldd:$PATH"
 expect 1 "$DNET_SRC/benchmarks/compare" ours=good --osu osu --tests fop_latency
 grep -q 'osu_fop_latency runs with /elsewhere/libmpi.so.12, and not with /here/libmpi.so.12 of ours' err || fail 'programs of another library are measured'
+printf '#!/bin/sh\necho "libmpi.so.12 => /here/libmpi.so.12 (0x0)"\n' >ldd/ldd
+expect 0 "$DNET_SRC/benchmarks/compare" ours=good --osu osu --tests fop_latency --rounds 1
+shows '| fop_latency .* 1.5 '
