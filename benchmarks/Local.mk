@@ -18,10 +18,12 @@ EXTRA_DIST += \
 	benchmarks/rma \
 	benchmarks/strided \
 	benchmarks/strided.c \
-	benchmarks/tcp.c
+	benchmarks/tcp.c \
+	benchmarks/threads \
+	benchmarks/threads.c
 
 # Scripts, though a .c file of the name stands beside them (make's own rule would compile it).
-benchmarks/incast benchmarks/memory benchmarks/overlap benchmarks/oversub benchmarks/strided: ;
+benchmarks/incast benchmarks/memory benchmarks/overlap benchmarks/oversub benchmarks/strided benchmarks/threads: ;
 
 # Two NICs without anything above them.
 noinst_PROGRAMS += benchmarks/nic_pingpong

@@ -4,7 +4,7 @@
 # ----------
 # MPICH: whether it is built, from what source, with which netmods and Fortran bindings; and the MPI that
 # libdimmnet-trace is made for.  Conditionals BUILD_MPICH and HAVE_TRACER; substitutes with_mpich_source,
-# with_netmods, DNET_FORTRAN, MPICC, MPICH_CONFIGURE_FLAGS and FC.
+# with_netmods, DNET_VCIS, DNET_FORTRAN, MPICC, MPICH_CONFIGURE_FLAGS and FC.
 AC_DEFUN([DNET_MPICH], [
 AC_ARG_WITH([mpich],
     [AS_HELP_STRING([--without-mpich], [build libdimmnet and the tools only])],
@@ -36,6 +36,16 @@ for netmod in $(echo "$with_netmods" | tr , ' '); do
             [AC_MSG_ERROR([--with-netmods: ofi wants libfabric's headers (Debian: libfabric-dev)])])],
         [AC_MSG_ERROR([--with-netmods: unknown netmod $netmod; known: dimmnet, ucx, ofi])])
 done
+AC_ARG_ENABLE([vcis],
+    [AS_HELP_STRING([--enable-vcis@<:@=N@:>@],
+        [threads of a process may use up to N endpoints at once, 2 to 64 (16), each with a lock of its own; programs
+         without threads get slower (default: one endpoint, one lock)])],
+    [], [enable_vcis=no])
+AS_CASE([$enable_vcis],
+    [no], [DNET_VCIS=1],
+    [yes], [DNET_VCIS=16],
+    [@<:@2-9@:>@|@<:@1-5@:>@@<:@0-9@:>@|6@<:@0-4@:>@], [DNET_VCIS=$enable_vcis],
+    [AC_MSG_ERROR([--enable-vcis=$enable_vcis: want a number from 2 to 64])])
 AC_ARG_ENABLE([fortran],
     [AS_HELP_STRING([--disable-fortran], [build MPICH without its Fortran bindings])],
     [], [enable_fortran=yes])
@@ -61,5 +71,6 @@ AS_IF([test "$with_mpich" = yes], [
 AM_CONDITIONAL([BUILD_MPICH], [test "$with_mpich" = yes])
 AC_SUBST([with_mpich_source])
 AC_SUBST([with_netmods])
+AC_SUBST([DNET_VCIS])
 AC_SUBST([DNET_FORTRAN])
 ])

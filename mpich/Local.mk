@@ -6,6 +6,7 @@ DNET_MPICH_ENV = \
 	DNET_DIRS="--prefix='$(prefix)' --bindir='$(bindir)' --libdir='$(libdir)' --includedir='$(includedir)' --mandir='$(mandir)'" \
 	DNET_BIN='$(bindir)' DNET_LIB='$(libdir)' DNET_NETMODS='$(with_netmods)' DNET_MPICH_SOURCE='$(with_mpich_source)' \
 	DNET_MPICH_FLAGS="$(MPICH_CONFIGURE_FLAGS)" DNET_FORTRAN='$(DNET_FORTRAN)' \
+	DNET_VCIS='$(DNET_VCIS)' \
 	CC='$(CC)' FC='$(FC)' MAKE='$(MAKE)' DESTDIR='$(DESTDIR)'
 
 if BUILD_MPICH

@@ -189,6 +189,11 @@ dnet_status_t dnet_ep_open(const dnet_ep_config_t *config, dnet_ep_t **ep_p);
  */
 dnet_status_t dnet_ep_check(uint32_t size, dnet_options_t *options_p);
 
+/** May this process open another endpoint, with another number?  Not in a job of several hosts,
+ * whose ranks have a port each, nor on a cluster, whose nodes hold a rank once.  The same in all
+ * processes of the job. */
+bool dnet_ep_may_be_several(const dnet_ep_t *ep);
+
 /** This process's address, for the others. */
 void dnet_ep_address(const dnet_ep_t *ep, dnet_ep_address_t *address_p);
 
@@ -443,8 +448,9 @@ typedef struct {
     void (*call)(char *name, size_t bytes);
     /** Fill in `comm`, and `rank` if it is DNET_EP_NO_RANK, from context and source. */
     void (*name)(dnet_wait_t *wait);
-    /** Call fn on what the endpoint knows nothing of.  @param call  as by call() */
-    void (*others)(const char *call, dnet_wait_fn fn, void *arg);
+    /** Call fn on what the endpoint, of this number, knows nothing of.  @param call  as by call()
+     */
+    void (*others)(uint32_t vci, const char *call, dnet_wait_fn fn, void *arg);
 } dnet_ep_names_t;
 
 /** Set these functions.  Without them communicators and calls have no names. */

@@ -236,6 +236,11 @@ void dnet_job_close(dnet_ep_t *ep)
     free(ep->job.hosts);
 }
 
+bool dnet_ep_may_be_several(const dnet_ep_t *ep)
+{
+    return !ep->job.spans_hosts && !ep->job.cluster;
+}
+
 /* ---- NICs ---- */
 
 /* A new NIC, or the node's as after power-on: both WIDs stop their senders until they are ready. */

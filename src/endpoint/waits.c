@@ -274,7 +274,7 @@ void dnet_waits_visit(dnet_ep_t *ep, const dnet_peek_t *peek, const char *call, 
     visit_stops(&v);
     visit_sends(&v);
     if (ep->names.others)
-        ep->names.others(call, fn, arg);
+        ep->names.others(ep->vci, call, fn, arg);
     visit_receives(&v);
     for (unsigned b = 0; b < DNET_MATCH_BINS && m->unexpected_count; b++)
         visit_ring(&v, &m->unexpected[b], true);

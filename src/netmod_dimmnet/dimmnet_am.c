@@ -14,14 +14,16 @@ struct MPIDI_DIMMNET_am_op {
     MPIDI_DIMMNET_am_op_t *next; /* of the spare ones */
     MPIR_Request *sreq;          /* NULL: header only, no request waits */
     int handler_id;
+    int vci;
     void *packed;
 };
 
 static void am_op_put(MPIDI_DIMMNET_am_op_t *op)
 {
+    MPIDI_DIMMNET_vci_t *self = MPIDI_DIMMNET_VCI(op->vci);
     MPL_free(op->packed);
-    op->next = MPIDI_DIMMNET_global.spare_am_ops;
-    MPIDI_DIMMNET_global.spare_am_ops = op;
+    op->next = self->spare_am_ops;
+    self->spare_am_ops = op;
 }
 
 static int am_sent(int handler_id, MPIR_Request *sreq)
@@ -41,32 +43,33 @@ static void am_complete(dnet_ep_request_t *ep_req, dnet_status_t status)
     am_sent(handler_id, sreq);
 }
 
-static MPIDI_DIMMNET_am_op_t *am_op_get(void)
+static MPIDI_DIMMNET_am_op_t *am_op_get(int vci)
 {
-    MPIDI_DIMMNET_am_op_t *op = MPIDI_DIMMNET_global.spare_am_ops;
+    MPIDI_DIMMNET_am_op_t *op = MPIDI_DIMMNET_VCI(vci)->spare_am_ops;
     if (op) {
-        MPIDI_DIMMNET_global.spare_am_ops = op->next;
+        MPIDI_DIMMNET_VCI(vci)->spare_am_ops = op->next;
     } else {
         op = MPL_malloc(sizeof(*op), MPL_MEM_OTHER);
         if (!op)
             return NULL;
         op->ep.complete = am_complete;
+        op->vci = vci;
     }
     op->packed = NULL;
     return op;
 }
 
-int MPIDI_DIMMNET_am_send(uint32_t peer, int handler_id, const void *am_hdr, MPI_Aint am_hdr_sz,
-                          const void *data, MPI_Aint count, MPI_Datatype datatype,
-                          MPIR_Request *sreq)
+int MPIDI_DIMMNET_am_send(int vci, uint32_t peer, int handler_id, const void *am_hdr,
+                          MPI_Aint am_hdr_sz, const void *data, MPI_Aint count,
+                          MPI_Datatype datatype, MPIR_Request *sreq)
 {
-    MPIDI_DIMMNET_am_op_t *op = am_op_get();
+    MPIDI_DIMMNET_am_op_t *op = am_op_get(vci);
     if (!op)
         return MPIDI_DIMMNET_error_no_memory(sizeof(*op));
     if (handler_id == MPIDIG_WIN_LOCK)
-        MPIDI_DIMMNET_global.asked.lock_peer = peer;
+        MPIDI_DIMMNET_VCI(vci)->asked.lock_peer = peer;
     else if (handler_id == MPIDIG_WIN_UNLOCK)
-        MPIDI_DIMMNET_global.asked.unlock_peer = peer;
+        MPIDI_DIMMNET_VCI(vci)->asked.unlock_peer = peer;
     op->sreq = sreq;
     op->handler_id = handler_id;
 
@@ -84,7 +87,7 @@ int MPIDI_DIMMNET_am_send(uint32_t peer, int handler_id, const void *am_hdr, MPI
         from = op->packed;
     }
 
-    dnet_status_t status = dnet_ep_am_send(MPIDI_DIMMNET_global.ep, peer, handler_id, am_hdr,
+    dnet_status_t status = dnet_ep_am_send(MPIDI_DIMMNET_EP(vci), peer, handler_id, am_hdr,
                                            am_hdr_sz, from, len, &op->ep);
     if (status == DNET_IN_PROGRESS)
         return MPI_SUCCESS;
@@ -94,12 +97,20 @@ int MPIDI_DIMMNET_am_send(uint32_t peer, int handler_id, const void *am_hdr, MPI
     return am_sent(handler_id, sreq);
 }
 
+/* What MPICH's handler is told of a message: from the network, by this VCI on both sides. */
+static uint32_t attributes(void *vci, uint32_t others)
+{
+    int v = (int) (intptr_t) vci;
+    MPIDIG_AM_ATTR_SET_VCIS(others, v, v);
+    return others;
+}
+
 /* The handler may send, and so come back here from inside the endpoint. */
 static void am_arrived(void *arg, uint32_t peer, uint16_t id, const void *header, size_t header_len,
                        const void *data, size_t len)
 {
-    /* attr 0: from the network, VCI 0 to VCI 0, data at hand */
-    int mpi_errno = MPIDIG_global.target_msg_cbs[id]((void *) header, (void *) data, len, 0, NULL);
+    int mpi_errno = MPIDIG_global.target_msg_cbs[id]((void *) header, (void *) data, len,
+                                                     attributes(arg, 0), NULL);
     if (mpi_errno != MPI_SUCCESS)
         MPID_Abort(MPIR_Process.comm_world, mpi_errno, 1, "an active message could not be handled");
 }
@@ -142,8 +153,8 @@ static void *am_begin(void *arg, uint32_t peer, uint16_t id, const void *header,
     am_long_t *l = MPL_calloc(1, sizeof(*l), MPL_MEM_OTHER);
     if (!l)
         MPIDI_DIMMNET_abort(DNET_ERR_NO_MEMORY);
-    int mpi_errno = MPIDIG_global.target_msg_cbs[id]((void *) header, NULL, len,
-                                                     MPIDIG_AM_ATTR__IS_ASYNC, &l->rreq);
+    int mpi_errno = MPIDIG_global.target_msg_cbs[id](
+        (void *) header, NULL, len, attributes(arg, MPIDIG_AM_ATTR__IS_ASYNC), &l->rreq);
     if (mpi_errno != MPI_SUCCESS)
         MPID_Abort(MPIR_Process.comm_world, mpi_errno, 1, "an active message could not be handled");
     *to_p = place_of(l, len);
@@ -164,18 +175,19 @@ static void am_end(void *arg, void *begun)
     MPL_free(l);
 }
 
-void MPIDI_DIMMNET_am_init(void)
+void MPIDI_DIMMNET_am_init(int vci)
 {
     static const dnet_ep_am_long_t am_long = {am_begin, am_end};
-    dnet_ep_am_register(MPIDI_DIMMNET_global.ep, am_arrived, NULL);
-    dnet_ep_am_register_long(MPIDI_DIMMNET_global.ep, &am_long);
+    dnet_ep_am_register(MPIDI_DIMMNET_EP(vci), am_arrived, (void *) (intptr_t) vci);
+    dnet_ep_am_register_long(MPIDI_DIMMNET_EP(vci), &am_long);
 }
 
-void MPIDI_DIMMNET_am_finalize(void)
+void MPIDI_DIMMNET_am_finalize(int vci)
 {
-    while (MPIDI_DIMMNET_global.spare_am_ops) {
-        MPIDI_DIMMNET_am_op_t *op = MPIDI_DIMMNET_global.spare_am_ops;
-        MPIDI_DIMMNET_global.spare_am_ops = op->next;
+    MPIDI_DIMMNET_vci_t *self = MPIDI_DIMMNET_VCI(vci);
+    while (self->spare_am_ops) {
+        MPIDI_DIMMNET_am_op_t *op = self->spare_am_ops;
+        self->spare_am_ops = op->next;
         MPL_free(op);
     }
 }

@@ -21,7 +21,9 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_am_isend(int rank, MPIR_Comm *comm, int ha
                                                MPI_Datatype datatype, int src_vci, int dst_vci,
                                                MPIR_Request *sreq)
 {
-    return MPIDI_DIMMNET_am_send(MPIDI_DIMMNET_AV(MPIDIU_comm_rank_to_av(comm, rank)).peer,
+    /* MPICH's are the same on both sides: a window's, or 0 */
+    MPIR_Assert(src_vci == dst_vci && dst_vci < MPIDI_DIMMNET_vcis());
+    return MPIDI_DIMMNET_am_send(dst_vci, MPIDI_DIMMNET_AV(MPIDIU_comm_rank_to_av(comm, rank)).peer,
                                  handler_id, am_hdr, am_hdr_sz, data, count, datatype, sreq);
 }
 

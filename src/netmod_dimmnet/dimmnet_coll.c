@@ -51,7 +51,7 @@ static bool still_waits(void *arg)
 static void idle(void *arg, bool first)
 {
     MPIDI_DIMMNET_board_t *self = arg;
-    MPIDI_DIMMNET_global.asked.board = self;
+    atomic_store_explicit(&MPIDI_DIMMNET_global.board, self, memory_order_relaxed);
     MPIDI_DIMMNET_idle(still_waits, self, first);
 }
 
@@ -63,7 +63,8 @@ static void wake(void *arg, uint32_t rank)
 
 bool MPIDI_DIMMNET_board_waits(dnet_wait_t *wait)
 {
-    const MPIDI_DIMMNET_board_t *self = MPIDI_DIMMNET_global.asked.board;
+    const MPIDI_DIMMNET_board_t *self =
+        atomic_load_explicit(&MPIDI_DIMMNET_global.board, memory_order_relaxed);
     uint32_t rank = self ? dnet_board_waits_for(&self->board) : DNET_BOARD_NO_RANK;
     if (rank == DNET_BOARD_NO_RANK)
         return false;
@@ -77,8 +78,7 @@ bool MPIDI_DIMMNET_board_waits(dnet_wait_t *wait)
 /* A rank whose memory cannot be read any more has ended, and the job with it. */
 static void read_of(void *arg, uint32_t rank, const void *from, void *to, size_t bytes)
 {
-    dnet_status_t status =
-        dnet_ep_read(MPIDI_DIMMNET_global.ep, peer_of(arg, rank), from, to, bytes);
+    dnet_status_t status = dnet_ep_read(MPIDI_DIMMNET_EP(0), peer_of(arg, rank), from, to, bytes);
     if (status != DNET_OK)
         MPIDI_DIMMNET_abort(status);
 }
@@ -112,7 +112,7 @@ static bool can_read_next(const MPIDI_DIMMNET_board_t *self)
 {
     uint32_t next = (uint32_t) ((self->comm->rank + 1) % self->comm->local_size);
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-    bool can = dnet_ep_can_read(MPIDI_DIMMNET_global.ep, peer_of(self, next));
+    bool can = dnet_ep_can_read(MPIDI_DIMMNET_EP(0), peer_of(self, next));
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
     return can;
 }
@@ -148,7 +148,7 @@ static bool may_have_board(MPIR_Comm *comm)
 {
     return comm->comm_kind == MPIR_COMM_KIND__INTRACOMM && comm->local_size > 1 &&
            comm->local_size <= (int) DNET_BOARD_MAX_RANKS &&
-           dnet_ep_shares_boards(MPIDI_DIMMNET_global.ep) && MPIDI_DIMMNET_comm_is_of_one_job(comm);
+           dnet_ep_shares_boards(MPIDI_DIMMNET_EP(0)) && MPIDI_DIMMNET_comm_is_of_one_job(comm);
 }
 
 static int board_make(MPIR_Comm *comm, MPIR_Errflag_t *errflag, MPIDI_DIMMNET_board_t **board_p)
@@ -162,7 +162,7 @@ static int board_make(MPIR_Comm *comm, MPIR_Errflag_t *errflag, MPIDI_DIMMNET_bo
     MPIDI_DIMMNET_board_t *self = MPL_calloc(1, sizeof(*self), MPL_MEM_COMM);
     if (self)
         self->comm = comm;
-    has_t has = {NO_BOARD, !dnet_ep_oversubscribed(MPIDI_DIMMNET_global.ep)};
+    has_t has = {NO_BOARD, !dnet_ep_oversubscribed(MPIDI_DIMMNET_EP(0))};
     int mpi_errno = make(comm, errflag, self, &has);
     NETMOD_OF(comm).without_board = has.board == NO_BOARD;
     if (mpi_errno != MPI_SUCCESS || has.board == NO_BOARD) {
@@ -174,7 +174,7 @@ static int board_make(MPIR_Comm *comm, MPIR_Errflag_t *errflag, MPIDI_DIMMNET_bo
         &self->board, self->shared.memory, (uint32_t) comm->local_size, (uint32_t) comm->rank,
         has.processor,
         &(dnet_board_owner_t){idle, wake, has.board == BOARD_AND_READS ? read_of : NULL, self});
-    dnet_ep_count_board(MPIDI_DIMMNET_global.ep);
+    dnet_ep_count_board(MPIDI_DIMMNET_EP(0));
     NETMOD_OF(comm).board = *board_p = self;
     return MPI_SUCCESS;
 }
@@ -185,8 +185,9 @@ void MPIDI_DIMMNET_board_free(MPIR_Comm *comm)
     if (!self)
         return;
     NETMOD_OF(comm).board = NULL;
-    if (MPIDI_DIMMNET_global.asked.board == self)
-        MPIDI_DIMMNET_global.asked.board = NULL;
+    MPIDI_DIMMNET_board_t *waited = self;
+    atomic_compare_exchange_strong_explicit(&MPIDI_DIMMNET_global.board, &waited, NULL,
+                                            memory_order_relaxed, memory_order_relaxed);
     dnet_board_leave(&self->board);
     if (!self->shared.allocated) {
         release(self);
@@ -328,7 +329,7 @@ static inline int board_of(MPIR_Comm *comm, MPI_Aint bytes, MPIR_Errflag_t *errf
     if (bytes > BOARD_MAX && !c->board->board.owner.read)
         *board_p = NULL;
     else
-        dnet_ep_count_board_collective(MPIDI_DIMMNET_global.ep);
+        dnet_ep_count_board_collective(MPIDI_DIMMNET_EP(0));
     return MPI_SUCCESS;
 }
 

@@ -124,9 +124,9 @@ static void name_wait(dnet_wait_t *wait)
     pthread_mutex_unlock(&comms_lock);
 }
 
-static void others(const char *call, dnet_wait_fn fn, void *arg)
+static void others(uint32_t vci, const char *call, dnet_wait_fn fn, void *arg)
 {
-    const MPIDI_DIMMNET_asked_t *asked = &MPIDI_DIMMNET_global.asked;
+    const MPIDI_DIMMNET_asked_t *asked = &MPIDI_DIMMNET_VCI(vci)->asked;
     dnet_wait_t wait = {.rank = DNET_EP_NO_RANK, .context = DNET_WAIT_NO_COMM};
     if (strstr(call, "robe")) {
         wait.kind = DNET_WAIT_PROBE;
@@ -141,7 +141,7 @@ static void others(const char *call, dnet_wait_fn fn, void *arg)
     } else if (strcmp(call, "MPI_Win_unlock") == 0) {
         wait.kind = DNET_WAIT_UNLOCK;
         wait.rank = asked->unlock_peer;
-    } else if (MPIDI_DIMMNET_board_waits(&wait)) {
+    } else if (vci == 0 && MPIDI_DIMMNET_board_waits(&wait)) {
         name_wait(&wait);
     } else if (!MPIDI_DIMMNET_accumulate_waits(&wait)) {
         return;
@@ -149,12 +149,12 @@ static void others(const char *call, dnet_wait_fn fn, void *arg)
     fn(arg, &wait);
 }
 
-void MPIDI_DIMMNET_names_init(void)
+void MPIDI_DIMMNET_names_init(dnet_ep_t *ep)
 {
     static const dnet_ep_names_t names = {call_name, name_wait, others};
     char name[32];
     call_name(name, sizeof(name)); /* loads what backtrace() needs, which a handler must not */
-    dnet_ep_set_names(MPIDI_DIMMNET_global.ep, &names);
+    dnet_ep_set_names(ep, &names);
 }
 
 /* ---- */

@@ -9,8 +9,8 @@
 
 static const char *why(dnet_status_t status)
 {
-    return MPIDI_DIMMNET_global.ep ? dnet_ep_why(MPIDI_DIMMNET_global.ep, status)
-                                   : dnet_status_text(status);
+    return MPIDI_DIMMNET_EP(0) ? dnet_ep_why(MPIDI_DIMMNET_EP(0), status)
+                               : dnet_status_text(status);
 }
 
 /* The class stands in each call: MPICH's extracterrmsgs reads the source. */

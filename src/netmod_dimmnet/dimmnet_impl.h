@@ -28,31 +28,69 @@
 #include "ch4_impl.h"
 #include "dn_compat.h"
 
+#include <stdatomic.h>
+
 #ifndef MPIDI_CH4_DIRECT_NETMOD
 #error "the NIC matches messages: configure MPICH with --with-ch4-shmmods=none"
 #endif
 
 typedef struct MPIDI_DIMMNET_am_op MPIDI_DIMMNET_am_op_t;
 
+/* Lines are fetched in pairs. */
+#define MPIDI_DIMMNET_PAIR 128
+
 /* What has been asked for last, for those who want to know what a rank waits for. */
 typedef struct {
     uint64_t probe, probe_mask; /* envelope that no message had */
     uint32_t lock_peer,
-        unlock_peer;              /* rank in the job whose window was to be locked, or unlocked */
-    MPIDI_DIMMNET_board_t *board; /* on which some rank was waited for; NULL: none */
+        unlock_peer; /* rank in the job whose window was to be locked, or unlocked */
 } MPIDI_DIMMNET_asked_t;
 
+/* A VCI: an endpoint, and what belongs to it.  Whoever uses it holds MPICH's lock of that VCI. */
 typedef struct {
     dnet_ep_t *ep;
-    /* Bits a receive compares: all but those MPICH uses to tell of an error in a collective. */
-    uint64_t match_bits;
     /* One made ahead, because most sends finish at once and then need none. */
     MPIR_Request *spare_sreq;
     MPIDI_DIMMNET_am_op_t *spare_am_ops; /* list of unused ones */
     MPIDI_DIMMNET_asked_t asked;
+} __attribute__((aligned(MPIDI_DIMMNET_PAIR))) MPIDI_DIMMNET_vci_t;
+
+typedef struct {
+    /* Bits a receive compares: all but those MPICH uses to tell of an error in a collective. */
+    uint64_t match_bits;
+    int n_vcis; /* that MPICH had, though this job may have but one (MPIDI_global.n_vcis) */
+    /* On which some rank was waited for; NULL: none. */
+    _Atomic(MPIDI_DIMMNET_board_t *) board;
+    MPIDI_DIMMNET_vci_t vci[MPIDI_CH4_MAX_VCIS];
 } MPIDI_DIMMNET_global_t;
 
 extern MPIDI_DIMMNET_global_t MPIDI_DIMMNET_global;
+
+#define MPIDI_DIMMNET_VCI(v) (&MPIDI_DIMMNET_global.vci[v])
+/* A VCI's endpoint.  That of VCI 0 also has what is no message: memory, windows, boards, guests. */
+#define MPIDI_DIMMNET_EP(v) (MPIDI_DIMMNET_global.vci[v].ep)
+
+/* How many VCIs there are. */
+MPL_STATIC_INLINE_PREFIX int MPIDI_DIMMNET_vcis(void)
+{
+    return MPIDI_CH4_MAX_VCIS == 1 ? 1 : MPIDI_global.n_vcis;
+}
+
+/* The VCI that a message goes by, which is the receiver's on both sides: endpoints know peers with
+ * their own number.  The tag is the user's, or a collective's without its error bits.
+ *
+ * @param flag  DST_VCI_FROM_SENDER or DST_VCI_FROM_RECVER */
+MPL_STATIC_INLINE_PREFIX int MPIDI_DIMMNET_vci_of(int flag, MPIR_Comm *comm, int source, int dest,
+                                                  int tag)
+{
+    return likely(MPIDI_DIMMNET_vcis() == 1) ? 0 : MPIDI_get_vci(flag, comm, source, dest, tag);
+}
+
+/* The VCI that a request was made for. */
+MPL_STATIC_INLINE_PREFIX int MPIDI_DIMMNET_vci_of_request(const MPIR_Request *req)
+{
+    return MPIDI_CH4_MAX_VCIS == 1 ? 0 : (int) MPIDI_Request_get_vci(req);
+}
 
 #define MPIDI_DIMMNET_REQ(req) ((req)->dev.ch4.netmod.dimmnet)
 #define MPIDI_DIMMNET_AV(av) ((av)->netmod.dimmnet)
@@ -97,8 +135,8 @@ void MPIDI_DIMMNET_recv_unpack(dnet_ep_request_t *ep_req, dnet_status_t status);
 
 /* Send data of a type with gaps: by its layout if it lies in SO-DIMM, moved piece by piece if it is
  * long, else packed.  Returns an MPI error code; *request is set on success. */
-int MPIDI_DIMMNET_send_packed(const void *buf, MPI_Aint count, MPI_Datatype datatype, uint32_t peer,
-                              uint64_t envelope, bool sync, MPIR_Comm *comm,
+int MPIDI_DIMMNET_send_packed(const void *buf, MPI_Aint count, MPI_Datatype datatype, int vci,
+                              uint32_t peer, uint64_t envelope, bool sync, MPIR_Comm *comm,
                               MPIR_Request **request);
 
 /* Give a receive of a type with gaps the buffer, and the layout if there is one, that it receives
@@ -122,8 +160,8 @@ bool MPIDI_DIMMNET_comm_is_of_one_job(MPIR_Comm *comm);
 /* Another one: for what leaders say to each other by a port. */
 #define MPIDI_DIMMNET_PORT_CONTEXT 0xfffeu
 
-/* Tell the endpoint how to say in MPI's words what this rank waits for. */
-void MPIDI_DIMMNET_names_init(void);
+/* Tell an endpoint how to say in MPI's words what this rank waits for. */
+void MPIDI_DIMMNET_names_init(dnet_ep_t *ep);
 
 /* dimmnet_spawn.c */
 /* Be done with processes of other jobs that no communicator has any more. */
@@ -176,21 +214,21 @@ void MPIDI_DIMMNET_layout_finalize(void);
 /* dimmnet_am.c */
 /* Send an active message to a peer; sreq as for MPIDI_NM_am_isend().  Returns an MPI error code.
  */
-int MPIDI_DIMMNET_am_send(uint32_t peer, int handler_id, const void *am_hdr, MPI_Aint am_hdr_sz,
-                          const void *data, MPI_Aint count, MPI_Datatype datatype,
-                          MPIR_Request *sreq);
+int MPIDI_DIMMNET_am_send(int vci, uint32_t peer, int handler_id, const void *am_hdr,
+                          MPI_Aint am_hdr_sz, const void *data, MPI_Aint count,
+                          MPI_Datatype datatype, MPIR_Request *sreq);
 
-/* Register the handlers of active messages with the endpoint. */
-void MPIDI_DIMMNET_am_init(void);
+/* Register the handlers of active messages with a VCI's endpoint. */
+void MPIDI_DIMMNET_am_init(int vci);
 
-/* Free the requests kept in reserve. */
-void MPIDI_DIMMNET_am_finalize(void);
+/* Free a VCI's requests kept in reserve. */
+void MPIDI_DIMMNET_am_finalize(int vci);
 
 /* dimmnet_pvar.c */
-/* Register the endpoint's counters as MPI_T performance variables. */
+/* Register the endpoints' counters, summed up, as MPI_T performance variables. */
 void MPIDI_DIMMNET_pvar_init(void);
 
-/* Before the endpoint is closed: keep the last values, which tools may still read. */
+/* Before the endpoints are closed: keep the last values, which tools may still read. */
 void MPIDI_DIMMNET_pvar_finalize(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Life of the endpoint: opened and connected when MPI_COMM_WORLD is made, drained and closed in
+ * Life of the endpoints: opened and connected when MPI_COMM_WORLD is made, drained and closed in
  * MPI_Finalize.
  */
 #include "dimmnet_impl.h"
@@ -39,21 +39,36 @@ static int start_error(dnet_status_t status, const char *doing)
     return MPIDI_DIMMNET_error(status, doing);
 }
 
+/* Connect a VCI's endpoint to those of the same number.  table: each process's, by number. */
+static int connect_one(int vci, const dnet_ep_address_t *table)
+{
+    dnet_status_t status = DNET_ERR_NO_MEMORY;
+    dnet_ep_address_t *by_rank = MPL_malloc(MPIR_Process.size * sizeof(*table), MPL_MEM_ADDRESS);
+    if (by_rank) {
+        for (int rank = 0; rank < MPIR_Process.size; rank++)
+            by_rank[rank] = table[rank * MPIDI_DIMMNET_vcis() + vci];
+        status = dnet_ep_connect(MPIDI_DIMMNET_EP(vci), by_rank);
+        MPL_free(by_rank);
+    }
+    return status == DNET_OK ? MPI_SUCCESS : start_error(status, "connect");
+}
+
 /* Tell the others where this process is, and learn where they are. */
 static int connect_all(void)
 {
-    dnet_ep_address_t address;
-    dnet_ep_address(MPIDI_DIMMNET_global.ep, &address);
+    dnet_ep_address_t own[MPIDI_CH4_MAX_VCIS];
     void *table;
-    int len;
+    int len, vcis = MPIDI_DIMMNET_vcis();
+    for (int vci = 0; vci < vcis; vci++)
+        dnet_ep_address(MPIDI_DIMMNET_EP(vci), &own[vci]);
     int mpi_errno =
-        MPIDU_bc_table_create(MPIR_Process.rank, MPIR_Process.size, MPIR_Process.node_map, &address,
-                              sizeof(address), TRUE, FALSE, &table, &len);
+        MPIDU_bc_table_create(MPIR_Process.rank, MPIR_Process.size, MPIR_Process.node_map, own,
+                              vcis * (int) sizeof(own[0]), TRUE, FALSE, &table, &len);
     MPIR_ERR_CHECK(mpi_errno);
-    dnet_status_t status = dnet_ep_connect(MPIDI_DIMMNET_global.ep, table);
-    if (status != DNET_OK)
-        mpi_errno = start_error(status, "connect");
-    MPIR_ERR_CHECK(mpi_errno);
+    for (int vci = 0; vci < vcis; vci++) {
+        mpi_errno = connect_one(vci, table);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
     mpi_errno = MPIDU_bc_table_destroy();
     MPIR_ERR_CHECK(mpi_errno);
     for (int rank = 0; rank < MPIR_Process.size; rank++)
@@ -65,29 +80,51 @@ fn_fail:
     goto fn_exit;
 }
 
-int MPIDI_DIMMNET_init_world(void)
+/* Open a VCI's endpoint.  Returns an MPI error code. */
+static int open_one(int vci)
 {
-    int mpi_errno = MPI_SUCCESS;
     dnet_ep_config_t config = {
         .rank = MPIR_Process.rank,
         .size = MPIR_Process.size,
         .job = job_number(),
         .node = MPIR_Process.node_map,
+        .vci = (uint32_t) vci,
         .lifeline = lifeline(),
     };
-    dnet_status_t status = dnet_ep_open(&config, &MPIDI_DIMMNET_global.ep);
-    if (status != DNET_OK)
-        mpi_errno = start_error(status, "open the NIC");
+    dnet_status_t status = dnet_ep_open(&config, &MPIDI_DIMMNET_EP(vci));
+    return status == DNET_OK ? MPI_SUCCESS : start_error(status, "open the NIC");
+}
+
+/* As many endpoints as MPICH has VCIs; where this job can have but one, MPICH's VCIs become one,
+ * too. All ranks find the same.  Returns an MPI error code. */
+static int open_all(void)
+{
+    int mpi_errno = open_one(0);
+    MPIDI_DIMMNET_global.n_vcis = MPIDI_global.n_vcis;
+    if (mpi_errno == MPI_SUCCESS && !dnet_ep_may_be_several(MPIDI_DIMMNET_EP(0)))
+        MPIDI_global.n_vcis = 1;
+    for (int vci = 1; mpi_errno == MPI_SUCCESS && vci < MPIDI_DIMMNET_vcis(); vci++)
+        mpi_errno = open_one(vci);
+    return mpi_errno;
+}
+
+int MPIDI_DIMMNET_init_world(void)
+{
+    int mpi_errno = open_all();
     MPIR_ERR_CHECK(mpi_errno);
 
     uint32_t tag_bits = MPIR_TAG_MASK_ERROR_BITS(~0u);
     MPIDI_DIMMNET_global.match_bits = DNET_MATCH_ANY_TAG | DNET_PUT((uint64_t) tag_bits, LH_TAG);
-    /* Between rounds of progress MPICH lets its other threads in; asleep in one, it cannot. */
-    dnet_ep_set_patient(MPIDI_DIMMNET_global.ep,
-                        MPIR_ThreadInfo.thread_provided != MPI_THREAD_MULTIPLE);
-    dnet_ep_set_source(MPIDI_DIMMNET_global.ep, MPIDI_DIMMNET_source, NULL);
-    MPIDI_DIMMNET_names_init();
-    MPIDI_DIMMNET_am_init();
+    for (int vci = 0; vci < MPIDI_DIMMNET_vcis(); vci++) {
+        dnet_ep_t *ep = MPIDI_DIMMNET_EP(vci);
+        /* Between rounds of progress MPICH lets its other threads in, and looks at its other VCIs;
+         * asleep in one, it cannot. */
+        dnet_ep_set_patient(ep, MPIR_ThreadInfo.thread_provided != MPI_THREAD_MULTIPLE &&
+                                    MPIDI_DIMMNET_vcis() == 1);
+        dnet_ep_set_source(ep, MPIDI_DIMMNET_source, NULL);
+        MPIDI_DIMMNET_names_init(ep);
+        MPIDI_DIMMNET_am_init(vci);
+    }
     MPIDI_DIMMNET_pvar_init();
     mpi_errno = connect_all();
     MPIR_ERR_CHECK(mpi_errno);
@@ -107,15 +144,25 @@ int MPIDI_DIMMNET_post_init(void)
 
 static void make_progress(void)
 {
-    bool did = false;
-    dnet_status_t status = dnet_ep_progress(MPIDI_DIMMNET_global.ep, &did);
-    if (status != DNET_OK)
-        MPIDI_DIMMNET_abort(status);
+    for (int vci = 0; vci < MPIDI_DIMMNET_vcis(); vci++) {
+        bool did = false;
+        dnet_status_t status = dnet_ep_progress(MPIDI_DIMMNET_EP(vci), &did);
+        if (status != DNET_OK)
+            MPIDI_DIMMNET_abort(status);
+    }
+}
+
+static bool is_busy(void)
+{
+    for (int vci = 0; vci < MPIDI_DIMMNET_vcis(); vci++)
+        if (dnet_ep_busy(MPIDI_DIMMNET_EP(vci)))
+            return true;
+    return false;
 }
 
 static void drain(void)
 {
-    while (dnet_ep_busy(MPIDI_DIMMNET_global.ep))
+    while (is_busy())
         make_progress();
 }
 
@@ -132,7 +179,7 @@ void MPIDI_DIMMNET_plain_done(dnet_ep_request_t *ep_req, dnet_status_t status)
  * MPI_Barrier() it needs no communicator, for there is none left. */
 static void barrier(void)
 {
-    dnet_ep_t *ep = MPIDI_DIMMNET_global.ep;
+    dnet_ep_t *ep = MPIDI_DIMMNET_EP(0);
     uint32_t rank = MPIR_Process.rank, size = MPIR_Process.size;
     for (uint32_t step = 1; step < size; step *= 2) {
         uint32_t to = (rank + step) % size, from = (rank + size - step) % size;
@@ -149,13 +196,27 @@ static void barrier(void)
     }
 }
 
+static void close_one(int vci)
+{
+    MPIDI_DIMMNET_vci_t *self = MPIDI_DIMMNET_VCI(vci);
+    dnet_ep_close(self->ep);
+    self->ep = NULL;
+    MPIDI_DIMMNET_am_finalize(vci);
+    if (self->spare_sreq) {
+        MPIDIU_request_complete(self->spare_sreq);
+        MPIR_Request_free_unsafe(self->spare_sreq);
+        self->spare_sreq = NULL;
+    }
+}
+
 int MPIDI_DIMMNET_mpi_finalize_hook(void)
 {
     int mpi_errno = MPI_SUCCESS;
-    if (!MPIDI_DIMMNET_global.ep)
+    if (!MPIDI_DIMMNET_EP(0))
         return mpi_errno; /* sessions that never made a world */
 
-    dnet_ep_finish(MPIDI_DIMMNET_global.ep);
+    for (int vci = 0; vci < MPIDI_DIMMNET_vcis(); vci++)
+        dnet_ep_finish(MPIDI_DIMMNET_EP(vci));
     /* When all are through the barrier, all have delivered what they had; what it sent itself
      * follows. */
     drain();
@@ -168,14 +229,9 @@ int MPIDI_DIMMNET_mpi_finalize_hook(void)
     MPIDI_DIMMNET_boards_finalize();
     MPIDI_DIMMNET_layout_finalize();
     MPIDI_DIMMNET_pvar_finalize();
-    dnet_ep_close(MPIDI_DIMMNET_global.ep);
-    MPIDI_DIMMNET_global.ep = NULL;
-    MPIDI_DIMMNET_am_finalize();
-    if (MPIDI_DIMMNET_global.spare_sreq) {
-        MPIDIU_request_complete(MPIDI_DIMMNET_global.spare_sreq);
-        MPIR_Request_free_unsafe(MPIDI_DIMMNET_global.spare_sreq);
-        MPIDI_DIMMNET_global.spare_sreq = NULL;
-    }
+    for (int vci = MPIDI_DIMMNET_vcis() - 1; vci >= 0; vci--)
+        close_one(vci);
+    MPIDI_global.n_vcis = MPIDI_DIMMNET_global.n_vcis; /* MPICH frees what it has made */
 
 fn_exit:
     return mpi_errno;

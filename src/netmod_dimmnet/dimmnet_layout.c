@@ -190,7 +190,7 @@ static void drop(MPIDI_DIMMNET_blocks_t *b)
     while (b->lists) {
         list_t *list = b->lists;
         b->lists = list->next;
-        dnet_ep_free(MPIDI_DIMMNET_global.ep, list->memory);
+        dnet_ep_free(MPIDI_DIMMNET_EP(0), list->memory);
         MPL_free(list);
     }
     MPL_free(b->starts);
@@ -237,12 +237,12 @@ static const list_t *list_for(MPIDI_DIMMNET_blocks_t *b, MPI_Aint elements)
     void *memory;
     size_t bytes = elements * b->count * sizeof(uint32_t);
     list_t *list = MPL_malloc(sizeof(*list), MPL_MEM_DATATYPE);
-    if (!list || dnet_ep_alloc(MPIDI_DIMMNET_global.ep, bytes, &memory) != DNET_OK) {
+    if (!list || dnet_ep_alloc(MPIDI_DIMMNET_EP(0), bytes, &memory) != DNET_OK) {
         MPL_free(list);
         return NULL;
     }
     *list = (list_t){.next = b->lists, .elements = elements, .memory = memory};
-    dnet_ep_sodimm_offset(MPIDI_DIMMNET_global.ep, memory, bytes, &list->offset);
+    dnet_ep_sodimm_offset(MPIDI_DIMMNET_EP(0), memory, bytes, &list->offset);
     uint32_t *entry = list->memory;
     for (MPI_Aint e = 0; e < elements; e++)
         for (MPI_Aint i = 0; i < b->count; i++)
@@ -279,8 +279,7 @@ static bool find_origin(const void *buf, MPI_Aint count, const MPIR_Datatype *ty
     MPI_Aint low = type->true_lb + (last < 0 ? last : 0);
     MPI_Aint high = type->true_ub + (last > 0 ? last : 0);
     uint32_t offset;
-    if (!dnet_ep_sodimm_offset(MPIDI_DIMMNET_global.ep, (const char *) buf + low, high - low,
-                               &offset))
+    if (!dnet_ep_sodimm_offset(MPIDI_DIMMNET_EP(0), (const char *) buf + low, high - low, &offset))
         return false;
     *origin_p = offset - (uint32_t) low;
     return true;
@@ -291,7 +290,7 @@ bool MPIDI_DIMMNET_layout(const void *buf, MPI_Aint count, MPI_Datatype datatype
 {
     uint32_t origin;
     MPIR_Datatype *type;
-    if (likely(!dnet_ep_wants_layout(MPIDI_DIMMNET_global.ep, len, len)))
+    if (likely(!dnet_ep_wants_layout(MPIDI_DIMMNET_EP(0), len, len)))
         return false;
     MPIR_Datatype_get_ptr(datatype, type);
     if (!find_origin(buf, count, type, &origin))
@@ -299,7 +298,7 @@ bool MPIDI_DIMMNET_layout(const void *buf, MPI_Aint count, MPI_Datatype datatype
     pthread_mutex_lock(&lock);
     MPIDI_DIMMNET_blocks_t *b = blocks_of(type, datatype);
     bool good = b && b->block_bytes &&
-                dnet_ep_wants_layout(MPIDI_DIMMNET_global.ep, len, b->block_bytes) &&
+                dnet_ep_wants_layout(MPIDI_DIMMNET_EP(0), len, b->block_bytes) &&
                 lay_out(b, count, layout_p);
     if (good) {
         b->users++;

@@ -21,10 +21,10 @@ MPL_STATIC_INLINE_PREFIX void MPIDI_DIMMNET_probe_status(const dnet_ep_probe_t *
 }
 
 /* There is no such message: remembered for who asks what this rank waits for. */
-MPL_STATIC_INLINE_PREFIX void MPIDI_DIMMNET_probe_failed(uint64_t envelope, uint64_t mask)
+MPL_STATIC_INLINE_PREFIX void MPIDI_DIMMNET_probe_failed(int vci, uint64_t envelope, uint64_t mask)
 {
-    MPIDI_DIMMNET_global.asked.probe = envelope;
-    MPIDI_DIMMNET_global.asked.probe_mask = mask;
+    MPIDI_DIMMNET_VCI(vci)->asked.probe = envelope;
+    MPIDI_DIMMNET_VCI(vci)->asked.probe_mask = mask;
 }
 
 /* MPI_Iprobe: *flag says whether such a message has arrived. */
@@ -32,16 +32,17 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_iprobe(int source, int tag, MPIR_Comm 
                                                  int context_offset, MPIDI_av_entry_t *addr,
                                                  int *flag, MPI_Status *status)
 {
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+    int vci = MPIDI_DIMMNET_vci_of(DST_VCI_FROM_RECVER, comm, source, comm->rank, tag);
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci).lock);
     uint64_t mask;
     uint64_t envelope = MPIDI_DIMMNET_wanted(source, tag, comm, context_offset, &mask);
     dnet_ep_probe_t found;
-    *flag = dnet_ep_probe(MPIDI_DIMMNET_global.ep, envelope, mask, &found) == DNET_OK;
+    *flag = dnet_ep_probe(MPIDI_DIMMNET_EP(vci), envelope, mask, &found) == DNET_OK;
     if (*flag)
         MPIDI_DIMMNET_probe_status(&found, status);
     else
-        MPIDI_DIMMNET_probe_failed(envelope, mask);
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+        MPIDI_DIMMNET_probe_failed(vci, envelope, mask);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
     return MPI_SUCCESS;
 }
 
@@ -52,17 +53,18 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_improbe(int source, int tag, MPIR_Comm
                                                   MPI_Status *status)
 {
     int mpi_errno = MPI_SUCCESS;
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+    int vci = MPIDI_DIMMNET_vci_of(DST_VCI_FROM_RECVER, comm, source, comm->rank, tag);
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci).lock);
     uint64_t mask;
     uint64_t envelope = MPIDI_DIMMNET_wanted(source, tag, comm, context_offset, &mask);
     dnet_ep_probe_t found;
     dnet_ep_message_t *message;
     *flag = 0;
-    if (dnet_ep_mprobe(MPIDI_DIMMNET_global.ep, envelope, mask, &found, &message) != DNET_OK) {
-        MPIDI_DIMMNET_probe_failed(envelope, mask);
+    if (dnet_ep_mprobe(MPIDI_DIMMNET_EP(vci), envelope, mask, &found, &message) != DNET_OK) {
+        MPIDI_DIMMNET_probe_failed(vci, envelope, mask);
         goto fn_exit;
     }
-    MPIR_Request *req = MPIR_Request_create_from_pool(MPIR_REQUEST_KIND__MPROBE, 0, 2);
+    MPIR_Request *req = MPIR_Request_create_from_pool(MPIR_REQUEST_KIND__MPROBE, vci, 2);
     if (unlikely(!req)) {
         mpi_errno = MPIDI_DIMMNET_error_no_request();
         goto fn_exit;
@@ -74,7 +76,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_improbe(int source, int tag, MPIR_Comm
     *message_p = req;
     *flag = 1;
 fn_exit:
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
     return mpi_errno;
 }
 

@@ -30,16 +30,16 @@ void MPIDI_DIMMNET_send_complete(dnet_ep_request_t *ep_req, dnet_status_t status
 }
 
 /* The receiver's NIC fetches the blocks, or asks for them packed. */
-static int send_blocks(const dnet_ep_layout_t *layout, MPIDI_DIMMNET_blocks_t *blocks,
+static int send_blocks(const dnet_ep_layout_t *layout, MPIDI_DIMMNET_blocks_t *blocks, int vci,
                        uint32_t peer, uint64_t envelope, MPIR_Comm *comm, MPIR_Request **request)
 {
-    MPIR_Request *sreq = MPIDI_DIMMNET_sreq_get();
+    MPIR_Request *sreq = MPIDI_DIMMNET_sreq_get(vci);
     if (!sreq) {
         MPIDI_DIMMNET_blocks_release(blocks);
         return MPIDI_DIMMNET_error_no_request();
     }
     MPIDI_DIMMNET_REQ(sreq).blocks = blocks;
-    dnet_status_t status = dnet_ep_send_layout(MPIDI_DIMMNET_global.ep, peer, envelope, layout,
+    dnet_status_t status = dnet_ep_send_layout(MPIDI_DIMMNET_EP(vci), peer, envelope, layout,
                                                &MPIDI_DIMMNET_REQ(sreq).ep);
     if (status == DNET_IN_PROGRESS) {
         *request = MPIDI_DIMMNET_sreq_keep(sreq, comm);
@@ -47,57 +47,59 @@ static int send_blocks(const dnet_ep_layout_t *layout, MPIDI_DIMMNET_blocks_t *b
     }
     MPIDI_DIMMNET_blocks_release(blocks);
     MPIDI_DIMMNET_REQ(sreq).blocks = NULL;
-    MPIDI_DIMMNET_sreq_put(sreq);
+    MPIDI_DIMMNET_sreq_put(vci, sreq);
     return MPIDI_DIMMNET_error(status, "send");
 }
 
 /* Nobody has a copy of the whole. */
-static int send_moved(MPIDI_DIMMNET_moved_t *moved, size_t len, uint32_t peer, uint64_t envelope,
-                      MPIR_Comm *comm, MPIR_Request **request)
+static int send_moved(MPIDI_DIMMNET_moved_t *moved, size_t len, int vci, uint32_t peer,
+                      uint64_t envelope, MPIR_Comm *comm, MPIR_Request **request)
 {
-    MPIR_Request *sreq = MPIDI_DIMMNET_sreq_get();
+    MPIR_Request *sreq = MPIDI_DIMMNET_sreq_get(vci);
     if (!sreq) {
         MPIDI_DIMMNET_moved_release(moved);
         return MPIDI_DIMMNET_error_no_request();
     }
     MPIDI_DIMMNET_REQ(sreq).moved = moved;
     MPIDI_DIMMNET_REQ(sreq).ep.move = MPIDI_DIMMNET_move_out;
-    dnet_status_t status = dnet_ep_send_moved(MPIDI_DIMMNET_global.ep, peer, envelope, len,
-                                              &MPIDI_DIMMNET_REQ(sreq).ep);
+    dnet_status_t status =
+        dnet_ep_send_moved(MPIDI_DIMMNET_EP(vci), peer, envelope, len, &MPIDI_DIMMNET_REQ(sreq).ep);
     if (status == DNET_IN_PROGRESS) {
         *request = MPIDI_DIMMNET_sreq_keep(sreq, comm);
         return MPI_SUCCESS;
     }
     MPIDI_DIMMNET_moved_release(moved);
     MPIDI_DIMMNET_REQ(sreq).moved = NULL;
-    MPIDI_DIMMNET_sreq_put(sreq);
+    MPIDI_DIMMNET_sreq_put(vci, sreq);
     return MPIDI_DIMMNET_error(status, "send");
 }
 
-int MPIDI_DIMMNET_send_packed(const void *buf, MPI_Aint count, MPI_Datatype datatype, uint32_t peer,
-                              uint64_t envelope, bool sync, MPIR_Comm *comm, MPIR_Request **request)
+int MPIDI_DIMMNET_send_packed(const void *buf, MPI_Aint count, MPI_Datatype datatype, int vci,
+                              uint32_t peer, uint64_t envelope, bool sync, MPIR_Comm *comm,
+                              MPIR_Request **request)
 {
     void *packed;
     size_t len;
     dnet_ep_layout_t layout;
     MPIDI_DIMMNET_blocks_t *blocks;
     MPIDI_Datatype_check_size(datatype, count, len);
-    if (MPIDI_DIMMNET_layout(buf, count, datatype, len, &layout, &blocks))
-        return send_blocks(&layout, blocks, peer, envelope, comm, request);
+    /* SO-DIMM memory of MPI_Alloc_mem is VCI 0's. */
+    if (vci == 0 && MPIDI_DIMMNET_layout(buf, count, datatype, len, &layout, &blocks))
+        return send_blocks(&layout, blocks, vci, peer, envelope, comm, request);
     MPIDI_DIMMNET_moved_t *moved = MPIDI_DIMMNET_moved(buf, count, datatype, len);
     if (moved)
-        return send_moved(moved, len, peer, envelope, comm, request);
+        return send_moved(moved, len, vci, peer, envelope, comm, request);
     int mpi_errno = MPIDI_DIMMNET_pack(buf, count, datatype, &packed, &len);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
 
-    MPIR_Request *sreq = MPIDI_DIMMNET_sreq_get();
+    MPIR_Request *sreq = MPIDI_DIMMNET_sreq_get(vci);
     if (!sreq) {
         MPL_free(packed);
         return MPIDI_DIMMNET_error_no_request();
     }
     MPIDI_DIMMNET_REQ(sreq).packed = packed;
-    dnet_status_t status = dnet_ep_send(MPIDI_DIMMNET_global.ep, peer, envelope, packed, len, sync,
+    dnet_status_t status = dnet_ep_send(MPIDI_DIMMNET_EP(vci), peer, envelope, packed, len, sync,
                                         &MPIDI_DIMMNET_REQ(sreq).ep);
     if (status == DNET_IN_PROGRESS) {
         *request = MPIDI_DIMMNET_sreq_keep(sreq, comm);
@@ -105,7 +107,7 @@ int MPIDI_DIMMNET_send_packed(const void *buf, MPI_Aint count, MPI_Datatype data
     }
     MPL_free(packed);
     MPIDI_DIMMNET_REQ(sreq).packed = NULL;
-    MPIDI_DIMMNET_sreq_put(sreq);
+    MPIDI_DIMMNET_sreq_put(vci, sreq);
     if (status != DNET_OK)
         return MPIDI_DIMMNET_error(status, "send");
     *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__SEND);
@@ -192,7 +194,8 @@ int MPIDI_DIMMNET_recv_packed(void *buf, MPI_Aint count, MPI_Datatype datatype, 
     MPIR_Datatype_add_ref_if_not_builtin(datatype);
     req->ep.complete = MPIDI_DIMMNET_recv_unpack;
     req->moved = NULL;
-    if (MPIDI_DIMMNET_layout(buf, count, datatype, len, &req->ep.layout, &req->blocks))
+    if (MPIDI_DIMMNET_vci_of_request(rreq) == 0 &&
+        MPIDI_DIMMNET_layout(buf, count, datatype, len, &req->ep.layout, &req->blocks))
         return MPI_SUCCESS;
     req->blocks = NULL;
     req->moved = MPIDI_DIMMNET_moved(buf, count, datatype, len);

@@ -13,16 +13,27 @@ extern name2index_hash_t *pvar_hashs[MPIR_T_PVAR_CLASS_NUMBER];
 
 static dnet_ep_counters_t last;
 
-static const dnet_ep_counters_t *counters_now(void)
+/* Those of all endpoints together. */
+static dnet_ep_counters_t counters_now(void)
 {
-    return MPIDI_DIMMNET_global.ep ? dnet_ep_counters(MPIDI_DIMMNET_global.ep) : &last;
+    dnet_ep_counters_t sum = {0};
+    if (!MPIDI_DIMMNET_EP(0))
+        return last;
+    for (int vci = 0; vci < MPIDI_DIMMNET_vcis(); vci++) {
+        const dnet_ep_counters_t *c = dnet_ep_counters(MPIDI_DIMMNET_EP(vci));
+#define DNET_EP_COUNTER(name, title) sum.name += c->name;
+#include "endpoint/counters.def"
+#undef DNET_EP_COUNTER
+    }
+    return sum;
 }
 
 /* addr is a member of `last` and says which counter is meant. */
 static void read_counter(void *addr, void *obj_handle, int count, void *buf)
 {
     size_t offset = (const char *) addr - (const char *) &last;
-    memcpy(buf, (const char *) counters_now() + offset, sizeof(uint64_t));
+    dnet_ep_counters_t now = counters_now();
+    memcpy(buf, (const char *) &now + offset, sizeof(uint64_t));
 }
 
 /* MPI_T may have been initialized before MPI was, and stays when MPI is initialized again
@@ -53,5 +64,5 @@ void MPIDI_DIMMNET_pvar_init(void)
 
 void MPIDI_DIMMNET_pvar_finalize(void)
 {
-    last = *counters_now();
+    last = counters_now();
 }

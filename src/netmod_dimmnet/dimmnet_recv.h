@@ -56,11 +56,12 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_irecv(void *buf, MPI_Aint count, MPI_D
                                                 MPIR_Request **req_p, MPIR_Request *partner)
 {
     MPIR_FUNC_ENTER;
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+    int vci = MPIDI_DIMMNET_vci_of(DST_VCI_FROM_RECVER, comm, rank, comm->rank, tag);
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci).lock);
     uint64_t mask;
     uint64_t envelope = MPIDI_DIMMNET_wanted(rank, tag, comm, context_offset, &mask);
     int mpi_errno;
-    MPIR_Request *rreq = MPIR_Request_create_from_pool(MPIR_REQUEST_KIND__RECV, 0, 2);
+    MPIR_Request *rreq = MPIR_Request_create_from_pool(MPIR_REQUEST_KIND__RECV, vci, 2);
     if (unlikely(!rreq)) {
         mpi_errno = MPIDI_DIMMNET_error_no_request();
         goto fn_exit;
@@ -77,10 +78,10 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_irecv(void *buf, MPI_Aint count, MPI_D
         goto fn_exit;
     }
     *req_p = rreq;
-    MPIDI_DIMMNET_recv_started(rreq, dnet_ep_recv(MPIDI_DIMMNET_global.ep, envelope, mask, to, len,
+    MPIDI_DIMMNET_recv_started(rreq, dnet_ep_recv(MPIDI_DIMMNET_EP(vci), envelope, mask, to, len,
                                                   &MPIDI_DIMMNET_REQ(rreq).ep));
 fn_exit:
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
     MPIR_FUNC_EXIT;
     return mpi_errno;
 }
@@ -90,15 +91,16 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_imrecv(void *buf, MPI_Aint count, MPI_
                                                  MPIR_Request *message)
 {
     MPIR_FUNC_ENTER;
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+    int vci = MPIDI_DIMMNET_vci_of_request(message);
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci).lock);
     void *to;
     size_t len;
     int mpi_errno = MPIDI_DIMMNET_recv_buffer(buf, count, datatype, message, &to, &len);
     if (likely(mpi_errno == MPI_SUCCESS))
-        MPIDI_DIMMNET_recv_started(message, dnet_ep_mrecv(MPIDI_DIMMNET_global.ep,
+        MPIDI_DIMMNET_recv_started(message, dnet_ep_mrecv(MPIDI_DIMMNET_EP(vci),
                                                           MPIDI_DIMMNET_REQ(message).message, to,
                                                           len, &MPIDI_DIMMNET_REQ(message).ep));
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
     MPIR_FUNC_EXIT;
     return mpi_errno;
 }
@@ -107,7 +109,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_imrecv(void *buf, MPI_Aint count, MPI_
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_cancel_recv(DN_CANCEL_RECV_PARAMS)
 {
     if (!MPIR_Request_is_complete(rreq) &&
-        dnet_ep_cancel_recv(MPIDI_DIMMNET_global.ep, &MPIDI_DIMMNET_REQ(rreq).ep))
+        dnet_ep_cancel_recv(MPIDI_DIMMNET_EP(MPIDI_DIMMNET_vci_of_request(rreq)),
+                            &MPIDI_DIMMNET_REQ(rreq).ep))
         MPIDI_DIMMNET_recv_cancelled(rreq);
     return MPI_SUCCESS;
 }

@@ -31,10 +31,10 @@ static int progress_at_times(MPIDI_DIMMNET_window_t *self)
         return MPI_SUCCESS;
     bool alone = MPIR_ThreadInfo.thread_provided != MPI_THREAD_MULTIPLE;
     if (alone)
-        dnet_ep_set_at_work(MPIDI_DIMMNET_global.ep, true);
+        dnet_ep_set_at_work(MPIDI_DIMMNET_EP(0), true);
     int mpi_errno = MPID_Progress_test(NULL);
     if (alone)
-        dnet_ep_set_at_work(MPIDI_DIMMNET_global.ep, false);
+        dnet_ep_set_at_work(MPIDI_DIMMNET_EP(0), false);
     return mpi_errno;
 }
 
@@ -75,7 +75,10 @@ static void doze(MPIR_Win *win, int rank, wait_t *w)
     MPIDI_DIMMNET_window_t *self = MPIDI_DIMMNET_WINDOW(win);
     MPIDI_DIMMNET_locks_t *own = &self->locks[win->comm_ptr->rank];
     uint32_t owner = atomic_load_explicit(&w->locks->owner, memory_order_relaxed);
-    MPIDI_DIMMNET_global.asked.lock_peer = peer_of(win, rank);
+    int vci = MPIDI_WIN(win, am_vci);
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci).lock);
+    MPIDI_DIMMNET_VCI(vci)->asked.lock_peer = peer_of(win, rank);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
     if (owner)
         MPIDI_DIMMNET_wake(peer_of(win, (int) owner - 1));
     atomic_store_explicit(&own->dozes_at, (uint32_t) rank + 1, memory_order_relaxed);
@@ -90,7 +93,7 @@ static void take(MPIR_Win *win, int rank, int lock_type)
 {
     MPIDI_DIMMNET_window_t *self = MPIDI_DIMMNET_WINDOW(win);
     wait_t w = {.locks = &self->locks[rank], .exclusive = lock_type == MPI_LOCK_EXCLUSIVE};
-    int spins = dnet_ep_oversubscribed(MPIDI_DIMMNET_global.ep) ? 0 : SPINS;
+    int spins = dnet_ep_oversubscribed(MPIDI_DIMMNET_EP(0)) ? 0 : SPINS;
     w.ticket = atomic_fetch_add_explicit(&w.locks->tickets, 1, memory_order_relaxed);
     while (still_waits(&w) && spins-- > 0)
         dnet_cpu_relax();
@@ -265,7 +268,7 @@ static int find(int rank, MPI_Aint disp, MPI_Aint count, MPI_Datatype type, MPIR
     if (begin + from < 0 || end > part->bytes - begin)
         goto out_of_range;
     *at_p = part->base + begin;
-    dnet_ep_count_window_op(MPIDI_DIMMNET_global.ep);
+    dnet_ep_count_window_op(MPIDI_DIMMNET_EP(0));
     return MPI_SUCCESS;
 
 out_of_range:

@@ -30,7 +30,7 @@ int MPIDI_DIMMNET_get_local_upids(MPIR_Comm *comm, int **local_upid_size, char *
     for (int i = 0; status == DNET_OK && i < size; i++) {
         sizes[i] = sizeof(contacts[i]);
         status =
-            dnet_ep_contact(MPIDI_DIMMNET_global.ep,
+            dnet_ep_contact(MPIDI_DIMMNET_EP(0),
                             MPIDI_DIMMNET_AV(MPIDIU_comm_rank_to_av(comm, i)).peer, &contacts[i]);
     }
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
@@ -85,7 +85,7 @@ static dnet_status_t add_peers(int size, const int *upid_size, const char *upids
         dnet_ep_contact_t contact = {0};
         if (upid_size[i] == sizeof(contact))
             memcpy(&contact, upids, sizeof(contact)); /* may lie anywhere */
-        status = dnet_ep_add_peer(MPIDI_DIMMNET_global.ep, &contact, &peers[i]);
+        status = dnet_ep_add_peer(MPIDI_DIMMNET_EP(0), &contact, &peers[i]);
     }
     return status;
 }
@@ -115,7 +115,7 @@ int MPIDI_DIMMNET_upids_to_gpids(int size, int *remote_upid_size, char *remote_u
 
 void MPIDI_DIMMNET_drop_peers(void)
 {
-    dnet_ep_t *ep = MPIDI_DIMMNET_global.ep;
+    dnet_ep_t *ep = MPIDI_DIMMNET_EP(0);
     uint64_t gpid;
     if (!ep || dnet_ep_peers(ep) <= (uint32_t) MPIR_Process.size)
         return;
@@ -144,7 +144,7 @@ static bool wait_for(const MPIDI_DIMMNET_plain_request_t *req, int timeout)
     MPL_wtime(&start);
     while (!req->done && (timeout <= 0 || waited < timeout)) {
         (void) MPIDI_progress_wait_round();
-        MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+        MPIDI_progress_yield();
         MPL_wtime(&now);
         MPL_wtime_diff(&start, &now, &waited);
     }
@@ -175,8 +175,8 @@ int MPIDI_DIMMNET_dynamic_send(uint64_t remote_gpid, int tag, const void *buf, i
     has_asked = what == REQUEST;
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
     dnet_status_t status =
-        dnet_ep_send(MPIDI_DIMMNET_global.ep, MPIDI_DIMMNET_AV(av).peer, port_envelope(what, tag),
-                     buf, (size_t) size, false, &req.ep);
+        dnet_ep_send(MPIDI_DIMMNET_EP(0), MPIDI_DIMMNET_AV(av).peer, port_envelope(what, tag), buf,
+                     (size_t) size, false, &req.ep);
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
     if (status == DNET_OK)
         return MPI_SUCCESS;
@@ -189,7 +189,7 @@ int MPIDI_DIMMNET_dynamic_send(uint64_t remote_gpid, int tag, const void *buf, i
 
 int MPIDI_DIMMNET_dynamic_recv(int tag, void *buf, int size, int timeout)
 {
-    dnet_ep_t *ep = MPIDI_DIMMNET_global.ep;
+    dnet_ep_t *ep = MPIDI_DIMMNET_EP(0);
     MPIDI_DIMMNET_plain_request_t req = {.ep.complete = MPIDI_DIMMNET_plain_done};
     int what = has_asked ? ANSWER : REQUEST;
     has_asked = false;

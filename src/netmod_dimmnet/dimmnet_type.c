@@ -47,7 +47,7 @@ MPIDI_DIMMNET_moved_t *MPIDI_DIMMNET_moved(const void *buf, MPI_Aint count, MPI_
                                            size_t len)
 {
     MPI_Aint blocks;
-    if (likely(!dnet_ep_wants_moved(MPIDI_DIMMNET_global.ep, len)))
+    if (likely(!dnet_ep_wants_moved(MPIDI_DIMMNET_EP(0), len)))
         return NULL;
     MPIR_Typerep_iov_len(count, datatype, len, &blocks);
     if (blocks > (MPI_Aint) len / MOVED_BLOCK_LEAST)

@@ -38,8 +38,8 @@ static part_t own_part(const MPIR_Win *win)
     if (win->comm_ptr->local_size == 1 || win->size == 0)
         part.good = true;
     else if (win->create_flavor == MPI_WIN_FLAVOR_CREATE)
-        part.good = dnet_ep_sodimm_offset(MPIDI_DIMMNET_global.ep, win->base, (size_t) win->size,
-                                          &part.offset);
+        part.good =
+            dnet_ep_sodimm_offset(MPIDI_DIMMNET_EP(0), win->base, (size_t) win->size, &part.offset);
     else
         part.good = segment_of(win) != NULL;
     return part;
@@ -115,7 +115,7 @@ static int make(MPIR_Win *win, MPIDI_DIMMNET_window_t *self, part_t *parts, int 
 static int share(MPIR_Win *win)
 {
     int size = win->comm_ptr->local_size;
-    if (!dnet_ep_shares_windows(MPIDI_DIMMNET_global.ep) ||
+    if (!dnet_ep_shares_windows(MPIDI_DIMMNET_EP(0)) ||
         !MPIDI_DIMMNET_comm_is_of_one_job(win->comm_ptr))
         return MPI_SUCCESS;
     MPIDI_DIMMNET_window_t *self =
@@ -124,7 +124,7 @@ static int share(MPIR_Win *win)
     int has = false, mpi_errno = make(win, self, parts, &has);
     MPL_free(parts);
     if (mpi_errno == MPI_SUCCESS && has) {
-        dnet_ep_count_window(MPIDI_DIMMNET_global.ep);
+        dnet_ep_count_window(MPIDI_DIMMNET_EP(0));
         MPIDI_DIMMNET_WINDOW(win) = self;
     } else if (self) {
         release(self, size);
@@ -172,23 +172,28 @@ int MPIDI_DIMMNET_mpi_win_allocate_shared(MPI_Aint size, int disp_unit, MPIR_Inf
 
 /* ---- hooks ---- */
 
+/* The hooks of new windows: their active messages go by VCI 0. */
 int MPIDI_DIMMNET_mpi_win_create_hook(MPIR_Win *win)
 {
+    MPIDI_WIN(win, am_vci) = 0;
     return MPI_SUCCESS;
 }
 
 int MPIDI_DIMMNET_mpi_win_allocate_hook(MPIR_Win *win)
 {
+    MPIDI_WIN(win, am_vci) = 0;
     return MPI_SUCCESS;
 }
 
 int MPIDI_DIMMNET_mpi_win_allocate_shared_hook(MPIR_Win *win)
 {
+    MPIDI_WIN(win, am_vci) = 0;
     return MPI_SUCCESS;
 }
 
 int MPIDI_DIMMNET_mpi_win_create_dynamic_hook(MPIR_Win *win)
 {
+    MPIDI_WIN(win, am_vci) = 0;
     return MPI_SUCCESS;
 }
 
@@ -238,7 +243,7 @@ int MPIDI_DIMMNET_mpi_win_create_dynamic(MPIR_Info *info, MPIR_Comm *comm, MPIR_
 void *MPIDI_DIMMNET_mpi_alloc_mem(MPI_Aint size, MPIR_Info *info)
 {
     void *memory;
-    switch (dnet_ep_alloc(MPIDI_DIMMNET_global.ep, size, &memory)) {
+    switch (dnet_ep_alloc(MPIDI_DIMMNET_EP(0), size, &memory)) {
         case DNET_OK:
             return memory;
         case DNET_ERR_LIMIT:
@@ -250,7 +255,7 @@ void *MPIDI_DIMMNET_mpi_alloc_mem(MPI_Aint size, MPIR_Info *info)
 
 int MPIDI_DIMMNET_mpi_free_mem(void *ptr)
 {
-    if (dnet_ep_free(MPIDI_DIMMNET_global.ep, ptr) == DNET_OK)
+    if (dnet_ep_free(MPIDI_DIMMNET_EP(0), ptr) == DNET_OK)
         return MPI_SUCCESS;
     return MPIDIG_mpi_free_mem(ptr);
 }

@@ -11,13 +11,8 @@
 #ifndef DIMMNET_WINDOW_H_INCLUDED
 #define DIMMNET_WINDOW_H_INCLUDED
 
-#include <stdatomic.h>
-
 #include "dimmnet_impl.h"
 #include "dimmnet_shared.h"
-
-/* Lines are fetched in pairs. */
-#define MPIDI_DIMMNET_PAIR 128
 
 /* Of one rank; in shared memory. */
 typedef struct {
