@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # `make check` and its parts; tests/README.md says how to add to them.
-EXTRA_DIST += tests/README.md tests/run-tests tests/apps tests/demo tests/faults tests/hosts tests/mpi tests/mpich tests/random tests/vcis
+EXTRA_DIST += tests/README.md tests/run-tests tests/apps tests/asan tests/demo tests/faults tests/hosts tests/mpi tests/mpich tests/random tests/vcis
 
 DNET_TEST_ENV = \
 	DNET_SRC='$(abs_top_srcdir)' DNET_BUILD='$(abs_top_builddir)' DNET_BIN='$(bindir)' \
@@ -57,6 +57,8 @@ check-vcis: check-install
 	+@$(DNET_TEST_ENV) DNET_VCIS='$(DNET_VCIS)' $(SHELL) $(srcdir)/tests/vcis/run
 check-apps: check-install
 	+@$(DNET_TEST_ENV) APPS='$(APPS)' $(SHELL) $(srcdir)/tests/apps/run
+check-asan:
+	+@$(DNET_TEST_ENV) PARTS='$(PARTS)' DIRS='$(DIRS)' $(SHELL) $(srcdir)/tests/asan/run
 # What takes hours or needs no look at every change.
 check-nightly:
 	+@$(MAKE) $(AM_MAKEFLAGS) --no-print-directory check-fuzz SECONDS=600
@@ -67,7 +69,8 @@ check-nightly:
 	+@$(MAKE) $(AM_MAKEFLAGS) --no-print-directory check-random SEEDS=10000
 	+@$(MAKE) $(AM_MAKEFLAGS) --no-print-directory check-mpich
 	+@$(MAKE) $(AM_MAKEFLAGS) --no-print-directory check-vcis
+	+@$(MAKE) $(AM_MAKEFLAGS) --no-print-directory check-asan
 demo: check-install
 	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/demo/run.sh
 
-.PHONY: check-install check-programs check-unit check-device check-dist check-format check-layers format check-tools check-mpi check-random check-faults check-hosts check-verbs check-mpich check-vcis check-apps check-nightly demo
+.PHONY: check-install check-programs check-unit check-device check-dist check-format check-layers format check-tools check-mpi check-random check-faults check-hosts check-verbs check-mpich check-vcis check-apps check-asan check-nightly demo

@@ -30,7 +30,7 @@ static inline void copy_out(dnet_ep_t *ep, const dnet_lh_entry_t *entry, uint32_
         to += DNET_LH_DATA_BYTES;
         from += DNET_LH_DATA_BYTES;
         len -= DNET_LH_DATA_BYTES;
-    } else if (from < DNET_LH_DATA_BYTES) {
+    } else if (len && from < DNET_LH_DATA_BYTES) {
         size_t n = DNET_LH_DATA_BYTES - from;
         if (n > len)
             n = len;

@@ -15,7 +15,8 @@ static dnet_status_t deliver(dnet_ep_t *ep, dnet_ep_message_t *m, dnet_ep_reques
     switch (m->kind) {
         case DNET_MESSAGE_WHOLE:
             dnet_request_result(ep, req, m->match.envelope, m->len);
-            memcpy(req->buf, m->data, req->len_bytes);
+            if (req->len_bytes) /* else there may be no buffer */
+                memcpy(req->buf, m->data, req->len_bytes);
             dnet_count_received(ep, m->len);
             if (m->sync)
                 dnet_send_ack(ep, m->rank, m->op);
