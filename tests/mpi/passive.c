@@ -202,7 +202,7 @@ typedef struct {
 static void pairs(MPI_Win win, uint8_t *part)
 {
     MPI_Datatype every_other;
-    pair_t own[4], result[4];
+    pair_t own[8] = {{0}}, result[4]; /* the type of one of them spans seven */
     MPI_Type_vector(4, 1, 2, MPI_DOUBLE_INT, &every_other);
     MPI_Type_commit(&every_other);
     for (int i = 0; i < 4; i++)
