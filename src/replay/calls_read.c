@@ -232,10 +232,10 @@ static void section(cursor_t *c, dnet_calls_t *trace, section_t *n)
         ;
     r->last_gap_ns = c->wrong == NULL ? gap(c, n) : 0;
     r->wall_ns = v(c);
-    const int64_t *argument = r->arguments;
-    for (uint32_t d = 0; d < r->defs && c->wrong == NULL; d++) {
-        r->def[d].argument = argument;
-        argument += r->def[d].arguments;
+    size_t at = 0; /* where no definition has arguments there is no array */
+    for (uint32_t d = 0; d < r->defs && r->arguments != NULL && c->wrong == NULL; d++) {
+        r->def[d].argument = r->arguments + at;
+        at += r->def[d].arguments;
     }
 }
 
