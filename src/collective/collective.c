@@ -26,6 +26,11 @@
  * of 16 to all 260 instead of 970).  One rank that combines all reads for few ranks only. */
 #define READ_LEAST_BYTES 8192u
 #define READ_LATE_BYTES 16384u
+/* The same where the kernel is slow to copy (2 ranks, 16 KB by slots in 0.3 to 0.5 of the time, 64
+ * KB in 0.8 to 1.2), and where each of a few ranks combines all (256 KB in 0.6). */
+#define READ_LEAST_BYTES_SLOW 65536u
+#define READ_LATE_BYTES_SLOW 131072u
+#define COMBINE_READ_BYTES_SLOW 524288u
 #define FEW_RANKS 4u
 /* Few ranks without a processor for each gather blocks up to so many bytes by slots: while one of
  * them waits for the kernel, none of the others does anything. */
@@ -270,14 +275,25 @@ static inline size_t least(size_t a, size_t b)
 
 static inline bool is_read(const dnet_board_t *b, size_t bytes)
 {
-    return b->owner.read && bytes >= READ_LEAST_BYTES;
+    return b->owner.read &&
+           bytes >= (b->owner.reads_slowly ? READ_LEAST_BYTES_SLOW : READ_LEAST_BYTES);
 }
 
 /* The same for a vector of which each rank reads all. */
 static inline bool is_read_by_all(const dnet_board_t *b, size_t bytes)
 {
-    return is_read(b, bytes) &&
-           (b->size <= FEW_RANKS ? bytes >= READ_LATE_BYTES : bytes > b->slot_bytes);
+    if (b->size > FEW_RANKS)
+        return is_read(b, bytes) && bytes > b->slot_bytes;
+    return b->owner.read &&
+           bytes >= (b->owner.reads_slowly ? READ_LATE_BYTES_SLOW : READ_LATE_BYTES);
+}
+
+/* The same for vectors to be combined. */
+static inline bool is_read_to_combine(const dnet_board_t *b, size_t bytes)
+{
+    if (b->size > FEW_RANKS) /* parts, of which each rank combines one */
+        return is_read(b, bytes * 2 / b->size);
+    return is_read_by_all(b, bytes) && (!b->owner.reads_slowly || bytes >= COMBINE_READ_BYTES_SLOW);
 }
 
 /* What a rank says of its data in a step. */
@@ -470,9 +486,12 @@ static void alltoall_in_place(dnet_board_t *b, const uint8_t *from, uint8_t *to,
     end_of_reading(b);
 }
 
-/* Few ranks without a processor for each exchange twice as much by slots. */
+/* Few ranks without a processor for each exchange twice as much by slots, more than a few where
+ * reading is slow half as much (16 ranks, 32 KB 1.2 of the time by slots). */
 static bool is_read_to_exchange(const dnet_board_t *b, size_t bytes)
 {
+    if (b->size > FEW_RANKS && b->owner.reads_slowly)
+        return is_read(b, bytes * 2);
     return !b->spins && b->size > 2 && b->size <= FEW_RANKS ? is_read(b, bytes / 2)
                                                             : is_read(b, bytes);
 }
@@ -789,9 +808,7 @@ void dnet_board_allreduce(dnet_board_t *b, const void *from, void *result, size_
                           size_t element_bytes, dnet_reduce_fn fn, const void *how)
 {
     reduction_t by = {element_bytes, fn, how};
-    /* What is read are parts, of which each rank combines one. */
-    size_t bytes = count * element_bytes;
-    if (b->size <= FEW_RANKS ? is_read_by_all(b, bytes) : is_read(b, bytes * 2 / b->size))
+    if (is_read_to_combine(b, count * element_bytes))
         allreduce_in_place(b, &by, from, result, count);
     else
         reduce_by_slots(b, &by, from, result, count, ALL);

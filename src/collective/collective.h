@@ -45,6 +45,8 @@ typedef struct {
      * by no rank. */
     void (*read)(void *arg, uint32_t rank, const void *from, void *to, size_t bytes);
     void *arg;
+    /** read() takes longer than two copies even of 32 KB; the same on all ranks. */
+    bool reads_slowly;
 } dnet_board_owner_t;
 
 #define DNET_BOARD_NO_RANK UINT32_MAX

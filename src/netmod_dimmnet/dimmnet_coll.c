@@ -122,6 +122,7 @@ enum { NO_BOARD, BOARD, BOARD_AND_READS };
 typedef struct {
     int board;
     int processor; /* of its own */
+    int fast_reads;
 } has_t;
 #define HAS_INTS ((int) (sizeof(has_t) / sizeof(int)))
 
@@ -162,7 +163,8 @@ static int board_make(MPIR_Comm *comm, MPIR_Errflag_t *errflag, MPIDI_DIMMNET_bo
     MPIDI_DIMMNET_board_t *self = MPL_calloc(1, sizeof(*self), MPL_MEM_COMM);
     if (self)
         self->comm = comm;
-    has_t has = {NO_BOARD, !dnet_ep_oversubscribed(MPIDI_DIMMNET_EP(0))};
+    has_t has = {NO_BOARD, !dnet_ep_oversubscribed(MPIDI_DIMMNET_EP(0)),
+                 !dnet_ep_reads_slowly(MPIDI_DIMMNET_EP(0))};
     int mpi_errno = make(comm, errflag, self, &has);
     NETMOD_OF(comm).without_board = has.board == NO_BOARD;
     if (mpi_errno != MPI_SUCCESS || has.board == NO_BOARD) {
@@ -170,10 +172,10 @@ static int board_make(MPIR_Comm *comm, MPIR_Errflag_t *errflag, MPIDI_DIMMNET_bo
             release(self);
         return mpi_errno;
     }
-    dnet_board_join(
-        &self->board, self->shared.memory, (uint32_t) comm->local_size, (uint32_t) comm->rank,
-        has.processor,
-        &(dnet_board_owner_t){idle, wake, has.board == BOARD_AND_READS ? read_of : NULL, self});
+    dnet_board_join(&self->board, self->shared.memory, (uint32_t) comm->local_size,
+                    (uint32_t) comm->rank, has.processor,
+                    &(dnet_board_owner_t){idle, wake, has.board == BOARD_AND_READS ? read_of : NULL,
+                                          self, !has.fast_reads});
     dnet_ep_count_board(MPIDI_DIMMNET_EP(0));
     NETMOD_OF(comm).board = *board_p = self;
     return MPI_SUCCESS;

@@ -28,7 +28,7 @@ typedef struct {
     void *memory;
     uint32_t size, rank;
     body_t body;
-    bool reads;
+    int reads; /* 1: may be read; 2: slowly */
     unsigned wakes;
     bool good;
 } rank_t;
@@ -47,10 +47,13 @@ static void wake(void *arg, uint32_t rank)
 }
 
 /* All ranks are in one process. */
+static _Atomic unsigned reads_made;
+
 static void read_of(void *arg, uint32_t rank, const void *from, void *to, size_t bytes)
 {
     (void) arg;
     (void) rank;
+    atomic_fetch_add(&reads_made, 1);
     memcpy(to, from, bytes);
 }
 
@@ -91,7 +94,7 @@ static void *run(void *arg)
 {
     rank_t *r = arg;
     dnet_board_t board;
-    dnet_board_owner_t owner = {idle, wake, r->reads ? read_of : NULL, r};
+    dnet_board_owner_t owner = {idle, wake, r->reads ? read_of : NULL, r, r->reads > 1};
     uint8_t *from = malloc(RANKS_MAX * BYTES_MAX), *to = malloc(RANKS_MAX * BYTES_MAX);
     dnet_board_join(&board, r->memory, r->size, r->rank, false, &owner);
     r->good = from && to;
@@ -103,7 +106,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-static void check_with(uint32_t size, body_t body, bool reads)
+static void check_with(uint32_t size, body_t body, int reads)
 {
     rank_t rank[RANKS_MAX];
     pthread_t thread[RANKS_MAX];
@@ -126,7 +129,7 @@ static void check(body_t body)
 {
     static const uint32_t sizes[] = {2, 3, 5, 8, 17};
     for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
-        for (int reads = 0; reads < 2; reads++)
+        for (int reads = 0; reads < 3; reads++)
             check_with(sizes[i], body, reads);
 }
 
@@ -143,6 +146,33 @@ static bool bcast_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *
         memset(from, 0, bytes);
     dnet_board_bcast(b, from, bytes, root);
     return is_filled(from, round, root, 0, bytes);
+}
+
+static size_t exact_bytes; /* of a vector */
+
+static bool exact_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
+{
+    dnet_board_bcast(b, from, exact_bytes, round % b->size);
+    dnet_board_allgather(b, from, to, exact_bytes);
+    return true;
+}
+
+/* Vectors that are read where they are, and go by slots where reading is slow. */
+static void test_slow_reads_are_for_longer_vectors(void **state)
+{
+    (void) state;
+    static const struct {
+        size_t bytes;
+        int reads;
+        bool made;
+    } want[] = {{4096, 1, false},  {16384, 1, true},  {32768, 1, true},
+                {32768, 2, false}, {65536, 2, false}, {131072, 2, true}};
+    for (unsigned i = 0; i < sizeof want / sizeof want[0]; i++) {
+        exact_bytes = want[i].bytes;
+        reads_made = 0;
+        check_with(2, exact_once, want[i].reads);
+        assert_int_equal(reads_made > 0, want[i].made);
+    }
 }
 
 static bool allgather_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
@@ -379,7 +409,7 @@ static void idle_of_three(void *arg, bool first)
 static void three_meet(three_t *t, bool spins, uint32_t root)
 {
     uint64_t data = 0;
-    dnet_board_owner_t owner = {idle_of_three, wake, NULL, t};
+    dnet_board_owner_t owner = {idle_of_three, wake, NULL, t, false};
     void *memory = aligned_alloc(4096, dnet_board_bytes(3));
     assert_non_null(memory);
     memset(memory, 0, dnet_board_bytes(3));
@@ -434,7 +464,7 @@ static void test_who_dozes_is_woken_and_says_for_whom_it_waits(void **state)
     (void) state;
     dnet_board_t a, b;
     pair_t pair = {.waits = &a, .comes = &b, .good = true};
-    dnet_board_owner_t owner = {idle_of_pair, wake_of_pair, NULL, &pair};
+    dnet_board_owner_t owner = {idle_of_pair, wake_of_pair, NULL, &pair, false};
     void *memory = aligned_alloc(4096, dnet_board_bytes(2));
     uint64_t word = 0;
     assert_non_null(memory);
@@ -534,6 +564,7 @@ int main(void)
         cmocka_unit_test(test_barrier),
         cmocka_unit_test(test_bcast),
         cmocka_unit_test(test_allgather),
+        cmocka_unit_test(test_slow_reads_are_for_longer_vectors),
         cmocka_unit_test(test_alltoall),
         cmocka_unit_test(test_allreduce),
         cmocka_unit_test(test_allreduce_gives_all_ranks_the_same_bits),
