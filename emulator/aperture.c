@@ -9,8 +9,10 @@
 
 #include "emulator/aperture.h"
 
+#include <string.h>
 #include <sys/uio.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 
 void dnet_emu_aperture_set(const dnet_emu_nic_t *nic, unsigned wid)
@@ -78,6 +80,25 @@ bool dnet_emu_remote_read(int32_t pid, uint64_t from, void *to, uint64_t bytes)
         bytes -= (uint64_t) n;
     }
     return true;
+}
+
+uint32_t dnet_emu_remote_time(int32_t own_pid)
+{
+    uint8_t from[DNET_COPY_TIMED_BYTES], to[DNET_COPY_TIMED_BYTES];
+    struct iovec local = {to, sizeof to}, remote = {from, sizeof from};
+    uint64_t least = UINT64_MAX;
+
+    memset(from, 0, sizeof from);
+    memset(to, 0, sizeof to);
+    for (int i = 0; i < 8; i++) {
+        uint64_t start = dnet_clock_ns(), took;
+
+        if (process_vm_readv(own_pid, &local, 1, &remote, 1, 0) != (ssize_t) sizeof to)
+            return 0;
+        took = dnet_clock_ns() - start;
+        least = took < least ? took : least;
+    }
+    return least < UINT32_MAX ? (uint32_t) least : UINT32_MAX;
 }
 
 static bool write_piece(int32_t pid, const uint8_t *from, uint64_t to, uint64_t bytes)

@@ -33,6 +33,10 @@ static inline bool dnet_emu_aperture_own(const dnet_emu_nic_t *nic, unsigned wid
 /* One word of another process, to learn whether it can be read at all. */
 bool dnet_emu_remote_probe(int32_t pid, uint64_t from, uint64_t *word_p);
 
+/* What copying DNET_COPY_TIMED_BYTES by the kernel as between processes takes at least, in ns; 0:
+ * the kernel refuses. */
+uint32_t dnet_emu_remote_time(int32_t own_pid);
+
 /* Copy out of another process.  False, logged: it is gone, or does not let us. */
 bool dnet_emu_remote_read(int32_t pid, uint64_t from, void *to, uint64_t bytes);
 

@@ -9,8 +9,10 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "emulator/aperture.h"
 #include "emulator/limit_event.h"
 #include "emulator/memory.h"
+#include "emulator/packets.h"
 #include "emulator/receive_side.h"
 #include "emulator/registers.h"
 #include "emulator/segment.h"
@@ -105,6 +107,16 @@ dnet_status_t dnet_emu_restart(dnet_emu_nic_t *nic, bool start_paused)
 static bool device_can_copy(dnet_device_t *dev, uint16_t lid, unsigned wid)
 {
     return dnet_emu_swif_can_copy(((dnet_emu_device_t *) (void *) dev)->nic, lid, wid);
+}
+
+static uint32_t device_message_bytes(dnet_device_t *dev)
+{
+    return dnet_emu_message_bytes(((dnet_emu_device_t *) (void *) dev)->nic);
+}
+
+static uint32_t device_copy_time(dnet_device_t *dev)
+{
+    return dnet_emu_remote_time(((dnet_emu_device_t *) (void *) dev)->nic->pid);
 }
 
 static bool device_peer_lost(dnet_device_t *dev, uint16_t lid, unsigned wid)
@@ -262,6 +274,8 @@ static const dnet_device_ops_t device_ops = {
     .reserve = dnet_emu_reserve,
     .unreserve = device_unreserve,
     .can_copy = device_can_copy,
+    .copy_time = device_copy_time,
+    .message_bytes = device_message_bytes,
     .copy_from = device_copy_from,
     .peer_lost = device_peer_lost,
     .map = device_map,

@@ -14,6 +14,7 @@
 
 #include "emulator/lh_buffer.h"
 
+#include "common/log.h"
 #include "emulator/amt_table.h"
 #include "emulator/flow_ring.h"
 #include "emulator/limit_event.h"
@@ -50,6 +51,16 @@ static inline bool ring_full(const dnet_emu_nic_t *nic, unsigned wid)
     return look_at_head(nic, wid, next);
 }
 
+/* A sender reckons with rings of the size of its own. */
+DNET_COLD static dnet_emu_result_t too_long(const dnet_emu_nic_t *nic, unsigned wid, uint32_t bytes,
+                                            uint32_t ring_bytes)
+{
+    dnet_error("a message of %u bytes does not fit the IPUSH ring of process %d, of %u bytes; "
+               "DIMMNET_RING_BYTES and DIMMNET_RINGS have to be the same in all ranks",
+               bytes, nic->process[wid], ring_bytes);
+    return DNET_EMU_REFUSED;
+}
+
 bool dnet_emu_lh_reserve(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_packet_t *packet,
                          dnet_emu_lh_place_t *place_p, dnet_emu_result_t *result_p)
 {
@@ -74,6 +85,8 @@ bool dnet_emu_lh_reserve(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu
     if (!dnet_emu_amt_ring(nic, wid, packet, ring) || rest > ring->size - 8) {
         dnet_emu_overflow(nic, wid);
         dnet_emu_event(nic, DNET_EMU_DROP_RING);
+        if (packet->packets > 1)
+            *result_p = too_long(nic, wid, rest, ring->size);
         return true;
     }
     if (dnet_emu_amt_free(ring) < ((rest + 7) & ~7u)) {

@@ -8,6 +8,7 @@
 #include "emulator/packets.h"
 
 #include "emulator/aperture.h"
+#include "emulator/swif/swif.h"
 
 /* [nic 4.6, 7.4] Largest packet: the MTU holds header and data, Packet Size has 12 bits (OP-09,
  * OP-10). */
@@ -148,15 +149,36 @@ bool dnet_emu_stream_send(const dnet_emu_context_t *c, dnet_emu_stream_t *s)
     return true;
 }
 
+uint32_t dnet_emu_message_bytes(const dnet_emu_nic_t *nic)
+{
+    uint32_t limit = packet_limit(nic);
+
+    return nic->extended && dnet_emu_swif_is_memory(nic) ? DNET_EMU_MESSAGE_PACKETS * (limit - 24)
+                                                         : limit - 16;
+}
+
+/* [nic 7.4] Several packets: the header of the first, with the bytes of all. */
+static void several_packets(const dnet_emu_nic_t *nic, uint32_t total, dnet_emu_packet_t *p)
+{
+    uint32_t most = packet_limit(nic) - 24;
+
+    p->header[0] =
+        (p->header[0] & ~DNET_MASK(PK_SIZE)) | DNET_PUT(most + 24, PK_SIZE) | DNET_MASK(PK_HFLAG);
+    p->header[2] = DNET_PUT(total, PK_TOTAL);
+    p->header_lines = 3;
+    p->packets = (total + most - 1) / most;
+}
+
 bool dnet_emu_message_packet(const dnet_emu_nic_t *nic, unsigned wid, const uint8_t *windows,
                              uint64_t lower, uint64_t upper, dnet_emu_packet_t *p)
 {
     uint32_t total = (uint32_t) DNET_GET(lower, RQ_SIZE), from = (uint32_t) DNET_GET(upper, RQ_SRC);
     uint32_t at = (uint32_t) DNET_GET(upper, RQ_LHS_WW_OFFSET) & (4 * DNET_WINDOW_BYTES - 1);
     uint32_t first = (uint32_t) DNET_GET(upper, RQ_LHS_WW_SIZE);
+    uint32_t one = packet_limit(nic) - 16, limit = total > one ? dnet_emu_message_bytes(nic) : one;
     uint64_t base, length, at_byte = dnet_emu_aperture_offset(from);
 
-    if (!dnet_emu_is_aperture(nic, from) || total > packet_limit(nic) - 16 || first >= total ||
+    if (!dnet_emu_is_aperture(nic, from) || first >= total || total > limit ||
         first > DNET_WINDOW_BYTES - at % DNET_WINDOW_BYTES ||
         !dnet_emu_aperture_own(nic, wid, from, &base, &length) || at_byte > length ||
         total - first > length - at_byte)
@@ -180,6 +202,8 @@ bool dnet_emu_message_packet(const dnet_emu_nic_t *nic, unsigned wid, const uint
     p->span[0] = (dnet_emu_span_t){.at = windows + at, .bytes = first};
     p->span[first != 0] = (dnet_emu_span_t){.at = (const uint8_t *) (uintptr_t) (base + at_byte),
                                             .bytes = total - first};
+    if (DNET_UNLIKELY(total > one))
+        several_packets(nic, total, p);
     charge(nic, EXECUTOR, 6 + total / 8); /* [nic 11.6] */
     charge(nic, PU, 20 + (total - first) / 8);
     return true;

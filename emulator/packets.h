@@ -40,11 +40,15 @@ bool dnet_emu_stream_serve(const dnet_emu_context_t *c, dnet_emu_stream_t *s);
 dnet_emu_result_t dnet_emu_stream_packet(const dnet_emu_context_t *c, dnet_emu_stream_t *s,
                                          dnet_emu_packet_t *p);
 
-/* [nic 6.5, 10.4] The packet of an LHSv2 that needs only one, of data in an aperture of this
- * process: what dnet_emu_stream_send() and dnet_emu_stream_packet() make of it.  False: it is not
- * of that kind. */
+/* [nic 6.5, 7.4, 10.4] The packet of an LHSv2 of data in an aperture of this process, or its few
+ * packets, handed over together so that their data are one behind the other in a ring that others
+ * use as well: what dnet_emu_stream_send() and dnet_emu_stream_packet() make of it.  False: it is
+ * not of that kind. */
 bool dnet_emu_message_packet(const dnet_emu_nic_t *nic, unsigned wid, const uint8_t *windows,
                              uint64_t lower, uint64_t upper, dnet_emu_packet_t *p);
+
+/* Longest data of those, envelope included. */
+uint32_t dnet_emu_message_bytes(const dnet_emu_nic_t *nic);
 
 /* [nic 2, 6.6, 7.1, 7.2] A Write Window's content is the packet, but for PGID and Packet Size,
  * which the NIC stamps (4.4, 4.6).  size >= 16.  The source LID goes beside the packet (OP-12). */

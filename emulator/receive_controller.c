@@ -321,7 +321,7 @@ static bool receive_once(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu
         done = dnet_emu_lh_reserve(nic, wid, packet, place, result_p);
     if (!done || *result_p > DNET_EMU_DROPPED)
         return done;
-    count_packet(nic, wid, 1);
+    count_packet(nic, wid, packet->packets);
     if (eflag && *result_p == DNET_EMU_DELIVERED) {
         /* The status comes last, so it cannot be written before a place is filled. */
         if (place->entry) {

@@ -83,6 +83,10 @@ static inline const dnet_emu_swif_ops_t *dnet_emu_swif_carrier(const dnet_emu_ni
                           : &dnet_emu_swif_shm;
 }
 
+/** Is there nothing but shared memory between this NIC and others, neither a network nor something
+ * that looks at each packet? */
+bool dnet_emu_swif_is_memory(const dnet_emu_nic_t *nic);
+
 /** Plug in what the NIC's network and capture call for. */
 static inline void dnet_emu_swif_choose(dnet_emu_nic_t *nic)
 {

@@ -44,6 +44,8 @@ typedef struct {
 
 typedef struct dnet_device dnet_device_t;
 
+#define DNET_COPY_TIMED_BYTES 16384 /* copy_time() */
+
 /** Memory that a process lets another host read: what the reader has to know. */
 typedef struct {
     uint64_t address, key;
@@ -102,6 +104,9 @@ typedef struct {
     void (*unreserve)(dnet_device_t *dev, uint64_t offset, uint64_t len);
     /** May this process copy straight into and out of that one's memory?  Tried by a real copy. */
     bool (*can_copy)(dnet_device_t *dev, uint16_t lid, unsigned wid);
+    /** What a copy of DNET_COPY_TIMED_BYTES between processes takes at least, in ns: a few are
+     * timed, in this process alone.  0: there is no such copy. */
+    uint32_t (*copy_time)(dnet_device_t *dev);
     /** Copy out of the memory of the process that has that WID, which can_copy().  False: it has
      * ended, or does not let us any more (logged). */
     bool (*copy_from)(dnet_device_t *dev, uint16_t lid, unsigned wid, const void *from, void *to,
@@ -121,6 +126,12 @@ typedef struct {
      */
     void *(*map)(dnet_device_t *dev, uint16_t lid, unsigned wid, uint64_t offset, uint64_t len);
     void (*unmap)(dnet_device_t *dev, void *memory, uint64_t len);
+    /**
+     * Longest message, in bytes with its envelope, that one LHSv2 brings to an area of any process
+     * as one: that of a packet, or of the packets that are handed over together where there is
+     * nothing but shared memory between the NICs.
+     */
+    uint32_t (*message_bytes)(dnet_device_t *dev);
     /** Let sleep() of that WID's process return, if it is in it. */
     void (*wake)(dnet_device_t *dev, uint16_t lid, unsigned wid);
     void (*close)(dnet_device_t *dev);

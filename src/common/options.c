@@ -43,7 +43,7 @@ static dnet_status_t read_number(const char *variable, uint64_t preset, uint64_t
                                  uint64_t most, const char *unit, uint64_t *value_p)
 {
     const char *text = getenv(variable);
-    if (!text) {
+    if (!text || (preset == DNET_OPTION_AUTO && strcmp(text, "auto") == 0)) {
         *value_p = preset;
         return DNET_OK;
     }
@@ -63,8 +63,8 @@ static dnet_status_t read_number(const char *variable, uint64_t preset, uint64_t
         *value_p = value << shift;
         return DNET_OK;
     }
-    dnet_error("%s=%s is not a number of %s from %" PRIu64 " to %" PRIu64, variable, text, unit,
-               least, most);
+    dnet_error("%s=%s is not a number of %s from %" PRIu64 " to %" PRIu64 "%s", variable, text,
+               unit, least, most, preset == DNET_OPTION_AUTO ? ", or auto" : "");
     return DNET_ERR_FORMAT;
 }
 

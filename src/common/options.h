@@ -21,6 +21,9 @@ typedef struct {
 #undef DNET_OPTION_TEXT
 } dnet_options_t;
 
+/* A number's default that is found out where it is used; its variable may say "auto". */
+#define DNET_OPTION_AUTO UINT64_MAX
+
 /**
  * Read all options: numbers and choices, whether files can be written, whether trace points exist.
  *
@@ -54,7 +57,8 @@ typedef struct {
     const char *preset_text; /* of choices: the default */
     const char *choices[5];  /* the last is NULL */
     const char *unit;        /* of numbers */
-    uint64_t number, preset, least, most;
+    uint64_t number, preset; /* of numbers; DNET_OPTION_AUTO */
+    uint64_t least, most;
 } dnet_option_t;
 
 typedef void dnet_options_visit_fn(void *arg, const dnet_option_t *option);

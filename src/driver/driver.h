@@ -51,6 +51,10 @@
 #define DNET_DRV_PACKET_DATA_MAX \
     (DNET_PACKET_MAX_BYTES - DNET_DRV_HEADER_BYTES - DNET_ENVELOPE_BYTES)
 
+/** Longest data of one message that a few packets bring, handed over together (message_bytes()):
+ * two pages and a head. */
+#define DNET_DRV_MESSAGE_DATA_MAX 8216u
+
 /** Address of a process on the network, in the form the first header line wants it. */
 typedef uint64_t dnet_drv_target_t;
 
@@ -279,10 +283,11 @@ dnet_status_t dnet_drv_send_pieces(dnet_drv_t *nic, dnet_drv_target_t target, ui
 
 /**
  * Send head (first bytes, through a Write Window) and body (straight from host memory) as one IPUSH
- * packet with LHSv2 (data sheet 5.3, 10.4).  Extended profile.
+ * packet, or a few handed over together, with LHSv2 (data sheet 5.3, 10.4).  Extended profile.
  *
  * @param head  pieces of together at most DNET_DRV_BOTF_DATA_MAX bytes; with the body at most
- *              DNET_DRV_PACKET_DATA_MAX
+ *              DNET_DRV_PACKET_DATA_MAX, or DNET_DRV_MESSAGE_DATA_MAX where message_bytes() allows
+ * it
  */
 dnet_status_t dnet_drv_send_long(dnet_drv_t *nic, dnet_drv_target_t target, uint64_t envelope,
                                  const dnet_drv_piece_t *head, unsigned head_count,

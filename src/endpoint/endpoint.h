@@ -194,6 +194,10 @@ dnet_status_t dnet_ep_check(uint32_t size, dnet_options_t *options_p);
  * processes of the job. */
 bool dnet_ep_may_be_several(const dnet_ep_t *ep);
 
+/** Longest message, in bytes, that goes to a rank of the same host before its receive is known: by
+ * option, or by how slow the kernel copies between processes, which is timed. */
+uint32_t dnet_ep_eager_near(const dnet_options_t *options, dnet_device_t *dev);
+
 /** This process's address, for the others. */
 void dnet_ep_address(const dnet_ep_t *ep, dnet_ep_address_t *address_p);
 

@@ -73,7 +73,10 @@ typedef struct {
     /* a refused packet is sent again after so long, and no receiver resumes its senders (compare/);
      * 0: stop and resend */
     uint64_t timer_ns;
-    bool gathers; /* what is issued to other hosts waits, and leaves together */
+    bool gathers;       /* what is issued to other hosts waits, and leaves together */
+    uint64_t received;  /* messages received when one of more than DNET_EAGER_PIECE was last sent */
+    uint32_t whole_max; /* such a one in a row is not cut up to so many bytes; 0: the NIC cuts it */
+    bool in_row;        /* none was received between the last two that were sent */
 } dnet_tx_t;
 
 /* inbox.c: what has been posted, and what has arrived. */
@@ -249,9 +252,11 @@ struct dnet_ep {
     void *am_arg;
     dnet_ep_source_fn source_fn;
     void *source_arg;
-    uint32_t eager_limit, eager_limit_hosts; /* to ranks of this host, of others */
-    uint32_t vci;                            /* dnet_ep_config_t */
-    _Atomic(struct dnet_ep *) dumped;        /* dump.c: the next endpoint of the process */
+    uint32_t eager_limit;             /* longest message sent before its receive is known, bytes */
+    uint32_t eager_near;              /* the same, to ranks of this host */
+    uint32_t eager_limit_hosts;       /* the same, to ranks of others */
+    uint32_t vci;                     /* dnet_ep_config_t */
+    _Atomic(struct dnet_ep *) dumped; /* dump.c: the next endpoint of the process */
     dnet_options_t options;
     dnet_ep_names_t names;
     /* What others may read; shared memory if it could be had. */

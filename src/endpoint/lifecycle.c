@@ -45,11 +45,38 @@ static bool is_bound(void)
            (uint32_t) CPU_COUNT(&cpus) < processors();
 }
 
+/* Where both ways are open, a message is copied twice, in and out of the ring, or once, by the
+ * kernel, which looks up each page.  On processors on which that copy of 16 KB takes 2.3 us (by
+ * copy_time(); docs/performance.md) 16 to 64 KB in a row are two to four times as fast through the
+ * ring; on those where it takes less than half of that, slower. */
+#define EAGER_LIMIT 8192u
+#define EAGER_LIMIT_SLOW_COPY 65536u
+#define SLOW_COPY_NS 1250u
+
+static bool copies_slowly(dnet_device_t *dev)
+{
+    return dev->ops->copy_time(dev) > SLOW_COPY_NS;
+}
+
+uint32_t dnet_ep_eager_near(const dnet_options_t *options, dnet_device_t *dev)
+{
+    if (options->eager_limit != DNET_OPTION_AUTO)
+        return (uint32_t) options->eager_limit;
+    return copies_slowly(dev) ? EAGER_LIMIT_SLOW_COPY : EAGER_LIMIT;
+}
+
+bool dnet_ep_reads_slowly(const dnet_ep_t *ep)
+{
+    return copies_slowly(ep->dev);
+}
+
 static void apply_limits(dnet_ep_t *ep)
 {
     ep->packet_data = dnet_job_profile(ep) == DNET_PROFILE_EXTENDED ? DNET_DRV_PACKET_DATA_MAX
                                                                     : DNET_DRV_BOTF_DATA_MAX;
-    ep->eager_limit = (uint32_t) ep->options.eager_limit;
+    ep->eager_limit = ep->options.eager_limit == DNET_OPTION_AUTO
+                          ? EAGER_LIMIT
+                          : (uint32_t) ep->options.eager_limit;
     ep->eager_limit_hosts = (uint32_t) ep->options.eager_limit_hosts; /* 0: the port says */
     ep->one_packet = ep->eager_limit < ep->packet_data ? ep->eager_limit : ep->packet_data;
     if (ep->one_packet < DNET_DRV_BOTF_DATA_MAX)
@@ -63,6 +90,20 @@ static void apply_limits(dnet_ep_t *ep)
     dnet_compare_apply(ep);
     ep->job.processors = processors();
     ep->oversubscribed = ep->job.near > ep->job.processors;
+}
+
+/* Where the NIC brings longer messages than a packet holds as one, and the ring has room for some.
+ */
+static void apply_message_bytes(dnet_ep_t *ep)
+{
+    uint32_t bytes = ep->dev->ops->message_bytes(ep->dev) - DNET_ENVELOPE_BYTES;
+    if (bytes < DNET_DRV_MESSAGE_DATA_MAX || dnet_compare_flow_mode(ep) != DNET_FLOW_MODE_STOP ||
+        ep->options.ring_bytes / ep->options.rings < 4 * DNET_DRV_MESSAGE_DATA_MAX)
+        return;
+    ep->packet_data = DNET_DRV_MESSAGE_DATA_MAX;
+    if (ep->eager_near >= DNET_EAGER_PIECE)
+        ep->one_packet = DNET_EAGER_PIECE;
+    ep->tx.whole_max = ep->packet_data - (uint32_t) sizeof(dnet_ep_head_t);
 }
 
 static void who_is(const dnet_ep_t *ep, char *who, size_t bytes)
@@ -186,7 +227,7 @@ dnet_status_t dnet_ep_open(const dnet_ep_config_t *config, dnet_ep_t **ep_p)
         apply_limits(ep);
         ep->peers = peers_make(ep);
         ep->job.pids = calloc(ep->size, sizeof(*ep->job.pids));
-        ep->inbox.scratch = malloc(DNET_PACKET_MAX_BYTES);
+        ep->inbox.scratch = malloc(DNET_DRV_MESSAGE_DATA_MAX);
         status = ep->peers && ep->job.pids && ep->inbox.scratch
                      ? dnet_job_take(ep, dnet_compare_in_line(ep))
                      : DNET_ERR_NO_MEMORY;
@@ -217,8 +258,11 @@ dnet_status_t dnet_ep_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses)
         status = dnet_drv_start(&ep->drv, ep->dev, (uint32_t) ep->options.ring_bytes,
                                 (uint32_t) ep->options.rings, dnet_compare_flow_mode(ep),
                                 dnet_srq_limit_refill(ep));
-    if (status == DNET_OK)
+    if (status == DNET_OK) {
+        ep->eager_near = dnet_ep_eager_near(&ep->options, ep->dev);
+        apply_message_bytes(ep);
         status = dnet_flow_start(ep);
+    }
     if (status == DNET_OK)
         status = dnet_srq_limit_start(ep);
     if (status == DNET_OK) {

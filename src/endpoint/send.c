@@ -32,42 +32,7 @@ static dnet_status_t submit(dnet_ep_t *ep, dnet_op_t *op, dnet_ep_request_t *req
 static uint32_t eager_limit(const dnet_ep_t *ep, uint32_t peer)
 {
     return ep->job.spans_hosts && !dnet_job_is_near(ep, peer) ? ep->eager_limit_hosts
-                                                              : ep->eager_limit;
-}
-
-static DNET_COLD dnet_status_t send_slow(dnet_ep_t *ep, uint32_t peer, uint64_t envelope,
-                                         const void *buf, size_t len, bool sync,
-                                         dnet_ep_request_t *req)
-{
-    dnet_op_t *op;
-    dnet_status_t status = dnet_op_new(ep, peer, &op);
-    if (status != DNET_OK)
-        return status;
-    op->envelope = envelope;
-    op->buf = buf;
-    op->len = len;
-    bool one_packet = len + sizeof(op->head) <= ep->packet_data;
-    if (!sync && len <= ep->one_packet)
-        return submit(ep, op, req);
-
-    op->headed = true;
-    op->envelope |= DNET_EP_HEADED;
-    op->head = (dnet_ep_head_t){.rank = ep->rank, .op = op->id, .length = len};
-    bool eager = len <= eager_limit(ep, peer);
-    if (sync && one_packet && eager) {
-        op->head.type = DNET_HEAD_SYNC;
-    } else if (!sync && eager) {
-        op->head.type = DNET_HEAD_FIRST;
-    } else {
-        op->head.type = DNET_HEAD_RTS;
-        op->head.arg = dnet_rndv_show(ep, op);
-        dnet_rndv_lend(ep, op);
-        if (!op->loan)
-            dnet_strided_announce(ep, op);
-        ep->page.counters.rendezvous++;
-        DNET_TRACE(rts, peer, op->id, len);
-    }
-    return submit(ep, op, req);
+                                                              : ep->eager_near;
 }
 
 /* The packet of a message has not been delivered. */
@@ -84,6 +49,60 @@ static DNET_COLD dnet_status_t send_refused(dnet_ep_t *ep, uint32_t peer, uint64
     op->len = len;
     op->issued = why == DNET_STALLED;
     return submitted(ep, op, dnet_channel_refused(ep, op, why), req);
+}
+
+/* Is this message, too long to be sent whole by itself, one of a row?  Then the receiver has enough
+ * to copy meanwhile, and each packet less is gained. */
+static bool is_in_row(dnet_ep_t *ep)
+{
+    ep->tx.in_row = ep->tx.received == ep->page.counters.received_messages;
+    ep->tx.received = ep->page.counters.received_messages;
+    return ep->tx.in_row;
+}
+
+static __attribute__((noinline)) dnet_status_t send_slow(dnet_ep_t *ep, uint32_t peer,
+                                                         uint64_t envelope, const void *buf,
+                                                         size_t len, bool sync,
+                                                         dnet_ep_request_t *req)
+{
+    bool eager = len <= eager_limit(ep, peer);
+    bool in_row = eager && len > DNET_EAGER_PIECE && is_in_row(ep);
+    dnet_op_t *op;
+    dnet_status_t status;
+    if (in_row && !sync && len <= ep->tx.whole_max && !ep->peers[peer].channel) {
+        status = dnet_drv_send_long(&ep->drv, ep->peers[peer].target, envelope, NULL, 0, buf,
+                                    (uint32_t) len);
+        return DNET_LIKELY(status == DNET_OK)
+                   ? DNET_OK
+                   : send_refused(ep, peer, envelope, buf, len, status, req);
+    }
+    status = dnet_op_new(ep, peer, &op);
+    if (status != DNET_OK)
+        return status;
+    op->envelope = envelope;
+    op->buf = buf;
+    op->len = len;
+    bool one_packet = len + sizeof(op->head) <= ep->packet_data;
+    if (!sync && len <= ep->one_packet)
+        return submit(ep, op, req);
+
+    op->headed = true;
+    op->envelope |= DNET_EP_HEADED;
+    op->head = (dnet_ep_head_t){.rank = ep->rank, .op = op->id, .length = len};
+    if (sync && one_packet && eager) {
+        op->head.type = DNET_HEAD_SYNC;
+    } else if (!sync && eager) {
+        op->head.type = DNET_HEAD_FIRST;
+    } else {
+        op->head.type = DNET_HEAD_RTS;
+        op->head.arg = dnet_rndv_show(ep, op);
+        dnet_rndv_lend(ep, op);
+        if (!op->loan)
+            dnet_strided_announce(ep, op);
+        ep->page.counters.rendezvous++;
+        DNET_TRACE(rts, peer, op->id, len);
+    }
+    return submit(ep, op, req);
 }
 
 dnet_status_t dnet_ep_send(dnet_ep_t *ep, uint32_t peer, uint64_t envelope, const void *buf,

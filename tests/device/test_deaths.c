@@ -19,16 +19,17 @@
 #define RING_WORD 16u
 #define RING_BYTES 16384u
 #define VICTIM_LID 9
-#define MESSAGE_MOST 4000u
+#define MESSAGE_MOST 5000u
 
 /* What the child is to send, and where it is to die. */
 typedef struct {
     dnet_emu_locator_t receiver, own; /* NICs */
     const char *name;
-    uint32_t bytes; /* behind the envelope */
-    bool aperture;  /* from its own memory instead of a Write Window */
-    bool eflag;     /* a receive status too */
-    bool lines;     /* entries of several lines */
+    uint32_t bytes;  /* behind the envelope */
+    bool aperture;   /* from its own memory instead of a Write Window */
+    bool eflag;      /* a receive status too */
+    bool lines;      /* entries of several lines */
+    uint32_t stride; /* instructions from one death to the next; 0: as the environment says */
     uint32_t step;
     bool stop;
 } plan_t;
@@ -234,9 +235,10 @@ static void die_at_every_step(cluster_t *c, plan_t plan)
     reader_t r = prepare(c, &plan);
     dnet_device_t *innocent = c->dev[1][0];
     uint32_t sent = 100, next = 100, came = 0, voids = 0;
+    uint32_t step = plan.stride ? plan.stride : stride();
     bool survived = false;
 
-    for (plan.step = 1; !survived; plan.step += stride()) {
+    for (plan.step = 1; !survived; plan.step += step) {
         uint64_t before = dnet_emu_events(c->nic[0], DNET_EMU_VOID);
         int status;
         pid_t child;
@@ -249,7 +251,7 @@ static void die_at_every_step(cluster_t *c, plan_t plan)
         survived = WIFEXITED(status) && WEXITSTATUS(status) == 0;
         CHECK(survived || (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL));
         /* what there is is read before the dead sender has a successor, or after */
-        of_victim = plan.step / stride() % 2 ? read_all(&r, &next) : 0;
+        of_victim = plan.step / step % 2 ? read_all(&r, &next) : 0;
         send_message(innocent, 1, sent++, 40, NULL);
         send_message(innocent, 1, sent++, 200, NULL);
         of_victim += read_all(&r, &next);
@@ -263,7 +265,7 @@ static void die_at_every_step(cluster_t *c, plan_t plan)
         voids += dnet_emu_events(c->nic[0], DNET_EMU_VOID) > before;
     }
     printf("     %s: %u instructions; the message came %u times, its entry was void %u times\n",
-           plan.name, (plan.step - 1) / stride() * stride(), came, voids);
+           plan.name, (plan.step - 1) / step * step, came, voids);
     CHECK(came > 0);
     CHECK((voids > 0) == (plan.bytes > 48 && !plan.lines));
 }
@@ -297,6 +299,14 @@ static void sender_dies_with_a_status(cluster_t *c)
 static void sender_dies_with_an_aperture(cluster_t *c)
 {
     die_at_every_step(c, (plan_t){.name = "from an aperture", .bytes = 100, .aperture = true});
+}
+
+/* [X.5, nic 7.4] In several packets, handed over together.  Of the copy, an instruction of which is
+ * a byte, only some. */
+static void sender_dies_with_several_packets(cluster_t *c)
+{
+    die_at_every_step(
+        c, (plan_t){.name = "several packets", .bytes = 5000, .aperture = true, .stride = 31});
 }
 
 /* ---- senders that are stopped ---- */
@@ -431,6 +441,7 @@ static const board_test_t tests[] = {
     TEST(sender_dies_with_an_entry_of_lines, EXTENDED),
     TEST(sender_dies_with_a_status, BOTH),
     TEST(sender_dies_with_an_aperture, EXTENDED),
+    TEST(sender_dies_with_several_packets, EXTENDED),
     TEST(stopped_sender_keeps_out_nobody, EXTENDED),
     TEST(stopped_holder_is_waited_for_asleep, EXTENDED),
 };

@@ -526,6 +526,75 @@ static void x_5_message_at_once_or_not(cluster_t *c)
     free(out);
 }
 
+static void send_lhs(dnet_device_t *d, unsigned slot, uint32_t total, bool through_fifo)
+{
+    uint64_t envelope = DNET_PUT(total, LH_TAG);
+
+    memcpy(d->ww + 0x400, &envelope, sizeof envelope);
+    user_store(d, DNET_UREG_COMMAND_EX,
+               DNET_PUT(DNET_PRIM_VS, RQ_OTYPE) | DNET_PUT(100000, RQ_SIZE));
+    user_store(d, DNET_UREG_COMMAND_EX_FLAG, through_fifo);
+    user_store(d, DNET_UREG_COMMAND0_UPPER,
+               DNET_PUT(aperture(slot, 0), RQ_SRC) | DNET_PUT(8, RQ_LHS_WW_SIZE) |
+                   DNET_PUT(0x400, RQ_LHS_WW_OFFSET));
+    user_store(d, DNET_UREG_COMMAND0_LOWER, (uint64_t) total << 32 | 2 << 18 | DNET_PRIM_LHSv2);
+}
+
+/* [X.5, nic 7.4, 10.4] An LHSv2 of a few packets is handed over as one: its entry shows the bytes
+ * of all, its data stand in one piece in a ring that others use too, and the packets are counted.
+ * Where the ring has no room for all of them none comes, and no longer message may be asked for. */
+static void x_5_message_of_several_packets(cluster_t *c)
+{
+    enum { RING = 16 * 4096 };
+    static const uint32_t total[] = {2032, 2033, 2040, 4048, 4049, 6000, 6072};
+    enum { MESSAGES = sizeof total / sizeof total[0] };
+    dnet_device_t *a = c->dev[0][1], *third = c->dev[2][0], *b = c->dev[1][0];
+    uint8_t *out = malloc(8000);
+    uint64_t packets = 0;
+    uint32_t at = 0;
+
+    for (unsigned i = 0; i < 8000; i++)
+        out[i] = (uint8_t) (i * 11 + i / 256);
+    ring_set(c, 1, 0, 0, 1, 9, 0x10000, 16);
+    ring_set(c, 1, 0, 2, 0, 9, 0x10000, 16);
+    CHECK(b->ops->reserve(b, 0x10000, RING) == DNET_OK);
+    CHECK_EQUAL(a->ops->message_bytes(a), 3 * (2048 - 24));
+    aperture_set(a, 3, out + 1, 7999);
+    aperture_set(third, 3, out + 1, 7999);
+    for (unsigned i = 0; i < 2 * MESSAGES; i++) {
+        const uint32_t n = total[i / 2];
+        const dnet_lh_entry_t *e = &b->lh[i];
+
+        send_lhs(i % 2 ? third : a, 3, n, false);
+        CHECK_EQUAL(outcome(i % 2 ? third : a), DNET_REPORT_DELIVERED);
+        CHECK_EQUAL(DNET_GET(e->where, LH_SIZE), n - 8);
+        CHECK_EQUAL(DNET_GET(e->where, LH_POINTER), 0x10000 + at);
+        CHECK(memcmp(e->data, out + 1, 48) == 0);
+        CHECK(memcmp(b->sodimm + 0x10000 + at, out + 1 + 48, n - 56) == 0);
+        at += (n - 56 + 7) & ~7u;
+        packets += n <= 2032 ? 1 : (n + 2023) / 2024;
+        CHECK_EQUAL(user_load(b, DNET_UREG_PACKET_COUNTER), packets);
+    }
+    /* Fill the ring until less than that is left. */
+    while (RING - 8 - at > 6000) {
+        send_lhs(a, 3, 2032, false);
+        at += 2032 - 56;
+        packets++;
+    }
+    user_store(b, DNET_UREG_FLOW_MODE, DNET_FLOW_MODE_STOP);
+    send_lhs(a, 3, 6072, false);
+    CHECK_EQUAL(outcome(a), DNET_REPORT_STOPPED);
+    CHECK_EQUAL(user_load(b, DNET_UREG_PACKET_COUNTER), packets);
+    CHECK_EQUAL(b->flow[0].arg, 6072 - 56);
+    /* A ring that could never hold it. */
+    ring_set(c, 1, 0, 0, 1, 10, 0x40000, 1);
+    CHECK(b->ops->reserve(b, 0x40000, 4096) == DNET_OK);
+    send_lhs(a, 3, 6072, false);
+    CHECK_EQUAL(outcome(a), DNET_REPORT_REFUSED);
+    CHECK_EQUAL(user_load(b, DNET_UREG_PACKET_COUNTER), packets);
+    free(out);
+}
+
 /* [X.5] Bounds: excess sets RC_OVF, closed and unknown slots are unreachable, nothing else is
  * written. */
 static void x_5_aperture_bounds(cluster_t *c)
@@ -782,6 +851,7 @@ static const board_test_t tests[] = {
     TEST(x_6_unreachable, EXTENDED),
     TEST(x_5_apertures_all_ways, EXTENDED),
     TEST(x_5_message_at_once_or_not, EXTENDED),
+    TEST(x_5_message_of_several_packets, EXTENDED),
     TEST(x_5_aperture_bounds, EXTENDED),
     TEST(x_5_fetch_and_add, EXTENDED),
     TEST(x_5_prototype_has_no_fetch_and_add, PROTOTYPE),

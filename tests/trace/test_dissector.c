@@ -261,6 +261,7 @@ int main(void)
     snprintf(path, sizeof(path), "%s/run.pcapng", folder);
     setenv("DIMMNET_PCAP", path, 1);
     setenv("DIMMNET_PROFILE", "extended", 1);
+    setenv("DIMMNET_EAGER_LIMIT", "8192", 1);
     setenv("DIMMNET_SPLIT_LIMIT", "8192", 1); /* the longest message is split */
     bool good = run_job() && check() && check_links();
     setenv("DIMMNET_PCAP_BYTES", "0", 1);

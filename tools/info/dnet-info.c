@@ -59,7 +59,7 @@ static unsigned processors(void)
     return sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? (unsigned) CPU_COUNT(&cpus) : 0;
 }
 
-static dnet_status_t show_nic(printer_t *p, const dnet_options_t *o)
+static dnet_status_t show_nic(printer_t *p, const dnet_options_t *o, uint64_t *eager_p)
 {
     dnet_emu_config_t config = {
         .profile = extended(o) ? DNET_PROFILE_EXTENDED : DNET_PROFILE_PROTOTYPE_FLOW, .lid = 1};
@@ -86,20 +86,21 @@ static dnet_status_t show_nic(printer_t *p, const dnet_options_t *o)
     number(p, "flow_entries", "flow ring entries", g->flow_entries, "");
     number(p, "aperture_slots", "apertures", g->aperture_slots, "");
     number(p, "sodimm_bytes", "SO-DIMM area of a process", g->sodimm_bytes, "bytes");
+    *eager_p = dnet_ep_eager_near(o, dev);
     dev->ops->close(dev);
     dnet_emu_detach(nic);
     return DNET_OK;
 }
 
-static void show_paths(printer_t *p, const dnet_options_t *o)
+static void show_paths(printer_t *p, const dnet_options_t *o, uint64_t eager)
 {
     uint64_t packet = extended(o) ? DNET_DRV_PACKET_DATA_MAX : DNET_DRV_BOTF_DATA_MAX;
     heading(p, "How a message travels, by its length");
     number(p, "limit_entry", "BOTF, one LH entry: up to", DNET_LH_DATA_BYTES, "bytes");
     number(p, "limit_botf", "BOTF, entry and IPUSH ring: up to", DNET_DRV_BOTF_DATA_MAX, "bytes");
-    number(p, "limit_packet", "one IPUSH packet with LHSv2: up to",
-           packet < o->eager_limit ? packet : o->eager_limit, "bytes");
-    number(p, "limit_eager", "several packets: up to", o->eager_limit, "bytes");
+    number(p, "limit_packet", "one IPUSH packet with LHSv2: up to", packet < eager ? packet : eager,
+           "bytes");
+    number(p, "limit_eager", "several packets to ranks of this host: up to", eager, "bytes");
     number(p, "split_from", "RVL by the receiver; RVL and RVS, by whoever has time: from",
            o->split_limit, "bytes");
 }
@@ -159,13 +160,24 @@ static void show_option(void *arg, const dnet_option_t *o)
 {
     (void) arg;
     char value[32];
-    snprintf(value, sizeof(value), "%" PRIu64, o->number);
+    if (o->number == DNET_OPTION_AUTO)
+        snprintf(value, sizeof(value), "auto");
+    else
+        snprintf(value, sizeof(value), "%" PRIu64, o->number);
     bool number = o->kind == DNET_OPTION_IS_NUMBER;
     printf("  %-24s %-12s %s%s%s%s\n", o->variable,
            number    ? value
            : o->text ? o->text
                      : "-",
            o->title, number ? " (" : "", number ? o->unit : "", number ? ")" : "");
+}
+
+static void write_number(dnet_json_t *j, const char *key, uint64_t number)
+{
+    if (number == DNET_OPTION_AUTO)
+        dnet_json_string(j, key, "auto");
+    else
+        dnet_json_int(j, key, (long long) number);
 }
 
 static void write_option(void *arg, const dnet_option_t *o)
@@ -185,9 +197,9 @@ static void write_option(void *arg, const dnet_option_t *o)
             dnet_json_end_array(j);
             break;
         case DNET_OPTION_IS_NUMBER:
-            dnet_json_int(j, "value", (long long) o->number);
+            write_number(j, "value", o->number);
             dnet_json_string(j, "unit", o->unit);
-            dnet_json_int(j, "default", (long long) o->preset);
+            write_number(j, "default", o->preset);
             dnet_json_int(j, "least", (long long) o->least);
             dnet_json_int(j, "most", (long long) o->most);
             break;
@@ -245,9 +257,10 @@ static int run(int argc, char **argv)
     fact(&p, "version", "version", PACKAGE_VERSION, "");
     fact(&p, "compiler", "built with", __VERSION__, "");
     number(&p, "processors", "processors this process may use", processors(), "");
-    if (show_nic(&p, &options) != DNET_OK)
+    uint64_t eager;
+    if (show_nic(&p, &options, &eager) != DNET_OK)
         return TOOL_SYSTEM;
-    show_paths(&p, &options);
+    show_paths(&p, &options, eager);
     show_flow_control(&p, &options);
     show_running(&p);
     show_plugs(&p);
