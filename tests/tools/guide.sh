@@ -7,11 +7,11 @@ python3 - "$DNET_SRC" <<'P' || fail "docs/user-guide.md"
 import os, re, sys
 src = sys.argv[1]
 texts, options = "", set(re.findall(r'"(DIMMNET_\w+)"', open(src + "/src/common/options.def").read()))
-for top in ("src", "emulator"):
+for top in ("src", "emulator", "mpich/patches"):
     for folder, _, names in os.walk(os.path.join(src, top)):
         for name in names:
             text = open(os.path.join(folder, name), encoding="utf-8", errors="replace").read()
-            if name.endswith((".c", ".h", ".def")):
+            if name.endswith((".c", ".h", ".def", ".patch")):
                 text = re.sub(r'"\s*PRI\w+\s*"|"\s*\n?\s*"', "", text)  # one string of several
                 texts += "\n".join(re.findall(r'"(?:[^"\\\n]|\\.)*"', text)) + "\n"
             elif name == "errnames.txt":
