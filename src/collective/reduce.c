@@ -15,8 +15,10 @@
     target static void LOOP_NAME(op, name, set)(const void *in, void *inout, size_t count, \
                                                 const void *how) \
     { \
-        const type *restrict from = in; \
-        type *restrict to = inout; \
+        typedef type element_t \
+            __attribute__((aligned(1))); /* a program's vector is where it is */ \
+        const element_t *restrict from = in; \
+        element_t *restrict to = inout; \
         (void) how; \
         for (size_t i = 0; i < count; i++) { \
             type a = from[i], b = to[i]; \
