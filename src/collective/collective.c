@@ -291,8 +291,8 @@ static inline bool is_read_by_all(const dnet_board_t *b, size_t bytes)
 /* The same for vectors to be combined. */
 static inline bool is_read_to_combine(const dnet_board_t *b, size_t bytes)
 {
-    if (b->size > FEW_RANKS) /* parts, of which each rank combines one */
-        return is_read(b, bytes * 2 / b->size);
+    if (b->size > FEW_RANKS) /* parts, of which each rank combines one (16 ranks, 256 KB 0.92) */
+        return is_read(b, bytes * (b->owner.reads_slowly ? 4 : 2) / b->size);
     return is_read_by_all(b, bytes) && (!b->owner.reads_slowly || bytes >= COMBINE_READ_BYTES_SLOW);
 }
 
