@@ -16,6 +16,7 @@ mpi_core_sources += \
     src/mpid/ch4/netmod/dimmnet/dimmnet_rma.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_shared.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_spawn.c \
+    src/mpid/ch4/netmod/dimmnet/dimmnet_turns.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_type.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_win.c
 

@@ -59,10 +59,27 @@ static MPIDI_DIMMNET_am_op_t *am_op_get(int vci)
     return op;
 }
 
+/* MPICH's handlers choose the VCI.  Without its lock, two threads' packets would become one; who
+ * aborts takes none. */
+static bool may_use(int vci, int handler_id)
+{
+#if MPICH_THREAD_GRANULARITY == MPICH_THREAD_GRANULARITY__VCI
+    MPL_thread_id_t self;
+    MPL_thread_self(&self);
+    return !MPIR_IS_THREADED || MPIDI_VCI(vci).lock.owner == self ||
+           handler_id == MPIDIG_COMM_ABORT;
+#else
+    return true;
+#endif
+}
+
 int MPIDI_DIMMNET_am_send(int vci, uint32_t peer, int handler_id, const void *am_hdr,
                           MPI_Aint am_hdr_sz, const void *data, MPI_Aint count,
                           MPI_Datatype datatype, MPIR_Request *sreq)
 {
+    if (unlikely(!may_use(vci, handler_id)))
+        MPID_Abort(MPIR_Process.comm_world, MPI_ERR_INTERN, 1,
+                   "an active message by a VCI whose lock is not held");
     MPIDI_DIMMNET_am_op_t *op = am_op_get(vci);
     if (!op)
         return MPIDI_DIMMNET_error_no_memory(sizeof(*op));

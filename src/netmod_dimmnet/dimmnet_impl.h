@@ -12,6 +12,7 @@
  *   dimmnet_spawn.c   processes of other jobs
  *   dimmnet_coll.h, dimmnet_coll.c   collectives of ranks that share memory
  *   dimmnet_win.c     windows whose memory all ranks share; dimmnet_rma.c: operations on them
+ *   dimmnet_turns.h   turns of threads that wait
  *   dimmnet_shared.h  memory that the ranks of a communicator share
  *   others            hooks MPICH wants
  *

@@ -4,6 +4,7 @@
  * MPI_Finalize.
  */
 #include "dimmnet_impl.h"
+#include "endpoint/share.h"
 #include "mpidu_bc.h"
 
 MPIDI_DIMMNET_global_t MPIDI_DIMMNET_global;
@@ -125,6 +126,9 @@ int MPIDI_DIMMNET_init_world(void)
         MPIDI_DIMMNET_names_init(ep);
         MPIDI_DIMMNET_am_init(vci);
     }
+#if MPICH_THREAD_GRANULARITY == MPICH_THREAD_GRANULARITY__VCI
+    MPIDI_DIMMNET_turns_init(dnet_ep_own_processors(MPIDI_DIMMNET_EP(0)));
+#endif
     MPIDI_DIMMNET_pvar_init();
     mpi_errno = connect_all();
     MPIR_ERR_CHECK(mpi_errno);
