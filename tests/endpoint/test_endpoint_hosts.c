@@ -411,6 +411,9 @@ static void test_endpoint_hosts_settings_are_refused(void **state)
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         dnet_ep_config_t config = {.size = 2, .job = 1, .node = two};
         dnet_ep_t *ep;
+        if (strcmp(cases[i].variable, "DIMMNET_PROVIDER") == 0 &&
+            strcmp(getenv("DIMMNET_PLUG"), "libfabric") != 0)
+            continue;
         char *before = getenv(cases[i].variable) ? strdup(getenv(cases[i].variable)) : NULL;
         setenv(cases[i].variable, cases[i].value, 1);
         assert_int_equal(dnet_ep_open(&config, &ep), cases[i].status);
@@ -422,12 +425,15 @@ static void test_endpoint_hosts_settings_are_refused(void **state)
 }
 
 #ifndef DNET_TEST_FABRIC
+/* Has libfabric a network here? */
 static void look(void *arg, const char *name, const char *title, bool found, const char *text)
 {
     (void) title;
+    if (strcmp(name, "libfabric") != 0)
+        return;
     if (!found)
         printf("%s: %s\n", name, text);
-    *(bool *) arg |= found;
+    *(bool *) arg = found;
 }
 #endif
 
@@ -457,15 +463,17 @@ int main(int argc, char **argv)
 #else
     bool found = false;
     dnet_emu_plugs(look, &found);
-    if (!found)
-        return 77;
-    setenv("DIMMNET_PLUG", "libfabric", 1);
+    setenv("DIMMNET_PLUG", "tcp", 1);
 #endif
     setenv("DIMMNET_INTERFACE", "lo", 1);
     setenv("DIMMNET_SPIN_US", "0", 1); /* the hosts share this machine's processors */
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
 #ifdef DNET_TEST_FABRIC
     dnet_fabric_end();
+#else
+    setenv("DIMMNET_PLUG", "libfabric", 1);
+    if (found)
+        failed += cmocka_run_group_tests(tests, NULL, NULL);
 #endif
     return failed;
 }

@@ -52,7 +52,7 @@ says 'from 1 to 2'
 # Each plug to other hosts says what it has found, or what is missing.
 expect 0 dnet-info
 for plug in $(sed -n 's/^DNET_PLUG(\([a-z]*\),.*/\1/p' "$DNET_SRC/emulator/swif/hosts/plugs.def"); do
-    grep -E "^ +$plug +(libfabric [0-9.]+, provider|libibverbs.so.1[,:]|lib.* is not installed|not built)" out >/dev/null || fail "nothing about plug $plug"
+    grep -E "^ +$plug +(libfabric [0-9.]+, provider|sockets, on|libibverbs.so.1[,:]|lib.* is not installed|not built)" out >/dev/null || fail "nothing about plug $plug"
 done
 
 # An unknown variable: one warning, and no more.
@@ -75,6 +75,19 @@ assert d["options"]["DIMMNET_PCAP"]["value"] == 'a"b\\c.pcapng'
 assert "value" not in d["options"]["DIMMNET_DUMP"]
 assert isinstance(d["lh_entries"], int) and d["version"]
 P
+
+# How long a message is sent at once: as the option says, or by how slow the kernel copies.
+expect 0 env DIMMNET_EAGER_LIMIT=auto dnet-info --json
+python3 - <<'P' || fail "the limits where DIMMNET_EAGER_LIMIT is auto"
+import json
+d = json.load(open("out"))
+assert d["options"]["DIMMNET_EAGER_LIMIT"]["value"] == "auto", d["options"]["DIMMNET_EAGER_LIMIT"]
+assert d["limit_eager"] in (8192, 65536), d["limit_eager"]
+assert (d["limit_packet"], d["limit_message"]) == (4064, 8192 if d["limit_eager"] == 8192 else 8216), d
+P
+expect 0 env DIMMNET_EAGER_LIMIT=5000 dnet-info --json
+python3 -c 'import json; d = json.load(open("out")); assert (d["limit_packet"], d["limit_message"], d["limit_eager"]) == (4064, 5000, 5000), d' ||
+    fail "the limits of DIMMNET_EAGER_LIMIT=5000"
 
 # What cannot be written is not a success.
 if [ -c /dev/full ]; then

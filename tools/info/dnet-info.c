@@ -92,23 +92,30 @@ static dnet_status_t show_nic(printer_t *p, const dnet_options_t *o, uint64_t *e
     return DNET_OK;
 }
 
+static uint64_t lesser(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 static void show_paths(printer_t *p, const dnet_options_t *o, uint64_t eager)
 {
     uint64_t packet = extended(o) ? DNET_DRV_PACKET_DATA_MAX : DNET_DRV_BOTF_DATA_MAX;
+    uint64_t message = extended(o) && !o->cluster ? DNET_DRV_MESSAGE_DATA_MAX : packet;
     heading(p, "How a message travels, by its length");
     number(p, "limit_entry", "BOTF, one LH entry: up to", DNET_LH_DATA_BYTES, "bytes");
     number(p, "limit_botf", "BOTF, entry and IPUSH ring: up to", DNET_DRV_BOTF_DATA_MAX, "bytes");
-    number(p, "limit_packet", "one IPUSH packet with LHSv2: up to", packet < eager ? packet : eager,
+    number(p, "limit_packet", "one IPUSH packet with LHSv2: up to", lesser(packet, eager), "bytes");
+    number(p, "limit_message", "packets handed over together: up to", lesser(message, eager),
            "bytes");
     number(p, "limit_eager", "several packets to ranks of this host: up to", eager, "bytes");
     number(p, "split_from", "RVL by the receiver; RVL and RVS, by whoever has time: from",
            o->split_limit, "bytes");
 }
 
-static void show_flow_control(printer_t *p, const dnet_options_t *o)
+static void show_flow_control(printer_t *p, const dnet_options_t *o, uint32_t ranks)
 {
     heading(p, "Memory of one process for receiving");
-    number(p, "ring_bytes", "IPUSH ring", o->ring_bytes, "bytes");
+    number(p, "ring_bytes", "IPUSH ring", dnet_ep_ring_bytes(o, ranks), "bytes");
     number(p, "stopped_sender_bytes", "for each sender stopped now", sizeof(dnet_flow_entry_t),
            "bytes in the flow ring");
     number(p, "matrix_4096x256", "bit matrix of 4096 nodes x 256", dnet_fc_table_bytes(4096, 256),
@@ -261,7 +268,7 @@ static int run(int argc, char **argv)
     if (show_nic(&p, &options, &eager) != DNET_OK)
         return TOOL_SYSTEM;
     show_paths(&p, &options, eager);
-    show_flow_control(&p, &options);
+    show_flow_control(&p, &options, (uint32_t) o.ranks);
     show_running(&p);
     show_plugs(&p);
     if (!p.json) {

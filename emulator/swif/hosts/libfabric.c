@@ -399,7 +399,7 @@ static dnet_status_t libfabric_send(dnet_emu_plug_end_t *e, uint64_t peer, const
     ssize_t error = fi_send(e->ep, data, bytes, NULL, peer, op);
 
     if (error == 0)
-        return DNET_OK;
+        return DNET_IN_PROGRESS;
     return error == -FI_EAGAIN ? DNET_STOPPED : DNET_ERR_DEVICE;
 }
 
@@ -445,7 +445,7 @@ static dnet_status_t libfabric_read(dnet_emu_plug_end_t *e, uint64_t peer,
         *bytes_p = most;
     error = fi_read(e->ep, to, *bytes_p, NULL, peer, from->address, from->key, op);
     if (error == 0)
-        return DNET_OK;
+        return DNET_IN_PROGRESS;
     return error == -FI_EAGAIN ? DNET_STOPPED : DNET_ERR_DEVICE;
 }
 

@@ -157,11 +157,12 @@ static bool hand_over(dnet_emu_port_t *port, dnet_emu_connection_t *c, dnet_emu_
                       const uint8_t *from, uint32_t bytes)
 {
     bool acks = c->acks;
+    dnet_status_t status = port->plug->send(port->end, c->peer, from, bytes, &k->op);
 
-    if (port->plug->send(port->end, c->peer, from, bytes, &k->op) != DNET_OK)
+    if (status != DNET_OK && status != DNET_IN_PROGRESS)
         return false;
-    k->under_way = true;
-    port->leaving++;
+    k->under_way = status == DNET_IN_PROGRESS;
+    port->leaving += k->under_way;
     if (acks)
         c->acks = c->ack_messages = 0;
     c->unsaid = false;
@@ -224,6 +225,8 @@ static bool say_words(dnet_emu_port_t *port, dnet_emu_connection_t *c)
         drop(port, k);
         return false;
     }
+    if (!k->under_way)
+        drop(port, k);
     port->stats.sent++;
     c->words = 0;
     return true;

@@ -57,8 +57,9 @@ typedef struct {
     /**
      * Send a message.
      *
-     * @param data  it stays until sent()
-     * @return DNET_OK: sent() follows; DNET_STOPPED: not now; else: not at all
+     * @param data  it stays until it has left
+     * @return DNET_OK: it has left, and `data` is the caller's again; DNET_IN_PROGRESS: sent()
+     * follows; DNET_STOPPED: not now; else: not at all
      */
     dnet_status_t (*send)(dnet_emu_plug_end_t *end, uint64_t peer, const void *data, uint32_t bytes,
                           dnet_emu_plug_op_t *op);
@@ -80,7 +81,7 @@ typedef struct {
      * Read memory of a peer.
      *
      * @param bytes_p  in: as many as are wanted; out: as many as will be read
-     * @return as send()
+     * @return DNET_IN_PROGRESS: sent() follows; DNET_STOPPED: not now; else: not at all
      */
     dnet_status_t (*read)(dnet_emu_plug_end_t *end, uint64_t peer, const dnet_remote_memory_t *from,
                           void *to, void *held, uint64_t *bytes_p, dnet_emu_plug_op_t *op);

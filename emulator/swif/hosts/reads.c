@@ -75,7 +75,7 @@ static void go_on(dnet_emu_port_t *port, dnet_emu_read_t *r)
     if (!r->from->why[0])
         status = port->plug->read(port->end, r->from->peer, &r->memory, r->to, r->held, &r->part,
                                   &r->op);
-    if (status == DNET_OK) {
+    if (status == DNET_IN_PROGRESS) {
         r->state = UNDER_WAY;
         port->reads_due--;
     } else if (status != DNET_STOPPED) {

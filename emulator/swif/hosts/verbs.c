@@ -332,7 +332,7 @@ static dnet_status_t post(dnet_emu_plug_end_t *e, dnet_emu_verbs_peer_t *p, stru
     e->tx[i].op = op;
     e->tx[i].peer = p;
     p->under_way++;
-    return DNET_OK;
+    return DNET_IN_PROGRESS;
 }
 
 static bool may_post(const dnet_emu_plug_end_t *e, const dnet_emu_verbs_peer_t *p)
@@ -389,7 +389,7 @@ static bool verbs_ask(dnet_emu_plug_end_t *e, uint64_t peer)
     if (p->state == VERBS_IDLE)
         dnet_emu_verbs_connect(e, p);
     if (!e->fatal && !p->asking && may_post(e, p))
-        p->asking = post(e, p, &wr, NULL) == DNET_OK;
+        p->asking = post(e, p, &wr, NULL) == DNET_IN_PROGRESS;
     return answered;
 }
 

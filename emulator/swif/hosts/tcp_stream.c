@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What goes over an open connection of the TCP plug: frames out, and frames in.
+ *
+ * A message is written from where it is, and taken where it was read.  Data that were asked for are
+ * written from the memory they lie in, and read into the memory where they are wanted; they come in
+ * the order in which they were asked for.
+ */
+#include "config.h"
+
+#include "emulator/swif/hosts/tcp_end.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "common/log.h"
+
+#define GATHERED 8u    /* frames that are written at once */
+#define SPARES_MOST 4u /* buffers kept for the next connection that has something */
+#define EXPECTED 4096u /* bytes read at once where data are to come, which would be copied */
+#define WHOLE (TCP_MESSAGE_BYTES + sizeof(dnet_emu_tcp_frame_t))
+
+void dnet_emu_tcp_append(dnet_emu_tcp_queue_t *q, dnet_emu_tcp_out_t *o)
+{
+    o->next = NULL;
+    if (q->first)
+        q->last->next = o;
+    else
+        q->first = o;
+    q->last = o;
+}
+
+static dnet_emu_tcp_out_t *pop(dnet_emu_tcp_queue_t *q)
+{
+    dnet_emu_tcp_out_t *o = q->first;
+
+    if (o)
+        q->first = o->next;
+    return o;
+}
+
+/* An operation of the caller has ended: it is told in the next report. */
+static void end(dnet_emu_plug_end_t *e, dnet_emu_tcp_out_t *o, int error)
+{
+    o->error = error;
+    dnet_emu_tcp_append(&e->ended, o);
+}
+
+void dnet_emu_tcp_report(dnet_emu_plug_end_t *e)
+{
+    dnet_emu_tcp_out_t *o;
+
+    while ((o = pop(&e->ended)))
+        e->events->sent(e->arg, (dnet_emu_plug_op_t *) (void *) o,
+                        o->error ? strerror(o->error) : NULL);
+}
+
+/* ---- buffers ---- */
+
+static dnet_emu_tcp_buffer_t *take_buffer(dnet_emu_plug_end_t *e)
+{
+    dnet_emu_tcp_buffer_t *b = e->spare;
+
+    if (b) {
+        e->spare = b->next;
+        e->spares--;
+    } else {
+        b = aligned_alloc(_Alignof(dnet_emu_tcp_buffer_t), sizeof *b);
+    }
+    if (b)
+        b->from = b->to = 0;
+    return b;
+}
+
+static void give_buffer(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
+{
+    if (p->in && e->spares < SPARES_MOST) {
+        p->in->next = e->spare;
+        e->spare = p->in;
+        e->spares++;
+    } else {
+        free(p->in);
+    }
+    p->in = NULL;
+    p->is_behind = false;
+}
+
+void dnet_emu_tcp_busy(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
+{
+    if (p->is_busy)
+        return;
+    p->is_busy = true;
+    p->busy_next = e->busy;
+    e->busy = p;
+}
+
+/* ---- the end of a connection ---- */
+
+static void fail_all(dnet_emu_plug_end_t *e, dnet_emu_tcp_queue_t *q, int error)
+{
+    dnet_emu_tcp_out_t *o;
+
+    while ((o = pop(q)))
+        if (o->frame.kind == TCP_MESSAGE || o->frame.kind == TCP_ASKS)
+            end(e, o, error);
+        else
+            free(o);
+}
+
+void dnet_emu_tcp_break(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p, int error)
+{
+    if (p->fd >= 0) {
+        close(p->fd);
+        e->connected--;
+    }
+    p->fd = -1;
+    p->state = TCP_NONE;
+    p->waits_to_write = p->is_quiet = false;
+    p->left = p->coming = 0;
+    give_buffer(e, p);
+    fail_all(e, &p->out, error);
+    fail_all(e, &p->reads, error);
+    if (e->last == p) {
+        e->last = NULL;
+        e->in_a_row = 0;
+    }
+}
+
+/* ---- out ---- */
+
+/* The bytes of a frame as they are on the stream.  @return parts */
+static unsigned parts_of(const dnet_emu_tcp_frame_t *frame, const void *data,
+                         const dnet_emu_tcp_request_t *request, struct iovec *part)
+{
+    part[0] = (struct iovec){.iov_base = (void *) (uintptr_t) frame, .iov_len = sizeof *frame};
+    switch ((dnet_emu_tcp_kind_t) frame->kind) {
+        case TCP_MESSAGE:
+        case TCP_DATA:
+            part[1] =
+                (struct iovec){.iov_base = (void *) (uintptr_t) data, .iov_len = frame->bytes};
+            return 2;
+        case TCP_ASKS:
+            part[1] = (struct iovec){.iov_base = (void *) (uintptr_t) request,
+                                     .iov_len = sizeof *request};
+            return 2;
+        case TCP_REFUSED:
+            break;
+    }
+    return 1;
+}
+
+/* @return bytes that have left, not more than the socket has room for */
+static uint64_t write_parts(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p, struct iovec *part,
+                            unsigned parts)
+{
+    struct msghdr m = {.msg_iov = part, .msg_iovlen = parts};
+    ssize_t n;
+
+    do
+        n = sendmsg(p->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK)
+        dnet_emu_tcp_break(e, p, errno);
+    return n > 0 ? (uint64_t) n : 0;
+}
+
+uint64_t dnet_emu_tcp_send_now(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p,
+                               const dnet_emu_tcp_frame_t *frame, const void *data)
+{
+    struct iovec part[2];
+
+    return write_parts(e, p, part, parts_of(frame, data, NULL, part));
+}
+
+void dnet_emu_tcp_queue(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p, dnet_emu_tcp_out_t *o,
+                        uint64_t left)
+{
+    if (!p->out.first)
+        p->left = left;
+    dnet_emu_tcp_busy(e, p);
+    dnet_emu_tcp_append(&p->out, o);
+}
+
+/* The first frame has left. */
+static void has_left(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
+{
+    dnet_emu_tcp_out_t *o = pop(&p->out);
+
+    if (o->frame.kind == TCP_MESSAGE)
+        end(e, o, 0);
+    else if (o->frame.kind == TCP_ASKS)
+        dnet_emu_tcp_append(&p->reads, o);
+    else
+        free(o);
+}
+
+/* Write once.  @return false: the socket has no room, or nothing waits */
+static bool push_once(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
+{
+    struct iovec part[2 * GATHERED];
+    unsigned parts = 0, first = 0;
+    uint64_t wanted = 0, skip = p->left, n;
+
+    for (dnet_emu_tcp_out_t *o = p->out.first; o && parts + 2 <= 2 * GATHERED; o = o->next)
+        parts += parts_of(&o->frame, o->data, &o->request, part + parts);
+    while (first < parts && skip >= part[first].iov_len)
+        skip -= part[first++].iov_len;
+    if (first < parts) {
+        part[first].iov_base = (uint8_t *) part[first].iov_base + skip;
+        part[first].iov_len -= skip;
+    }
+    for (unsigned i = first; i < parts; i++)
+        wanted += part[i].iov_len;
+    n = first < parts ? write_parts(e, p, part + first, parts - first) : 0;
+    for (p->left += n; p->out.first;) {
+        const dnet_emu_tcp_out_t *o = p->out.first;
+        uint64_t bytes = sizeof o->frame + (o->frame.kind == TCP_ASKS      ? sizeof o->request
+                                            : o->frame.kind == TCP_REFUSED ? 0
+                                                                           : o->frame.bytes);
+
+        if (p->left < bytes)
+            break;
+        p->left -= bytes;
+        has_left(e, p);
+    }
+    return n == wanted && p->out.first;
+}
+
+void dnet_emu_tcp_push(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
+{
+    while (p->out.first && push_once(e, p))
+        ;
+}
+
+/* ---- in ---- */
+
+/* @return bytes; 0: there are none now, or the connection is gone */
+static size_t receive(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p, void *to, size_t bytes)
+{
+    ssize_t n;
+
+    do
+        n = recv(p->fd, to, bytes, MSG_DONTWAIT);
+    while (n < 0 && errno == EINTR);
+    if (n > 0)
+        return (size_t) n;
+    if (n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK))
+        dnet_emu_tcp_break(e, p, n == 0 ? ECONNRESET : errno);
+    return 0;
+}
+
+/* A peer asks for memory of this process. */
+static void answer(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p, const dnet_emu_tcp_request_t *r)
+{
+    uint32_t i = (uint32_t) r->memory.key;
+    const dnet_emu_tcp_loan_t *l = i < e->loans ? &e->loan[i] : NULL;
+    dnet_emu_tcp_out_t *o = calloc(1, sizeof *o);
+
+    if (!o) {
+        dnet_error("no memory to answer a read: %zu bytes needed", sizeof *o);
+        dnet_emu_tcp_break(e, p, ENOMEM);
+        return;
+    }
+    o->frame.kind = TCP_REFUSED;
+    if (l && l->at && l->key == r->memory.key >> 32 && r->memory.address <= l->bytes &&
+        r->bytes <= l->bytes - r->memory.address && r->bytes <= UINT32_MAX) {
+        o->frame = (dnet_emu_tcp_frame_t){.kind = TCP_DATA, .bytes = (uint32_t) r->bytes};
+        o->data = l->at + r->memory.address;
+    }
+    dnet_emu_tcp_queue(e, p, o, 0);
+    dnet_emu_tcp_push(e, p);
+}
+
+/* So many bytes of what was asked for are there. */
+static void data_came(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p, size_t bytes)
+{
+    p->reads.first->to += bytes;
+    p->coming -= bytes;
+    if (p->coming == 0)
+        end(e, pop(&p->reads), 0);
+}
+
+/* The next frame of what was read.  @return false: it is not whole yet, or the connection is gone
+ */
+static bool take_frame(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
+{
+    dnet_emu_tcp_buffer_t *b = p->in;
+    uint32_t there = b->to - b->from, bytes = sizeof(dnet_emu_tcp_frame_t);
+    uint8_t *at = b->data + b->from;
+    dnet_emu_tcp_frame_t frame;
+    dnet_emu_tcp_request_t request;
+
+    if (there < bytes)
+        return false;
+    memcpy(&frame, at, sizeof frame);
+    at += sizeof frame;
+    switch (frame.kind) {
+        case TCP_MESSAGE:
+            if (frame.bytes > TCP_MESSAGE_BYTES)
+                break;
+            bytes += frame.bytes;
+            if (there < bytes)
+                return false;
+            b->from += bytes;
+            e->arrived++;
+            e->ends = !e->events->arrived(e->arg, at, frame.bytes);
+            return true;
+        case TCP_ASKS:
+            bytes += (uint32_t) sizeof request;
+            if (there < bytes)
+                return false;
+            b->from += bytes;
+            memcpy(&request, at, sizeof request);
+            answer(e, p, &request);
+            return p->in;
+        case TCP_DATA:
+            if (!p->reads.first || frame.bytes != p->reads.first->frame.bytes)
+                break;
+            b->from += bytes;
+            p->coming = frame.bytes;
+            data_came(e, p, 0);
+            return true;
+        case TCP_REFUSED:
+            if (!p->reads.first)
+                break;
+            b->from += bytes;
+            end(e, pop(&p->reads), EACCES);
+            return true;
+    }
+    dnet_emu_tcp_break(e, p, EPROTO);
+    return false;
+}
+
+/* Take what was read, but for a frame that is not whole. */
+static void take_read(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
+{
+    while (p->in && p->in->from < p->in->to && !e->ends) {
+        if (p->coming) {
+            uint32_t there = p->in->to - p->in->from;
+            uint32_t n = there < p->coming ? there : (uint32_t) p->coming;
+
+            memcpy(p->reads.first->to, p->in->data + p->in->from, n);
+            p->in->from += n;
+            data_came(e, p, n);
+        } else if (!take_frame(e, p)) {
+            break;
+        }
+    }
+    if (p->in && p->in->from == p->in->to)
+        give_buffer(e, p);
+}
+
+/* Read frames.  @return whether there may be more */
+static bool read_frames(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
+{
+    dnet_emu_tcp_buffer_t *b = p->in ? p->in : take_buffer(e);
+    size_t room, n;
+
+    if (!b)
+        return false; /* it stays in the socket */
+    p->in = b;
+    if (b->from + WHOLE > sizeof b->data) {
+        memmove(b->data, b->data + b->from, b->to - b->from);
+        b->to -= b->from;
+        b->from = 0;
+    }
+    room = sizeof b->data - b->to;
+    if (p->reads.first && room > EXPECTED)
+        room = EXPECTED;
+    n = receive(e, p, b->data + b->to, room);
+    if (!p->in)
+        return false;
+    b->to += (uint32_t) n;
+    if (b->from == b->to)
+        give_buffer(e, p);
+    return n == room;
+}
+
+/* Read data to where they are wanted.  @return whether there may be more */
+static bool read_data(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
+{
+    size_t wanted = p->coming, n = receive(e, p, p->reads.first->to, wanted);
+
+    if (n)
+        data_came(e, p, n);
+    return n && n == wanted;
+}
+
+void dnet_emu_tcp_take(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
+{
+    bool more = true;
+
+    take_read(e, p);
+    while (more && !e->ends && p->fd >= 0) {
+        if (p->coming) {
+            more = read_data(e, p);
+        } else {
+            more = read_frames(e, p);
+            take_read(e, p);
+        }
+    }
+    p->is_behind = e->ends && p->in;
+    if (p->is_behind)
+        dnet_emu_tcp_busy(e, p);
+}
