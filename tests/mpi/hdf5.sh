@@ -10,6 +10,7 @@ pkg-config --exists hdf5-mpich mpich || { echo "parallel HDF5 is missing (Debian
 # shellcheck disable=SC2046 # lists of words
 cc -O2 -Wall "$here/hdf5.c" -o "$program" $(pkg-config --cflags --libs hdf5-mpich mpich)
 abi=$(mpicc -show | sed -n 's/.* -L\([^ ]*\).*/\1/p' | head -n 1)/abi
+nm -D "$abi/libmpich.so.12" | grep -q ' MPI_File_open$' || { echo "this library has no MPI-IO"; exit 77; }
 LD_LIBRARY_PATH=$abi:$(dirname "$abi") ldd "$program" >"$program.ldd"
 if grep 'libmpich\.so' "$program.ldd" | grep -qv "$abi"; then
     echo "hdf5.sh: not our library:" >&2
