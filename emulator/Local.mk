@@ -66,6 +66,11 @@ libdnet_emulator_la_SOURCES = \
 	emulator/swif/hosts/port.c \
 	emulator/swif/hosts/reads.c \
 	emulator/swif/hosts/reads.h \
+	emulator/swif/hosts/tcp.c \
+	emulator/swif/hosts/tcp_address.c \
+	emulator/swif/hosts/tcp_connect.c \
+	emulator/swif/hosts/tcp_end.h \
+	emulator/swif/hosts/tcp_stream.c \
 	emulator/swif/hosts/unmapped.c \
 	emulator/swif/hosts/unmapped.h \
 	emulator/swif/hosts/verbs.c \
@@ -96,3 +101,8 @@ DNET_UNIT_TESTS += tests/unit/test_numa
 tests_unit_test_numa_SOURCES = tests/unit/test_numa.c
 tests_unit_test_numa_LDADD = libdnet_emulator.la libdnet_srq_flowctl.la libdnet_common.la -lcmocka
 tests_unit_test_numa_LDFLAGS = -Wl,--wrap=dnet_emu_numa_of
+
+check_PROGRAMS += tests/unit/test_tcp_plug
+DNET_UNIT_TESTS += tests/unit/test_tcp_plug
+tests_unit_test_tcp_plug_SOURCES = tests/unit/test_tcp_plug.c
+tests_unit_test_tcp_plug_LDADD = libdnet_all.la -lcmocka

@@ -133,6 +133,36 @@ bool dnet_emu_memory_place(const dnet_emu_nic_t *nic, unsigned wid)
     return now < 0 || now == node || renew_lh(nic, wid);
 }
 
+/* What lies at the start of an area is what all store to: IPUSH rings.  There no page is cleared,
+ * and none mapped singly, while a message waits for it. */
+#define TOUCHED_BYTES (4u << 20)
+
+static uint64_t touched_end(uint64_t end)
+{
+    return end < TOUCHED_BYTES ? end : TOUCHED_BYTES;
+}
+
+/* A page that was only reserved is cleared when it is stored to first. */
+static void clear(uint8_t *area, uint64_t from, uint64_t end)
+{
+    if (from < touched_end(end))
+        (void) madvise(area + from, touched_end(end) - from, MADV_POPULATE_WRITE);
+}
+
+/* A load takes as many pages into the page tables as lie around it, for storing too; a store only
+ * its own, at eight times the cost. */
+void dnet_emu_sodimm_touch(const dnet_emu_nic_t *nic, unsigned wid, uint64_t from, uint64_t end)
+{
+    const dnet_emu_areas_t *a = &nic->area[wid];
+
+    for (uint64_t g = from >> DNET_EMU_GRANULE_SHIFT;
+         g < touched_end(end) >> DNET_EMU_GRANULE_SHIFT; g++) {
+        if (atomic_load_explicit(&a->state->committed[g / 64], memory_order_relaxed) >> (g % 64) &
+            1)
+            (void) *(const volatile uint8_t *) (a->sodimm + (g << DNET_EMU_GRANULE_SHIFT));
+    }
+}
+
 /* Let this process touch the first `end` bytes of an area, and some more. */
 static bool reach(const dnet_emu_nic_t *nic, unsigned wid, uint64_t end)
 {
@@ -140,7 +170,7 @@ static bool reach(const dnet_emu_nic_t *nic, unsigned wid, uint64_t end)
     uint64_t most = dnet_emu_sodimm_area(nic);
     /* somebody may still hold an address in it */
     bool stays = !nic->extended || a->sodimm_window > a->sodimm_bytes;
-    uint64_t bytes = a->sodimm_bytes;
+    uint64_t before = a->sodimm_bytes, bytes = before;
     uint8_t *base;
 
     if (end <= bytes)
@@ -152,6 +182,7 @@ static bool reach(const dnet_emu_nic_t *nic, unsigned wid, uint64_t end)
         if (mprotect(a->sodimm, bytes, PROT_READ | PROT_WRITE) != 0)
             return no_addresses(nic, bytes);
         a->sodimm_bytes = bytes;
+        dnet_emu_sodimm_touch(nic, wid, before, bytes);
         return true;
     }
     if (stays)
@@ -165,6 +196,7 @@ static bool reach(const dnet_emu_nic_t *nic, unsigned wid, uint64_t end)
     }
     a->sodimm = base;
     a->sodimm_bytes = a->sodimm_window = bytes;
+    dnet_emu_sodimm_touch(nic, wid, before, bytes);
     return true;
 }
 
@@ -231,8 +263,10 @@ dnet_status_t dnet_emu_reserve(dnet_device_t *dev, uint64_t offset, uint64_t len
     status = dnet_emu_memory_reserve(d->nic->fd, base + from, bytes, "SO-DIMM");
     if (status == DNET_OK && !reach(d->nic, dev->wid, from + bytes))
         status = DNET_ERR_NO_MEMORY;
-    if (status == DNET_OK)
+    if (status == DNET_OK) {
         mark_committed(d->nic, dev->wid, from, bytes);
+        clear(d->area->sodimm, from, from + bytes);
+    }
     return status;
 }
 

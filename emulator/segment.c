@@ -505,6 +505,7 @@ void dnet_emu_segment_protect_peer(const dnet_emu_nic_t *nic)
 
         look_only(a->ureg_store, a->ureg_store + DNET_EMU_PAGE);
         look_only(a->ww, a->ww + DNET_EMU_PAGE);
+        dnet_emu_sodimm_touch(nic, w, 0, a->sodimm_bytes);
         /* The prototype's one executor is worked by whoever has sent it an RVL. */
         if (nic->extended)
             look_only(&a->state->owner, a->state->committed);

@@ -7,27 +7,9 @@
 
 #include "emulator/write_unit.h"
 
+#include "common/move.h"
 #include "emulator/aperture.h"
 #include "emulator/elements.h"
-
-#define STRING_MOVE_BYTES 384
-
-/* memmove() for data that another process reads next.  A string move takes a line from another
- * processor's cache without reading it first; memmove() does so from about 2 KB on only (osu_bw: 1
- * KB messages 0.46 us each instead of 0.60, 2 KB 0.43 instead of 0.58; between endpoints, 600 bytes
- * 136 ns instead of 161, one way 232 instead of 256). */
-static void move(uint8_t *to, const uint8_t *from, uint32_t bytes)
-{
-#ifdef __x86_64__
-    uint64_t n = bytes;
-
-    if (bytes >= STRING_MOVE_BYTES && (to <= from || to >= from + bytes)) {
-        __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
-        return;
-    }
-#endif
-    memmove(to, from, bytes);
-}
 
 static DNET_COLD bool copy_pieces(const dnet_emu_packet_t *packet, uint32_t from, uint8_t *to,
                                   uint32_t bytes)
@@ -42,8 +24,7 @@ static DNET_COLD bool copy_pieces(const dnet_emu_packet_t *packet, uint32_t from
         }
         n = span->bytes - from < bytes ? span->bytes - from : bytes;
         if (DNET_LIKELY(span->pid == 0))
-            /* a process may send to itself, over its own source */
-            move(to, span->at + from, n);
+            dnet_move(to, span->at + from, n);
         else if (!dnet_emu_remote_read(span->pid, (uintptr_t) span->at + from, to, n))
             return false;
         to += n;
@@ -60,7 +41,7 @@ bool dnet_emu_payload_copy(const dnet_emu_packet_t *packet, uint32_t from, uint8
 
     if (DNET_UNLIKELY(!at))
         return copy_pieces(packet, from, to, bytes);
-    move(to, at, bytes);
+    dnet_move(to, at, bytes);
     return true;
 }
 

@@ -4,9 +4,7 @@ libdnet_collective_la_SOURCES = \
 	src/collective/collective.c \
 	src/collective/collective.h \
 	src/collective/reduce.c \
-	src/collective/reduce.h \
-	src/collective/stream.c \
-	src/collective/stream.h
+	src/collective/reduce.h
 EXTRA_DIST += src/collective/README.md
 
 DNET_COLLECTIVE_TESTS = tests/unit/test_collective
@@ -14,4 +12,4 @@ check_PROGRAMS += $(DNET_COLLECTIVE_TESTS)
 DNET_UNIT_TESTS += $(DNET_COLLECTIVE_TESTS)
 
 tests_unit_test_collective_SOURCES = tests/unit/test_collective.c
-tests_unit_test_collective_LDADD = libdnet_collective.la -lcmocka -lpthread
+tests_unit_test_collective_LDADD = libdnet_collective.la libdnet_common.la -lcmocka -lpthread

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-#include "collective/stream.h"
+#include "common/move.h"
+#include "common/stream.h"
 #include "common/compiler.h"
 
 #define LINE 64u
@@ -219,6 +220,15 @@ static inline uint8_t *begin(dnet_board_t *b, size_t bytes)
     return data_of(slot(b, b->rank, step), bytes);
 }
 
+/* Data into what begin() has returned: others read them next. */
+static inline void put(uint8_t *at, const void *from, size_t bytes)
+{
+    if (DNET_LIKELY(bytes < DNET_MOVE_LEAST))
+        memcpy(at, from, bytes);
+    else
+        dnet_move(at, from, (uint32_t) bytes);
+}
+
 static inline void contribute(const dnet_board_t *b)
 {
     set(b, number(slot(b, b->rank, b->step)), b->step);
@@ -390,7 +400,7 @@ static void bcast_by_slots(dnet_board_t *b, void *data, size_t bytes, uint32_t r
     for (size_t at = 0; at < bytes; at += b->slot_bytes) {
         size_t n = least(bytes - at, b->slot_bytes);
         if (b->rank == root) {
-            memcpy(begin(b, n), (uint8_t *) data + at, n);
+            put(begin(b, n), (uint8_t *) data + at, n);
             contribute(b);
         } else {
             b->step++;
@@ -452,7 +462,7 @@ void dnet_board_allgather(dnet_board_t *b, const void *from, void *to, size_t by
         size_t n = least(bytes - at, b->slot_bytes);
         const uint8_t *own = (const uint8_t *) from + at;
         uint8_t *block = (uint8_t *) to + at;
-        memcpy(begin(b, n), own, n);
+        put(begin(b, n), own, n);
         contribute(b);
         for (uint32_t r = 0; r < b->size; r++)
             if (r != b->rank)
@@ -505,7 +515,7 @@ static void alltoall_group(dnet_board_t *b, const uint8_t *from, uint8_t *to, si
         size_t n = least(count - at, piece);
         uint8_t *mine = begin(b, n * b->size);
         for (uint32_t r = 0; r < b->size; r++)
-            memcpy(mine + r * n, from + r * bytes + at, n);
+            put(mine + r * n, from + r * bytes + at, n);
         contribute(b);
     }
     for (uint32_t i = 0; i < b->size; i++) {
@@ -698,7 +708,7 @@ static void reduce_by_slots(dnet_board_t *b, const reduction_t *by, const uint8_
     for (size_t at = 0; at < count; at += room) {
         size_t n = least(count - at, room), bytes = n * by->element_bytes;
         uint8_t *mine = begin(b, bytes);
-        memcpy(mine, from + at * by->element_bytes, bytes);
+        put(mine, from + at * by->element_bytes, bytes);
         contribute(b);
         if (in_parts(b, bytes))
             combine_part(b, by, mine, n);

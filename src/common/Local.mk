@@ -7,19 +7,25 @@ libdnet_common_la_SOURCES = \
 	src/common/compiler.h \
 	src/common/log.c \
 	src/common/log.h \
+	src/common/move.c \
+	src/common/move.h \
 	src/common/number.c \
 	src/common/number.h \
 	src/common/options.c \
 	src/common/options.def \
 	src/common/options.h \
 	src/common/status.c \
+	src/common/stream.c \
+	src/common/stream.h \
 	src/common/text.c \
 	src/common/text.h \
 	src/common/trace.c \
 	src/common/trace.def \
 	src/common/trace.h
 
-check_PROGRAMS += tests/unit/test_number
-DNET_UNIT_TESTS += tests/unit/test_number
+check_PROGRAMS += tests/unit/test_move tests/unit/test_number
+DNET_UNIT_TESTS += tests/unit/test_move tests/unit/test_number
+tests_unit_test_move_SOURCES = tests/unit/test_move.c
+tests_unit_test_move_LDADD = libdnet_common.la -lcmocka
 tests_unit_test_number_SOURCES = tests/unit/test_number.c
 tests_unit_test_number_LDADD = libdnet_common.la -lcmocka

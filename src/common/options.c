@@ -207,7 +207,7 @@ dnet_status_t dnet_options_load(uint32_t rank, uint32_t size, dnet_options_t *op
 #undef DNET_OPTION_CHOICE
 #undef DNET_OPTION_NUMBER
 #undef DNET_OPTION_TEXT
-    if (o.ring_bytes & (o.ring_bytes - 1)) {
+    if (o.ring_bytes != DNET_OPTION_AUTO && (o.ring_bytes & (o.ring_bytes - 1))) {
         dnet_error("DIMMNET_RING_BYTES=%" PRIu64 " is not a power of two", o.ring_bytes);
         return DNET_ERR_FORMAT;
     }

@@ -81,9 +81,7 @@ static bool was_issued(dnet_op_t *op)
  * of one size, so that the receiver copies one out while the next one is copied in. */
 static uint32_t piece_bytes(const dnet_ep_t *ep, const dnet_op_t *op)
 {
-    size_t most = ep->tx.whole_max == 0 ? (ep->packet_data - sizeof(dnet_ep_head_t)) & ~7u
-                  : ep->tx.in_row       ? ep->tx.whole_max
-                                        : DNET_EAGER_PIECE;
+    size_t most = (ep->packet_data - sizeof(dnet_ep_head_t)) & ~7u;
     size_t pieces = (op->len + most - 1) / most;
     return ((uint32_t) ((op->len + pieces - 1) / pieces) + 7) & ~7u;
 }

@@ -13,11 +13,6 @@
 #include "endpoint/ep.h"
 #include "endpoint/op.h"
 
-/* Bytes of the pieces of a message, and of one that is not cut, where the NIC brings more than a
- * packet as one and the message is none of a row: the receiver copies a piece out while the next is
- * copied in. */
-#define DNET_EAGER_PIECE 4096u
-
 struct dnet_channel {
     dnet_op_list_t control;  /* waits for room in the peer's rings only, and goes first */
     dnet_op_list_t messages; /* oldest first */

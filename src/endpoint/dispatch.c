@@ -106,7 +106,8 @@ static void assembly_done(dnet_ep_t *ep, dnet_assembly_t *a)
         req = a->message->req;
         if (req) {
             dnet_request_result(ep, req, a->message->match.envelope, a->message->len);
-            memcpy(req->buf, a->message->data, req->len_bytes);
+            if (req->len_bytes) /* else there may be no buffer */
+                memcpy(req->buf, a->message->data, req->len_bytes);
             dnet_message_free(ep, a->message);
         }
     }

@@ -73,10 +73,7 @@ typedef struct {
     /* a refused packet is sent again after so long, and no receiver resumes its senders (compare/);
      * 0: stop and resend */
     uint64_t timer_ns;
-    bool gathers;       /* what is issued to other hosts waits, and leaves together */
-    uint64_t received;  /* messages received when one of more than DNET_EAGER_PIECE was last sent */
-    uint32_t whole_max; /* such a one in a row is not cut up to so many bytes; 0: the NIC cuts it */
-    bool in_row;        /* none was received between the last two that were sent */
+    bool gathers; /* what is issued to other hosts waits, and leaves together */
 } dnet_tx_t;
 
 /* inbox.c: what has been posted, and what has arrived. */

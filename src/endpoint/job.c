@@ -264,7 +264,7 @@ dnet_status_t dnet_job_take(dnet_ep_t *ep, bool in_line)
 {
     dnet_status_t status = DNET_OK;
     if (ep->job.spans_hosts) {
-        static const char *const plugs[] = {NULL, "verbs", "libfabric"};
+        static const char *const plugs[] = {NULL, "verbs", "tcp", "libfabric"};
         dnet_emu_port_config_t config = {
             .plug = plugs[ep->options.plug],
             .device = ep->options.verbs_device,

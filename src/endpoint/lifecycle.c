@@ -37,12 +37,18 @@ static uint32_t processors(void)
     return most;
 }
 
+/* Those that this rank may use; UINT32_MAX: not known. */
+static uint32_t own_processors(void)
+{
+    cpu_set_t cpus;
+    return sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? (uint32_t) CPU_COUNT(&cpus)
+                                                          : UINT32_MAX;
+}
+
 /* May this rank not use all of them? */
 static bool is_bound(void)
 {
-    cpu_set_t cpus;
-    return sched_getaffinity(0, sizeof(cpus), &cpus) == 0 &&
-           (uint32_t) CPU_COUNT(&cpus) < processors();
+    return own_processors() < processors();
 }
 
 /* Where both ways are open, a message is copied twice, in and out of the ring, or once, by the
@@ -70,17 +76,32 @@ bool dnet_ep_reads_slowly(const dnet_ep_t *ep)
     return copies_slowly(ep->dev);
 }
 
+/* The longer a ring, the longer its lines have been out of the second-level caches of both sides
+ * when they are stored to again, and the cheaper they are to have (docs/performance.md).  All that
+ * ranks of a host have together is bounded. */
+#define RING_MOST (2u << 20)
+#define RING_LEAST (256u << 10)
+#define RINGS_OF_HOST (64u << 20)
+
+uint64_t dnet_ep_ring_bytes(const dnet_options_t *options, uint32_t ranks_here)
+{
+    if (options->ring_bytes != DNET_OPTION_AUTO)
+        return options->ring_bytes;
+    uint64_t bytes = ranks_here > processors() ? RING_LEAST : RING_MOST;
+    while (bytes > RING_LEAST && bytes * ranks_here > RINGS_OF_HOST)
+        bytes /= 2;
+    return bytes;
+}
+
 static void apply_limits(dnet_ep_t *ep)
 {
+    ep->options.ring_bytes = dnet_ep_ring_bytes(&ep->options, ep->job.near);
     ep->packet_data = dnet_job_profile(ep) == DNET_PROFILE_EXTENDED ? DNET_DRV_PACKET_DATA_MAX
                                                                     : DNET_DRV_BOTF_DATA_MAX;
     ep->eager_limit = ep->options.eager_limit == DNET_OPTION_AUTO
                           ? EAGER_LIMIT
                           : (uint32_t) ep->options.eager_limit;
     ep->eager_limit_hosts = (uint32_t) ep->options.eager_limit_hosts; /* 0: the port says */
-    ep->one_packet = ep->eager_limit < ep->packet_data ? ep->eager_limit : ep->packet_data;
-    if (ep->one_packet < DNET_DRV_BOTF_DATA_MAX)
-        ep->one_packet = DNET_DRV_BOTF_DATA_MAX;
     ep->rndv.chunk_bytes = (uint32_t) ep->options.chunk_bytes;
     ep->rndv.chunks = (uint32_t) ep->options.chunks;
     ep->rndv.staging_base = ep->options.ring_bytes;
@@ -101,9 +122,14 @@ static void apply_message_bytes(dnet_ep_t *ep)
         ep->options.ring_bytes / ep->options.rings < 4 * DNET_DRV_MESSAGE_DATA_MAX)
         return;
     ep->packet_data = DNET_DRV_MESSAGE_DATA_MAX;
-    if (ep->eager_near >= DNET_EAGER_PIECE)
-        ep->one_packet = DNET_EAGER_PIECE;
-    ep->tx.whole_max = ep->packet_data - (uint32_t) sizeof(dnet_ep_head_t);
+}
+
+static void apply_packet_data(dnet_ep_t *ep)
+{
+    apply_message_bytes(ep);
+    ep->one_packet = ep->eager_limit < ep->packet_data ? ep->eager_limit : ep->packet_data;
+    if (ep->one_packet < DNET_DRV_BOTF_DATA_MAX)
+        ep->one_packet = DNET_DRV_BOTF_DATA_MAX;
 }
 
 static void who_is(const dnet_ep_t *ep, char *who, size_t bytes)
@@ -260,7 +286,7 @@ dnet_status_t dnet_ep_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses)
                                 dnet_srq_limit_refill(ep));
     if (status == DNET_OK) {
         ep->eager_near = dnet_ep_eager_near(&ep->options, ep->dev);
-        apply_message_bytes(ep);
+        apply_packet_data(ep);
         status = dnet_flow_start(ep);
     }
     if (status == DNET_OK)
@@ -313,6 +339,13 @@ void dnet_ep_set_patient(dnet_ep_t *ep, bool patient)
 bool dnet_ep_oversubscribed(const dnet_ep_t *ep)
 {
     return ep->oversubscribed;
+}
+
+uint32_t dnet_ep_own_processors(const dnet_ep_t *ep)
+{
+    uint32_t share = ep->job.processors / ep->job.near, own = own_processors();
+    share = share < own ? share : own;
+    return share ? share : 1;
 }
 
 /* The caller may have several threads here that hold no lock. */

@@ -30,7 +30,7 @@ static void finish(dnet_ep_t *ep, dnet_rndv_recv_t *r)
 
 /* Among several messages those below this size go whole: both sides copy all the same, each other
  * messages, and each copy has its costs beside its bytes once. */
-#define SPLIT_AMONG_SEVERAL 262144u
+#define SPLIT_AMONG_SEVERAL 131072u
 
 /* Are several on their way? */
 static bool among_several(const dnet_ep_t *ep)
@@ -50,14 +50,14 @@ static uint64_t split_limit(dnet_ep_t *ep, uint32_t peer)
 }
 
 /* Shall the message be fetched whole?  Always where its sender would have to wait for a processor
- * before it could store anything.  Else, where several are on their way, some are fetched and some
- * stored by their senders, in turns, so that the processors of both sides copy; all are fetched
- * where this side sends too, for its peers fetch then. */
+ * before it could store anything, and where this side sends too, for its peers fetch then.  Else,
+ * where several are on their way, some are fetched and some stored by their senders, in turns, so
+ * that the processors of both sides copy. */
 static bool wants_fetch(const dnet_ep_t *ep, bool small)
 {
-    if (ep->oversubscribed)
+    if (ep->oversubscribed || ep->ops.active)
         return true;
-    return small && (ep->rndv.recvs_stored || ep->ops.active || !among_several(ep));
+    return small && (ep->rndv.recvs_stored || !among_several(ep));
 }
 
 static const dnet_rndv_way_t *choose_way(dnet_ep_t *ep, dnet_rndv_recv_t *r)

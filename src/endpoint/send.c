@@ -51,32 +51,14 @@ static DNET_COLD dnet_status_t send_refused(dnet_ep_t *ep, uint32_t peer, uint64
     return submitted(ep, op, dnet_channel_refused(ep, op, why), req);
 }
 
-/* Is this message, too long to be sent whole by itself, one of a row?  Then the receiver has enough
- * to copy meanwhile, and each packet less is gained. */
-static bool is_in_row(dnet_ep_t *ep)
-{
-    ep->tx.in_row = ep->tx.received == ep->page.counters.received_messages;
-    ep->tx.received = ep->page.counters.received_messages;
-    return ep->tx.in_row;
-}
-
 static __attribute__((noinline)) dnet_status_t send_slow(dnet_ep_t *ep, uint32_t peer,
                                                          uint64_t envelope, const void *buf,
                                                          size_t len, bool sync,
                                                          dnet_ep_request_t *req)
 {
     bool eager = len <= eager_limit(ep, peer);
-    bool in_row = eager && len > DNET_EAGER_PIECE && is_in_row(ep);
     dnet_op_t *op;
-    dnet_status_t status;
-    if (in_row && !sync && len <= ep->tx.whole_max && !ep->peers[peer].channel) {
-        status = dnet_drv_send_long(&ep->drv, ep->peers[peer].target, envelope, NULL, 0, buf,
-                                    (uint32_t) len);
-        return DNET_LIKELY(status == DNET_OK)
-                   ? DNET_OK
-                   : send_refused(ep, peer, envelope, buf, len, status, req);
-    }
-    status = dnet_op_new(ep, peer, &op);
+    dnet_status_t status = dnet_op_new(ep, peer, &op);
     if (status != DNET_OK)
         return status;
     op->envelope = envelope;

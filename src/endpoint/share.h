@@ -55,6 +55,10 @@ void dnet_ep_set_awaited(dnet_ep_t *ep, bool (*awaited)(void *arg), void *arg);
 /** Are there more ranks than processors? */
 bool dnet_ep_oversubscribed(const dnet_ep_t *ep);
 
+/** Processors that this process can have to itself where the host's ranks share them evenly; at
+ * least 1. */
+uint32_t dnet_ep_own_processors(const dnet_ep_t *ep);
+
 /** Count what the caller does itself: a communicator has got a board; a collective on one; a window
  * whose memory all ranks share; an operation in its memory. */
 void dnet_ep_count_board(dnet_ep_t *ep);

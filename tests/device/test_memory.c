@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 static bool refuse;
@@ -125,12 +126,33 @@ static void no_memory_for_the_flow_ring(cluster_t *c)
     CHECK_EQUAL(DNET_GET(to->flow[0].word, FLOW_KIND), DNET_FLOW_STOPPED);
 }
 
+static long faults(void)
+{
+    struct rusage u;
+
+    getrusage(RUSAGE_SELF, &u);
+    return u.ru_minflt;
+}
+
+/* Of what is reserved at the start of an area no page is cleared or mapped when it is used. */
+static void reserved_pages_are_mapped(cluster_t *c)
+{
+    enum { BYTES = 1 << 20, PAGE = 4096 };
+    dnet_device_t *to = c->dev[1][0];
+    uint8_t data[64] = {0};
+    long before;
+
+    CHECK_EQUAL(to->ops->reserve(to, 0, BYTES), DNET_OK);
+    before = faults();
+    for (unsigned at = 0; at < BYTES; at += PAGE)
+        to->sodimm[at] = 1;
+    CHECK(faults() - before < 8);
+}
+
 static const board_test_t tests[] = {
-    TEST(no_memory_for_a_nic, BOTH),
-    TEST(no_memory_to_reserve, BOTH),
-    TEST(no_memory_for_vs, BOTH),
-    TEST(no_memory_at_the_receiver, EXTENDED),
-    TEST(no_memory_for_the_flow_ring, EXTENDED),
+    TEST(reserved_pages_are_mapped, EXTENDED), TEST(no_memory_for_a_nic, BOTH),
+    TEST(no_memory_to_reserve, BOTH),          TEST(no_memory_for_vs, BOTH),
+    TEST(no_memory_at_the_receiver, EXTENDED), TEST(no_memory_for_the_flow_ring, EXTENDED),
 };
 
 int main(int argc, char **argv)

@@ -7,6 +7,11 @@ DNET_UNIT_TESTS += tests/endpoint/test_endpoint_messages
 tests_endpoint_test_endpoint_messages_SOURCES = tests/endpoint/test_endpoint_messages.c
 tests_endpoint_test_endpoint_messages_LDADD = libdnet_test_job.la libdnet_all.la -lcmocka
 
+check_PROGRAMS += tests/endpoint/test_endpoint_truncated
+DNET_UNIT_TESTS += tests/endpoint/test_endpoint_truncated
+tests_endpoint_test_endpoint_truncated_SOURCES = tests/endpoint/test_endpoint_truncated.c
+tests_endpoint_test_endpoint_truncated_LDADD = libdnet_test_job.la libdnet_all.la -lcmocka
+
 check_PROGRAMS += tests/endpoint/test_endpoint_budget
 DNET_UNIT_TESTS += tests/endpoint/test_endpoint_budget
 tests_endpoint_test_endpoint_budget_SOURCES = tests/endpoint/test_endpoint_budget.c

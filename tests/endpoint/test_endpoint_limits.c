@@ -2,6 +2,7 @@
  *
  * What an endpoint refuses, it refuses at once, with the right status and one line that says what.
  */
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -113,6 +114,25 @@ static void test_endpoint_malformed_options_are_refused(void **state)
         assert_non_null(strstr(o.said, rows[i].says));
         assert_int_equal(o.lines, 1);
     }
+}
+
+/* As the option says, or 2 MB, and less where a host has many ranks or no processor for each. */
+static void test_endpoint_rings_are_as_long_as_a_host_bears(void **state)
+{
+    (void) state;
+    dnet_options_t o = {.ring_bytes = DNET_OPTION_AUTO};
+    assert_int_equal(dnet_ep_ring_bytes(&o, 1), 2u << 20);
+    assert_int_equal(dnet_ep_ring_bytes(&o, CPU_SETSIZE + 1), 256u << 10);
+    uint64_t before = 2u << 20;
+    for (uint32_t ranks = 1; ranks < 1000; ranks++) {
+        uint64_t bytes = dnet_ep_ring_bytes(&o, ranks);
+        assert_true(bytes <= before && (bytes & (bytes - 1)) == 0);
+        assert_true(bytes * ranks <= 64u << 20 || bytes == 256u << 10);
+        before = bytes;
+    }
+    o.ring_bytes = 16384;
+    assert_int_equal(dnet_ep_ring_bytes(&o, 1), 16384);
+    assert_int_equal(dnet_ep_ring_bytes(&o, 1000), 16384);
 }
 
 static void test_endpoint_unknown_variable_is_warned_about(void **state)
@@ -257,6 +277,7 @@ int main(void)
         cmocka_unit_test(test_endpoint_more_ranks_than_addresses_is_refused),
         cmocka_unit_test(test_endpoint_without_memory_for_a_segment_says_how_much),
         cmocka_unit_test(test_endpoint_malformed_options_are_refused),
+        cmocka_unit_test(test_endpoint_rings_are_as_long_as_a_host_bears),
         cmocka_unit_test(test_endpoint_unknown_variable_is_warned_about),
         cmocka_unit_test(test_endpoint_peer_on_another_host_is_refused),
         cmocka_unit_test(test_endpoint_without_right_to_trace_a_job_runs),

@@ -15,7 +15,6 @@
 
 #include "collective/collective.h"
 #include "collective/reduce.h"
-#include "collective/stream.h"
 
 #define RANKS_MAX 17u
 #define ROUNDS 60u
@@ -512,26 +511,6 @@ static void test_slots_are_many_where_ranks_run_ahead(void **state)
     }
 }
 
-/* ---- copies ---- */
-
-static void test_stream_copy(void **state)
-{
-    (void) state;
-    static const size_t lengths[] = {0, 1, 63, 64, 65, 127, 128, 300, 4096};
-    _Alignas(64) uint8_t from[4300], to[4300];
-    for (size_t i = 0; i < sizeof from; i++)
-        from[i] = (uint8_t) mix(i);
-    for (size_t shift = 0; shift < 65; shift += 13)
-        for (unsigned l = 0; l < sizeof lengths / sizeof lengths[0]; l++) {
-            size_t n = lengths[l];
-            memset(to, 0xa5, sizeof to);
-            dnet_stream_copy(to + shift, from + 7, n);
-            assert_memory_equal(to + shift, from + 7, n);
-            assert_int_equal(to[shift + n], 0xa5);
-            assert_true(shift == 0 || to[shift - 1] == 0xa5);
-        }
-}
-
 /* ---- loops ---- */
 
 #define COUNT 67u
@@ -573,7 +552,6 @@ int main(void)
         cmocka_unit_test(test_barrier_after_bcast),
         cmocka_unit_test(test_root_of_a_bcast_leads_the_barrier_after_it),
         cmocka_unit_test(test_slots_are_many_where_ranks_run_ahead),
-        cmocka_unit_test(test_stream_copy),
         cmocka_unit_test(test_all_of_them_mixed),
         cmocka_unit_test(test_who_dozes_is_woken_and_says_for_whom_it_waits),
         cmocka_unit_test(test_boards_are_bounded),

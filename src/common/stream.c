@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "collective/stream.h"
+#include "common/stream.h"
 
 #include <stdint.h>
 #include <string.h>

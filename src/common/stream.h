@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Copies that leave nothing in the caches, for results that are larger than these.
+ * Copies that leave nothing in the caches, for results that are larger than these, and for what a
+ * processor reads next that shares no cache with this one.
  */
-#ifndef DNET_COLLECTIVE_STREAM_H
-#define DNET_COLLECTIVE_STREAM_H
+#ifndef DNET_COMMON_STREAM_H
+#define DNET_COMMON_STREAM_H
 
 #include <stddef.h>
 

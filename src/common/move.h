@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Data on their way into memory that another process reads next.
+ */
+#ifndef DNET_COMMON_MOVE_H
+#define DNET_COMMON_MOVE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* Fewer bytes go as by memmove() in any case. */
+#define DNET_MOVE_LEAST 384u
+
+/* memmove() for such data.  Whoever is told of them by a store with release order sees them. */
+void dnet_move(uint8_t *to, const uint8_t *from, uint32_t bytes);
+
+/* ---- which way? ---- */
+
+/* What timed copies have shown so far.  Several threads that use one may lose a count. */
+typedef struct {
+    _Atomic uint32_t left; /* copies until the next one is timed */
+    _Atomic uint32_t slow; /* timed ones that were, in a row */
+} dnet_pace_t;
+
+typedef enum { DNET_PACE_CACHED, DNET_PACE_TIMED, DNET_PACE_STREAMED } dnet_pace_way_t;
+
+/* How the next copy of so many bytes shall go.  DNET_PACE_TIMED: cached, and dnet_pace_took() is
+ * told. */
+dnet_pace_way_t dnet_pace_way(dnet_pace_t *pace, uint32_t bytes);
+
+void dnet_pace_took(dnet_pace_t *pace, uint32_t bytes, uint64_t ns);
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * How data get into memory that another process reads: the bytes, at each alignment and around each
+ * boundary of length, and which way they go.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/move.h"
+#include "common/stream.h"
+
+#define MOST 9000u
+#define EDGE 128u
+
+static uint8_t from[MOST + EDGE], to[MOST + 2 * EDGE];
+
+static void check_bytes(void (*move)(uint8_t *at, const uint8_t *data, uint32_t bytes),
+                        uint32_t bytes, unsigned from_at, unsigned to_at)
+{
+    memset(to, 0xa5, sizeof to);
+    move(to + EDGE + to_at, from + from_at, bytes);
+    for (unsigned i = 0; i < EDGE + to_at; i++)
+        assert_int_equal(to[i], 0xa5);
+    assert_true(memcmp(to + EDGE + to_at, from + from_at, bytes) == 0);
+    for (size_t i = EDGE + to_at + bytes; i < sizeof to; i++)
+        assert_int_equal(to[i], 0xa5);
+}
+
+static void check_all_bytes(void (*move)(uint8_t *at, const uint8_t *data, uint32_t bytes))
+{
+    static const uint32_t lengths[] = {0,    1,    7,    63,   64,   65,   127,  128,  383, 384,
+                                       1000, 1023, 1024, 1535, 1536, 1600, 4096, 8168, 8200};
+
+    for (unsigned i = 0; i < sizeof from; i++)
+        from[i] = (uint8_t) (i * 7 + i / 251);
+    for (unsigned l = 0; l < sizeof lengths / sizeof *lengths; l++) {
+        for (unsigned at = 0; at < 64; at += 1 + at % 5)
+            check_bytes(move, lengths[l], at, 63 - at);
+    }
+}
+
+static void streamed(uint8_t *at, const uint8_t *data, uint32_t bytes)
+{
+    dnet_stream_copy(at, data, bytes);
+}
+
+static void test_move_bytes_arrive(void **state)
+{
+    (void) state;
+    check_all_bytes(dnet_move);
+    check_all_bytes(streamed);
+}
+
+/* A process may send to itself, over its own source. */
+static void test_move_ranges_overlap(void **state)
+{
+    static uint8_t area[MOST], expected[MOST];
+    static const int steps[] = {-3000, -64, -1, 0, 1, 8, 100, 3000};
+
+    (void) state;
+    for (unsigned s = 0; s < sizeof steps / sizeof *steps; s++) {
+        for (unsigned i = 0; i < MOST; i++)
+            area[i] = expected[i] = (uint8_t) (i * 13 + i / 253);
+        memmove(expected + 3000 + steps[s], expected + 3000, 3000);
+        dnet_move(area + 3000 + steps[s], area + 3000, 3000);
+        assert_true(memcmp(area, expected, MOST) == 0);
+    }
+}
+
+/* Copies until the next one is timed. */
+static unsigned until_timed(dnet_pace_t *pace, dnet_pace_way_t way)
+{
+    unsigned n = 0;
+
+    for (dnet_pace_way_t w; (w = dnet_pace_way(pace, 8192)) != DNET_PACE_TIMED; n++)
+        assert_int_equal(w, way);
+    return n;
+}
+
+enum { LINES = 8192 / 64, FAST = LINES * 5, SLOW = LINES * 25 };
+
+static void test_move_slow_lines_are_streamed(void **state)
+{
+    dnet_pace_t pace = {0};
+    unsigned between;
+
+    (void) state;
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(until_timed(&pace, DNET_PACE_CACHED), i == 0 ? 0 : 7);
+        dnet_pace_took(&pace, 8192, FAST);
+    }
+    /* Two are not enough, for they may have been interrupted; they are tried again at once. */
+    until_timed(&pace, DNET_PACE_CACHED);
+    dnet_pace_took(&pace, 8192, SLOW);
+    assert_int_equal(until_timed(&pace, DNET_PACE_CACHED), 0);
+    dnet_pace_took(&pace, 8192, SLOW);
+    assert_int_equal(until_timed(&pace, DNET_PACE_CACHED), 0);
+    dnet_pace_took(&pace, 8192, FAST);
+    until_timed(&pace, DNET_PACE_CACHED);
+    for (unsigned i = 0; i < 3; i++) {
+        if (i > 0)
+            assert_int_equal(until_timed(&pace, DNET_PACE_CACHED), 0);
+        dnet_pace_took(&pace, 8192, SLOW);
+    }
+    between = until_timed(&pace, DNET_PACE_STREAMED);
+    assert_true(between >= 50); /* what is timed costs more */
+    /* Still slow: streamed at once.  Fast, as when the processors have moved: cached at once. */
+    dnet_pace_took(&pace, 8192, SLOW);
+    assert_int_equal(until_timed(&pace, DNET_PACE_STREAMED), between);
+    dnet_pace_took(&pace, 8192, FAST);
+    until_timed(&pace, DNET_PACE_CACHED);
+}
+
+/* Short ones wait in the processor's store buffer: their time says nothing. */
+static void test_move_short_copies_are_cached(void **state)
+{
+    dnet_pace_t pace = {0};
+
+    (void) state;
+    for (unsigned i = 0; i < 100; i++) {
+        assert_int_equal(dnet_pace_way(&pace, 1023), DNET_PACE_CACHED);
+        assert_int_equal(dnet_pace_way(&pace, 1200), DNET_PACE_CACHED);
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(dnet_pace_way(&pace, 8192), DNET_PACE_TIMED);
+        dnet_pace_took(&pace, 8192, SLOW);
+    }
+    assert_int_equal(dnet_pace_way(&pace, 1023), DNET_PACE_CACHED);
+    assert_int_equal(dnet_pace_way(&pace, 1200), DNET_PACE_STREAMED);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_move_bytes_arrive),
+        cmocka_unit_test(test_move_ranges_overlap),
+        cmocka_unit_test(test_move_slow_lines_are_streamed),
+        cmocka_unit_test(test_move_short_copies_are_cached),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
