@@ -146,6 +146,7 @@ typedef struct {
 typedef struct {
     uint32_t yields;
     uint32_t check_next; /* peer that is looked at next */
+    uint32_t network_skips;
     uint64_t idle_since_ns;
     /* polling where processors are few: when it last had one back, and how long it was without */
     uint64_t runs_since_ns, away_ns;
@@ -217,7 +218,7 @@ struct dnet_ep {
     _Alignas(DNET_EP_LINE) bool in_progress;
     /* the hold table is in force, or was and some sender has not answered yet */
     bool holding;
-    /* the NIC stalls, or senders try again by a timer: a turn in every round */
+    /* the NIC stalls, senders try again by a timer, or there is a network: a turn in every round */
     bool flow_turns;
     bool stalled; /* the NIC keeps a packet, and takes no other request */
     bool oversubscribed;

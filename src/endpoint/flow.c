@@ -133,9 +133,12 @@ bool dnet_flow_round(dnet_ep_t *ep)
         did |= grant(ep);
     if (ep->holding)
         did |= dnet_defer_round(ep);
-    if (ep->job.spans_hosts)
-        did |= ep->dev->ops->poll(ep->dev, POLL_PACKETS);
-    else if (ep->flow_turns)
+    if (ep->flow_turns && !ep->job.spans_hosts)
         did |= dnet_compare_turn(ep);
     return did;
+}
+
+bool dnet_flow_network(dnet_ep_t *ep)
+{
+    return ep->dev->ops->poll(ep->dev, POLL_PACKETS);
 }

@@ -14,6 +14,9 @@ dnet_status_t dnet_flow_start(dnet_ep_t *ep);
  * happened */
 bool dnet_flow_round(dnet_ep_t *ep);
 
+/** Look at the network to other hosts.  @return whether it has brought anything */
+bool dnet_flow_network(dnet_ep_t *ep);
+
 /** The flow ring has an entry, and what has arrived was not handled yet: do what can be done
  * before.  @return as dnet_flow_round() */
 DNET_COLD bool dnet_flow_first(dnet_ep_t *ep);

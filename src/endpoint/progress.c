@@ -33,6 +33,19 @@
 #define SLEEP_US 1000u
 #define CHECK_EVERY_NS 50000000u /* a look at the peers' lives */
 
+/* Rounds that have received something from this host leave the network alone but for each of so
+ * many: a look at it is a system call. */
+#define NETWORK_EVERY 16u
+
+/* What the network has brought is received in the same round: the next one would look there first.
+ */
+static bool network_round(dnet_ep_t *ep, bool did)
+{
+    if (did && ++ep->progress.network_skips % NETWORK_EVERY != 0)
+        return false;
+    return dnet_flow_network(ep) && (dnet_receive_round(ep, ROUND_ENTRIES), true);
+}
+
 /* Large messages. */
 static bool rndv_round(dnet_ep_t *ep)
 {
@@ -47,8 +60,11 @@ static bool round_once(dnet_ep_t *ep)
     bool did = DNET_UNLIKELY(dnet_drv_flow_waiting(&ep->drv)) && dnet_flow_first(ep);
     did |= dnet_receive_round(ep, ROUND_ENTRIES);
     if (dnet_drv_flow_waiting(&ep->drv) ||
-        dnet_fc_receiver_pending(&ep->receiver) | ep->holding | ep->flow_turns)
+        dnet_fc_receiver_pending(&ep->receiver) | ep->holding | ep->flow_turns) {
         did |= dnet_flow_round(ep);
+        if (ep->job.spans_hosts)
+            did |= network_round(ep, did);
+    }
     if (ep->rndv.sending || ep->rndv.recvs_polled || dnet_drv_status_waiting(&ep->drv))
         did |= rndv_round(ep);
     return did;

@@ -182,8 +182,8 @@ static void test_budget_many_senders_any_source(void **state)
 }
 
 /* Rank 1 floods rank 0 and is held back; what rank 2 has to say is let in. */
-/* The receives of rank 2's messages are posted before it sends: a message that found none would need
- * the store, which is used up. */
+/* The receives of rank 2's messages are posted before it sends: a message that found none would
+ * need the store, which is used up. */
 static int only_the_flooder(dnet_job_rank_t *job, void *arg)
 {
     enum { MANY = 3000, FEW = 8 };

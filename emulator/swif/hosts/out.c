@@ -23,7 +23,7 @@ static const uint32_t spares_most[DNET_EMU_SPARES] = {64, 32, 16, 16};
 
 #define ACKS_WAIT (WINDOW / 4)           /* so many are acknowledged together, */
 #define ACK_MESSAGES_WAIT (MESSAGES / 4) /* or in so many messages, */
-#define ACK_WAIT_NS 50000u               /* or after so long, or with data that go there */
+#define ACK_WAIT_NS 400000u              /* or after so long, or with data that go there */
 #define FAILED_NS 50000000u              /* what could not be sent is sent again */
 
 /* ---- room ---- */

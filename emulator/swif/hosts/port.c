@@ -36,6 +36,16 @@ void dnet_emu_plugs(void (*visit)(void *arg, const char *name, const char *title
     }
 }
 
+/* Settings that the plug which is wanted knows nothing of.  @return false: there are (logged) */
+static bool is_of_plug(const char *wanted, const char *plug, const char *what, const char *value)
+{
+    if (!wanted || !value || strcmp(wanted, plug) == 0)
+        return true;
+    dnet_error("%s %s is for plug %s, and plug %s is wanted: leave one of both out", what, value,
+               plug, wanted);
+    return false;
+}
+
 /* The plug that is wanted, or else the first that finds something on this host, or the last one,
  * which will say what is missing. */
 static bool choose_plug(dnet_emu_port_t *port, const dnet_emu_port_config_t *config)
@@ -79,6 +89,9 @@ dnet_status_t dnet_emu_port_open(const dnet_emu_port_config_t *config, dnet_emu_
         getrandom(&port->at.epoch, sizeof port->at.epoch, 0) != sizeof port->at.epoch) {
         dnet_error("no random number for a port: %m");
         status = DNET_ERR_SYSTEM;
+    } else if (!is_of_plug(config->plug, "verbs", "RDMA device", config->device) ||
+               !is_of_plug(config->plug, "libfabric", "provider", config->provider)) {
+        status = DNET_ERR_ARGUMENT;
     } else if (choose_plug(port, config)) {
         status = port->plug->open(config, &port->at, &port->end);
     }
