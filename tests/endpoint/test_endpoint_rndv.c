@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Rendezvous: receives that a completion starts while others wait for room; the order in which the
- * headers of active messages are handed on; bytes that are moved piece by piece.
+ * Rendezvous: receives that a completion starts while others wait for room; those that wait in a
+ * row; answers of a peer that do not fit; the order in which the headers of active messages are
+ * handed on; bytes that are moved piece by piece.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,8 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "endpoint/am.h"
+#include "endpoint/channel.h"
+#include "endpoint/ep.h"
 #include "job.h"
 
 enum { BYTES = 300000, AREAS = 4, CHAIN = 8 };
@@ -101,6 +105,187 @@ static void test_rndv_receive_posted_by_a_waiting_one_completes(void **state)
     (void) state;
     setenv("DIMMNET_RENDEZVOUS", "staged", 1);
     assert_int_equal(dnet_job_run(2, 60, chain, NULL), 0);
+    unsetenv("DIMMNET_RENDEZVOUS");
+}
+
+/* ---- receives that wait in a row ---- */
+
+enum { FIRST = AREAS + 2, ROW = FIRST + 3 };
+
+static struct {
+    dnet_job_rank_t *job;
+    dnet_job_request_t r[ROW];
+    uint8_t *buf[ROW];
+    uint32_t posted, over;
+} row;
+
+static void post_in_row(dnet_ep_request_t *req, dnet_status_t status);
+
+static void post(uint32_t count)
+{
+    for (; count > 0; count--) {
+        uint32_t i = row.posted++;
+        row.r[i] = (dnet_job_request_t){.req.complete = post_in_row};
+        dnet_status_t status = dnet_ep_recv(row.job->ep, dnet_ep_envelope(1, 0, i), DNET_MATCH_BITS,
+                                            row.buf[i], BYTES, &row.r[i].req);
+        if (status != DNET_IN_PROGRESS)
+            post_in_row(&row.r[i].req, status);
+    }
+}
+
+/* When one is over, the first of two that wait has its area and the second is alone.  When two are,
+ * a third comes behind that one.  When four are, none waits; one takes the area, and the next one
+ * waits alone. */
+static void post_in_row(dnet_ep_request_t *req, dnet_status_t status)
+{
+    dnet_job_complete(req, status);
+    row.over++;
+    if (row.over == 2)
+        post(1);
+    if (row.over == 4)
+        post(2);
+}
+
+static int in_row(dnet_job_rank_t *job, void *arg)
+{
+    (void) arg;
+    static dnet_job_request_t sends[ROW];
+    int bad = 0;
+    row.job = job;
+    for (uint32_t i = 0; i < ROW; i++) {
+        row.buf[i] = calloc(1, BYTES);
+        if (job->rank == 1)
+            continue;
+        memset(row.buf[i], (int) i + 1, BYTES);
+        dnet_job_isend(job, &sends[i], 1, dnet_ep_envelope(1, 0, i), row.buf[i], BYTES, false);
+    }
+    if (job->rank == 0) {
+        dnet_job_send(job, 1, dnet_ep_envelope(1, 0, 1000), NULL, 0, false);
+        for (uint32_t i = 0; i < ROW; i++)
+            bad += dnet_job_wait(job, &sends[i]) != DNET_OK;
+    } else {
+        /* all announced */
+        dnet_job_recv(job, dnet_ep_envelope(1, 0, 1000), DNET_MATCH_BITS, NULL, 0);
+        post(FIRST);
+        for (bool did; row.over < ROW;)
+            dnet_ep_progress(job->ep, &did);
+    }
+    dnet_job_barrier(job);
+    for (uint32_t i = 0; i < ROW; i++) {
+        bad += job->rank == 1 && row.r[i].status != DNET_OK;
+        for (size_t b = 0; b < BYTES; b++)
+            bad += row.buf[i][b] != i + 1;
+        free(row.buf[i]);
+    }
+    return bad;
+}
+
+static void test_rndv_receives_wait_in_a_row(void **state)
+{
+    (void) state;
+    setenv("DIMMNET_RENDEZVOUS", "staged", 1);
+    assert_int_equal(dnet_job_run(2, 60, in_row, NULL), 0);
+    unsetenv("DIMMNET_RENDEZVOUS");
+}
+
+/* ---- a CTS that cannot be followed ---- */
+
+typedef struct {
+    uint32_t op;   /* of the send, less the true one */
+    uint32_t rank; /* that the CTS says it is of */
+    uint8_t flags;
+    uint16_t id;
+    int more; /* bytes than the message has */
+    dnet_ep_staging_t staging;
+} answer_t;
+
+/* Rank 0 shows nothing, so that there is nothing to split. */
+static const answer_t answers[] = {
+    {.rank = 1, .more = 1},
+    {.rank = 1, .more = 1, .flags = DNET_CTS_STAGED, .id = 1, .staging = {4096, 4}},
+    {.rank = 1, .op = 1u << 20},
+    {.rank = 1, .op = 1u << 19},
+    {.rank = 2},
+    {.rank = 1, .flags = DNET_CTS_SPLIT},
+    {.rank = 1, .flags = DNET_CTS_STAGED, .id = 1, .staging = {4096, 0}},
+    {.rank = 1, .flags = DNET_CTS_STAGED, .id = 1, .staging = {0, 4}},
+    {.rank = 1, .flags = DNET_CTS_STAGED, .id = DNET_DRV_WORDS, .staging = {4096, 4}},
+};
+enum { ANSWERS = sizeof(answers) / sizeof(answers[0]) };
+
+static void answer(dnet_job_rank_t *job, uint32_t op, const answer_t *a)
+{
+    dnet_ep_head_t cts = {.type = DNET_HEAD_CTS,
+                          .rank = a->rank,
+                          .op = op + a->op,
+                          .flags = a->flags,
+                          .id = a->id,
+                          .length = (uint64_t) (BYTES + a->more)};
+    bool staged = a->flags & DNET_CTS_STAGED;
+    dnet_send_control(job->ep, 0, &cts, staged ? &a->staging : NULL,
+                      staged ? sizeof(a->staging) : 0);
+}
+
+/* Id of the only send, once it waits for its CTS. */
+static uint32_t announced(dnet_job_rank_t *job)
+{
+    for (bool did;; dnet_ep_progress(job->ep, &did))
+        for (uint32_t i = 0; i < job->ep->ops.cap; i++)
+            if (job->ep->ops.by_id[i]->state == DNET_OP_CTS_WAIT)
+                return job->ep->ops.by_id[i]->id;
+}
+
+/* The send waits on, whatever rank 1 answers, and is over when the right answer has come. */
+static int wrong_answers(dnet_job_rank_t *job, void *arg)
+{
+    (void) arg;
+    static dnet_job_request_t r;
+    uint8_t *buf = calloc(1, BYTES + 1), byte;
+    int bad = 0;
+    uint32_t op = 0;
+    if (job->rank == 0) {
+        memset(buf, 7, BYTES);
+        dnet_job_isend(job, &r, 1, dnet_ep_envelope(1, 0, 1), buf, BYTES, false);
+        op = announced(job);
+        dnet_job_send(job, 1, dnet_ep_envelope(1, 0, 2), &op, sizeof(op), false);
+    } else if (job->rank == 1) {
+        dnet_job_recv(job, dnet_ep_envelope(1, 0, 2), DNET_MATCH_BITS, &op, sizeof(op));
+    }
+    for (uint32_t i = 0; i < ANSWERS; i++) {
+        if (job->rank == 1) {
+            answer(job, op, &answers[i]);
+            dnet_job_send(job, 0, dnet_ep_envelope(1, 1, 3), &byte, 0, false);
+            dnet_job_recv(job, dnet_ep_envelope(1, 0, 4), DNET_MATCH_BITS, &byte, 0); /* seen */
+        } else if (job->rank == 0) {
+            dnet_job_recv(job, dnet_ep_envelope(1, 1, 3), DNET_MATCH_BITS, &byte, 0);
+            const dnet_op_t *o = dnet_op_find(job->ep, op);
+            if (r.done || !o || o->state != DNET_OP_CTS_WAIT || o->len != BYTES) {
+                fprintf(stderr, "answer %u has been followed\n", i);
+                bad = 1;
+                break;
+            }
+            dnet_job_send(job, 1, dnet_ep_envelope(1, 0, 4), &byte, 0, false);
+        }
+    }
+    if (!bad && job->rank == 1) {
+        bad = dnet_job_recv(job, dnet_ep_envelope(1, 0, 1), DNET_MATCH_BITS, buf, BYTES) != BYTES;
+        for (size_t b = 0; b <= BYTES; b++)
+            bad |= buf[b] != (b < BYTES ? 7 : 0);
+    } else if (!bad && job->rank == 0) {
+        bad = dnet_job_wait(job, &r) != DNET_OK;
+    }
+    free(buf);
+    if (bad)
+        _exit(1);
+    dnet_job_barrier(job);
+    return 0;
+}
+
+static void test_rndv_answers_that_do_not_fit_are_not_followed(void **state)
+{
+    (void) state;
+    setenv("DIMMNET_RENDEZVOUS", "staged", 1);
+    assert_int_equal(dnet_job_run(3, 60, wrong_answers, NULL), 0);
     unsetenv("DIMMNET_RENDEZVOUS");
 }
 
@@ -316,6 +501,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rndv_receive_posted_by_a_waiting_one_completes),
+        cmocka_unit_test(test_rndv_receives_wait_in_a_row),
+        cmocka_unit_test(test_rndv_answers_that_do_not_fit_are_not_followed),
         cmocka_unit_test(test_rndv_headers_of_active_messages_come_in_order_of_sending),
         cmocka_unit_test(test_rndv_moved_bytes_arrive_by_all_ways),
     };
