@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Split messages (docs/protocol.md 4.1): each side alone moves all that is left, both in turns, a
- * sender that computes, one that dies in its piece, a cursor that somebody has turned back.
+ * sender that computes, one that dies in its piece, a cursor that somebody has turned back
+ * or holds down.
  *
  * The script stands between each process and its network: it sees a sender's RVS and a receiver's
  * FADD, and lets them go when their turn has come.
@@ -32,6 +33,7 @@ typedef enum {
     DIES_EARLY, /* while there are pieces for the receiver */
     DIES_LATE,  /* the sender has claimed all that are left */
     TURNED_BACK,
+    HELD_DOWN, /* the sender gets the same number again and again */
 } script_t;
 
 static struct {
@@ -46,6 +48,7 @@ static bool is_death(script_t what)
 }
 
 static const dnet_emu_swif_ops_t *below;
+static dnet_ep_t *endpoint;
 
 /* The job's alarm ends a wait that would have no end. */
 static void wait_for(const atomic_uint *count, unsigned least)
@@ -66,6 +69,9 @@ static dnet_emu_result_t store(dnet_emu_nic_t *via, uint16_t dlid, dnet_emu_pack
     }
     if (script == IN_TURNS)
         wait_for(&stage->taken, number - 1);
+    if (script == HELD_DOWN)
+        for (uint32_t slot = 1; slot < DNET_DRV_CURSORS; slot++)
+            dnet_drv_cursor_set(&endpoint->drv, slot, 1);
     dnet_emu_result_t result = below->send(via, dlid, packet);
     atomic_fetch_add(&stage->stored, 1);
     return result;
@@ -75,7 +81,7 @@ static dnet_emu_result_t store(dnet_emu_nic_t *via, uint16_t dlid, dnet_emu_pack
 static dnet_emu_result_t take(dnet_emu_nic_t *via, uint16_t dlid, dnet_emu_packet_t *packet)
 {
     unsigned number = atomic_load(&stage->taken) + 1;
-    if (script == SENDER_ALONE || script == DIES_LATE)
+    if (script == SENDER_ALONE || script == DIES_LATE || script == HELD_DOWN)
         wait_for(&stage->stored, PIECES - 1);
     if (script == DIES_EARLY && number == 2)
         wait_for(&stage->stored, 1);
@@ -111,7 +117,7 @@ static int send_large(dnet_job_rank_t *job, const uint8_t *data)
     int bad = dnet_job_wait(job, &r) != DNET_OK;
     unsigned stored = atomic_load(&stage->stored);
     bad += script == RECEIVER_ALONE && stored != 0;
-    bad += script == SENDER_ALONE && stored != PIECES - 1;
+    bad += (script == SENDER_ALONE || script == HELD_DOWN) && stored != PIECES - 1;
     bad += script == IN_TURNS && stored != PIECES / 2;
     if (bad)
         fprintf(stderr, "sender: status %s, %u of %d pieces stored\n", dnet_status_name(r.status),
@@ -147,6 +153,7 @@ static int scripted_pair(dnet_job_rank_t *job, void *arg)
     for (size_t i = 0; i < BYTES; i++)
         data[i] = (uint8_t) (i * 7 + i / 4093);
     job->ep->oversubscribed = false; /* also on a machine of one processor */
+    endpoint = job->ep;
     below = job->ep->job.emu->swif;
     job->ep->job.emu->swif = &scripted_ops;
     dnet_job_barrier(job);
@@ -193,6 +200,12 @@ static void test_split_cursor_turned_back_is_an_error(void **state)
     play(TURNED_BACK);
 }
 
+static void test_split_cursor_held_down_starts_no_more_than_there_are(void **state)
+{
+    (void) state;
+    play(HELD_DOWN);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -201,6 +214,7 @@ int main(void)
         cmocka_unit_test(test_split_both_in_turns_move_each_piece_once),
         cmocka_unit_test(test_split_sender_killed_in_its_piece_is_an_error),
         cmocka_unit_test(test_split_cursor_turned_back_is_an_error),
+        cmocka_unit_test(test_split_cursor_held_down_starts_no_more_than_there_are),
     };
     stage = mmap(NULL, sizeof(*stage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     return cmocka_run_group_tests_name("endpoint_split", tests, NULL, NULL);
