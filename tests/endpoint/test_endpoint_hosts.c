@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "emulator/swif/hosts/connection.h"
+#include "endpoint/ep.h"
 #include "job.h"
 #ifdef DNET_TEST_FABRIC
 #include "fabric.h"
@@ -303,17 +305,17 @@ static void test_endpoint_hosts_incast_stops_and_resumes(void **state)
 static int out_of_order(dnet_job_rank_t *job, void *arg)
 {
     (void) arg;
-    enum { MESSAGES = 150, BYTES = 1000 };
-    static uint8_t out[MESSAGES][BYTES];
-    static dnet_job_request_t sends[MESSAGES];
+    enum { COUNT = 150, BYTES = 1000 };
+    static uint8_t out[COUNT][BYTES];
+    static dnet_job_request_t sends[COUNT];
     uint8_t in[BYTES];
     int bad = 0;
     if (job->rank != 0) {
-        for (uint32_t i = 0; i < MESSAGES; i++) {
+        for (uint32_t i = 0; i < COUNT; i++) {
             fill(out[i], BYTES, i);
             dnet_job_isend(job, &sends[i], 0, envelope(job->rank, i), out[i], BYTES, false);
         }
-        for (uint32_t i = 0; i < MESSAGES && !bad; i++)
+        for (uint32_t i = 0; i < COUNT && !bad; i++)
             bad = dnet_job_wait(job, &sends[i]) != DNET_OK;
         if (!bad && in_turn[job->rank] != in_turn[0] && dnet_ep_counters(job->ep)->held == 0) {
             fprintf(stderr, "rank %u was never held back\n", job->rank);
@@ -321,7 +323,7 @@ static int out_of_order(dnet_job_rank_t *job, void *arg)
         }
         return bad;
     }
-    for (uint32_t i = MESSAGES; i-- > 0 && !bad;)
+    for (uint32_t i = COUNT; i-- > 0 && !bad;)
         for (uint32_t from = 1; from < job->size && !bad; from++)
             bad = dnet_job_recv(job, envelope(from, i), DNET_MATCH_BITS, in, BYTES) != BYTES ||
                   check(in, BYTES, i);
@@ -390,6 +392,121 @@ static void test_endpoint_hosts_computing_is_not_death(void **state)
     unsetenv("DIMMNET_HOST_WAIT_S");
 }
 
+/* ---- messages that are not of a peer, or not for this process ---- */
+
+typedef enum {
+    FORGED_KEY,
+    FORGED_VERSION,
+    FORGED_LENGTH, /* longer than what has come */
+    FORGED_SENDER,
+    FORGED_EPOCH,
+    FORGED_LINES,
+    FORGED_PACKETS,
+    FORGED_TYPE,
+    FORGED_DWID,
+    FORGED_SWID,
+    FORGERIES,
+} forgery_t;
+
+static const dnet_emu_plug_ops_t *true_plug;
+static const dnet_emu_plug_events_t *true_events;
+static unsigned forged;
+
+static void forge(forgery_t what, dnet_emu_wire_head_t *h, uint64_t *line)
+{
+    switch (what) {
+        case FORGED_KEY:
+            h->key++;
+            break;
+        case FORGED_VERSION:
+            h->version++;
+            break;
+        case FORGED_LENGTH:
+            h->bytes++;
+            break;
+        case FORGED_SENDER:
+            h->slid += 64;
+            break;
+        case FORGED_EPOCH:
+            h->epoch--;
+            break;
+        case FORGED_LINES:
+            h->count = 1;
+            break;
+        case FORGED_PACKETS:
+            h->packets = 0;
+            break;
+        case FORGED_TYPE:
+            *line ^= DNET_PUT(DNET_GET(*line, PK_TYPE) ^ DNET_PRIM_RVL, PK_TYPE);
+            break;
+        case FORGED_DWID:
+            *line ^= DNET_PUT(1, PK_DWID);
+            break;
+        case FORGED_SWID:
+            *line ^= DNET_PUT(1, PK_SWID);
+            break;
+        case FORGERIES:
+            break;
+    }
+}
+
+/* Each packet comes with each forgery first. */
+static bool arrives(void *arg, uint8_t *data, uint32_t bytes)
+{
+    dnet_emu_port_t *port = arg;
+    dnet_emu_wire_head_t h;
+    memcpy(&h, data, sizeof(h));
+    const dnet_emu_connection_t *c = dnet_emu_connection_of(port, h.slid, h.swid);
+    for (int what = 0; what < FORGERIES && h.kind == WIRE_DATA; what++) {
+        uint64_t *copy = malloc(h.bytes);
+        uint32_t next = c->rx.exp_seq, state = c->rx.state;
+        bool held = c->held;
+        memcpy(copy, data, h.bytes);
+        dnet_emu_wire_head_t *head = (dnet_emu_wire_head_t *) (void *) copy;
+        head->flags ^= WIRE_HOLD;
+        forge((forgery_t) what, head, copy + sizeof(h) / sizeof(*copy));
+        (void) true_events->arrived(arg, (uint8_t *) copy, h.bytes);
+        forged++;
+        /* what is right but for its packet says a thing or two beside it */
+        if (c->rx.exp_seq != next || c->rx.state != state ||
+            (c->held != held && what < FORGED_LINES)) {
+            fprintf(stderr, "forgery %d has been taken\n", what);
+            _exit(1); /* what follows may be lost */
+        }
+        free(copy);
+    }
+    return true_events->arrived(arg, data, bytes);
+}
+
+static unsigned poll_forged(dnet_emu_plug_end_t *end, const dnet_emu_plug_events_t *events,
+                            void *arg)
+{
+    const dnet_emu_plug_events_t with_forged = {.arrived = arrives, .sent = events->sent};
+    true_events = events;
+    return true_plug->poll(end, &with_forged, arg);
+}
+
+static int forgeries(dnet_job_rank_t *job, void *arg)
+{
+    static dnet_emu_plug_ops_t plug;
+    (void) arg;
+    dnet_emu_port_t *port = job->ep->job.emu->hosts;
+    true_plug = port->plug;
+    plug = *true_plug;
+    plug.poll = poll_forged;
+    port->plug = &plug;
+    size_t most = 20000;
+    int bad = all_pairs(job, &most);
+    port->plug = true_plug;
+    return bad || forged == 0;
+}
+
+static void test_endpoint_hosts_forgeries_are_not_taken(void **state)
+{
+    (void) state;
+    assert_int_equal(dnet_job_run_hosts(2, 60, two, 2, forgeries, NULL), 0);
+}
+
 /* ---- what cannot be ---- */
 
 static void test_endpoint_hosts_settings_are_refused(void **state)
@@ -453,6 +570,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_endpoint_hosts_budget_holds_back),
         cmocka_unit_test(test_endpoint_hosts_death_is_noticed),
         cmocka_unit_test(test_endpoint_hosts_computing_is_not_death),
+        cmocka_unit_test(test_endpoint_hosts_forgeries_are_not_taken),
         cmocka_unit_test(test_endpoint_hosts_settings_are_refused),
     };
     (void) argc;
