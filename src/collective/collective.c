@@ -147,8 +147,10 @@ static inline void set(const dnet_board_t *b, word_t *word, uint64_t step)
 
 uint32_t dnet_board_waits_for(const dnet_board_t *b)
 {
-    return b->wait.word && !has_come(b->wait.word, b->wait.step) ? b->wait.rank
-                                                                 : DNET_BOARD_NO_RANK;
+    const word_t *word = atomic_load_explicit(&b->wait.word, memory_order_acquire);
+    if (!word || has_come(word, atomic_load_explicit(&b->wait.step, memory_order_relaxed)))
+        return DNET_BOARD_NO_RANK;
+    return atomic_load_explicit(&b->wait.rank, memory_order_relaxed);
 }
 
 static void doze(const dnet_board_t *b, bool begins)
@@ -173,9 +175,9 @@ static DNET_COLD void wait_long(dnet_board_t *b, const word_t *word, uint64_t st
 {
     if (poll_for_a_while(word, step, b->spins ? POLLS : 0, false))
         return;
-    b->wait.step = step;
-    b->wait.rank = rank;
-    b->wait.word = word;
+    atomic_store_explicit(&b->wait.step, step, memory_order_relaxed);
+    atomic_store_explicit(&b->wait.rank, rank, memory_order_relaxed);
+    atomic_store_explicit(&b->wait.word, word, memory_order_release);
     unsigned idle = 0;
     while (!poll_for_a_while(word, step, b->spins ? PAUSES : 0, true)) {
         if (++idle == IDLE_BEFORE_DOZING)
@@ -184,7 +186,7 @@ static DNET_COLD void wait_long(dnet_board_t *b, const word_t *word, uint64_t st
     }
     if (idle >= IDLE_BEFORE_DOZING)
         doze(b, false);
-    b->wait.word = NULL;
+    atomic_store_explicit(&b->wait.word, NULL, memory_order_relaxed);
 }
 
 /* Until a word of rank `rank` says that it has come to a step. */

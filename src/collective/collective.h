@@ -71,10 +71,10 @@ typedef struct {
         uint32_t root;
     } bcast;
     dnet_board_owner_t owner;
-    struct {                          /* what it waits for */
-        const _Atomic uint64_t *word; /* NULL: nothing */
-        uint64_t step;
-        uint32_t rank;
+    struct {                                    /* what it waits for; other threads may ask */
+        _Atomic(const _Atomic uint64_t *) word; /* NULL: nothing */
+        _Atomic uint64_t step;
+        _Atomic uint32_t rank;
     } wait;
 } dnet_board_t;
 
