@@ -99,7 +99,8 @@ typedef struct {
     /* answered, and data are on their way: those that each round looks for (staged, read), and
      * those that a status ends */
     uint32_t recvs_polled, recvs_stored;
-    dnet_rndv_recv_t *wait, **wait_tail; /* receives for which there was no room */
+    dnet_rndv_recv_t *wait, **wait_tail;       /* receives for which there was no room */
+    dnet_rndv_recv_t *put_off, **put_off_tail; /* rndv_split.c: oldest first */
     bool no_fetch; /* the own NIC may take no request for a time: nothing may have to be fetched */
     enum { DNET_DIRECT_UNTRIED, DNET_DIRECT_WORKS, DNET_DIRECT_FAILS } direct;
     /* staged */
@@ -252,6 +253,8 @@ struct dnet_ep {
     void *source_arg;
     uint32_t eager_limit;             /* longest message sent before its receive is known, bytes */
     uint32_t eager_near;              /* the same, to ranks of this host */
+    uint32_t eager_in_a_row;          /* the same, among several messages */
+    uint64_t received_before;         /* messages when a send was last asked whether it is one */
     uint32_t eager_limit_hosts;       /* the same, to ranks of others */
     uint32_t vci;                     /* dnet_ep_config_t */
     _Atomic(struct dnet_ep *) dumped; /* dump.c: the next endpoint of the process */

@@ -58,6 +58,9 @@ static bool is_bound(void)
 #define EAGER_LIMIT 8192u
 #define EAGER_LIMIT_SLOW_COPY 65536u
 #define SLOW_COPY_NS 1250u
+/* Among several messages the sender's copies into the ring and the receiver's out of it are made at
+ * the same time: 16 KB in a row were 1.4 times as fast, one alone takes 1.3 times as long. */
+#define EAGER_LIMIT_IN_A_ROW 16384u
 
 static bool copies_slowly(dnet_device_t *dev)
 {
@@ -102,6 +105,7 @@ static void apply_limits(dnet_ep_t *ep)
                           ? EAGER_LIMIT
                           : (uint32_t) ep->options.eager_limit;
     ep->eager_limit_hosts = (uint32_t) ep->options.eager_limit_hosts; /* 0: the port says */
+    ep->eager_in_a_row = ep->options.eager_limit == DNET_OPTION_AUTO ? EAGER_LIMIT_IN_A_ROW : 0;
     ep->rndv.chunk_bytes = (uint32_t) ep->options.chunk_bytes;
     ep->rndv.chunks = (uint32_t) ep->options.chunks;
     ep->rndv.staging_base = ep->options.ring_bytes;

@@ -32,6 +32,11 @@ struct dnet_rndv_recv {
     dnet_ep_request_t *req;  /* NULL: an active message */
     dnet_status_t status;    /* of fetching */
     void *am;                /* active message: of dnet_ep_am_long_t */
+    /* Split. */
+    uint32_t slot;    /* the aperture that the sender stores into */
+    uint32_t fetched; /* pieces, from the front on */
+    uint64_t last;    /* the cursor's number for the piece that was fetched last */
+    bool is_put_off;
     /* Staged. */
     uint32_t area;        /* index of the staging area */
     uint64_t taken;       /* chunks copied out */
@@ -114,6 +119,14 @@ dnet_rndv_recv_t *dnet_rndv_stored_end(dnet_ep_t *ep, uint32_t slot);
 /** rndv_read.c: the next read that has ended, with its status.  One that has failed can be begun
  * again, and goes by chunks then.  @return NULL: none has */
 dnet_rndv_recv_t *dnet_rndv_read_end(dnet_ep_t *ep);
+
+/** rndv_split.c: the sender has stored its pieces of a split message; do what is due then. */
+void dnet_rndv_split_landed(dnet_ep_t *ep, dnet_rndv_recv_t *r);
+
+/** rndv_split.c: take the rest of the message that was put off first, or of none while others have
+ * just come.  @param done_p  the receive, when that has completed it; else NULL  @return whether
+ * there was one */
+bool dnet_rndv_split_round(dnet_ep_t *ep, dnet_rndv_recv_t **done_p);
 
 /** rndv_staged.c: the last chunk has come to this SO-DIMM address.  @return as above */
 dnet_rndv_recv_t *dnet_rndv_staged_end(dnet_ep_t *ep, uint32_t address);

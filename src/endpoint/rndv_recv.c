@@ -28,36 +28,25 @@ static void finish(dnet_ep_t *ep, dnet_rndv_recv_t *r)
     ep->am_long.end(ep->am_arg, am);
 }
 
-/* Among several messages those below this size go whole: both sides copy all the same, each other
- * messages, and each copy has its costs beside its bytes once. */
-#define SPLIT_AMONG_SEVERAL 131072u
-
-/* Are several on their way? */
-static bool among_several(const dnet_ep_t *ep)
-{
-    return ep->rndv.recvs_stored || dnet_drv_lh_more(&ep->drv);
-}
-
 /* From which size on do both sides copy? */
 static uint64_t split_limit(dnet_ep_t *ep, uint32_t peer)
 {
     const dnet_options_t *o = &ep->options;
-    uint64_t limit =
-        DNET_LIKELY(!o->split_limit_far) || dnet_job_distance(ep, peer) <= DNET_DISTANCE_L3
-            ? o->split_limit
-            : o->split_limit_far;
-    return limit < SPLIT_AMONG_SEVERAL && among_several(ep) ? SPLIT_AMONG_SEVERAL : limit;
+    return DNET_LIKELY(!o->split_limit_far) || dnet_job_distance(ep, peer) <= DNET_DISTANCE_L3
+               ? o->split_limit
+               : o->split_limit_far;
 }
 
-/* Shall the message be fetched whole?  Always where its sender would have to wait for a processor
- * before it could store anything, and where this side sends too, for its peers fetch then.  Else,
- * where several are on their way, some are fetched and some stored by their senders, in turns, so
- * that the processors of both sides copy. */
-static bool wants_fetch(const dnet_ep_t *ep, bool small)
+/* Where both sides have messages to send, shorter ones are fetched whole: each side has its
+ * processor busy with the other's. */
+#define SPLIT_BOTH_WAYS (1u << 20)
+
+/* Shall both sides copy?  Not where the sender would have to wait for a processor before it could
+ * store anything. */
+static bool wants_split(dnet_ep_t *ep, const dnet_rndv_recv_t *r)
 {
-    if (ep->oversubscribed || ep->ops.active)
-        return true;
-    return small && (ep->rndv.recvs_stored || !among_several(ep));
+    return !ep->oversubscribed && r->len >= split_limit(ep, r->rank) &&
+           (r->len >= SPLIT_BOTH_WAYS || !ep->ops.active);
 }
 
 static const dnet_rndv_way_t *choose_way(dnet_ep_t *ep, dnet_rndv_recv_t *r)
@@ -68,13 +57,9 @@ static const dnet_rndv_way_t *choose_way(dnet_ep_t *ep, dnet_rndv_recv_t *r)
         return &dnet_rndv_staged;
     if (dnet_rndv_is_moved(r))
         return r->fetch_addr ? &dnet_rndv_fetched : &dnet_rndv_staged;
-    bool small = r->len < split_limit(ep, r->rank);
-    if (r->fetch_addr && wants_fetch(ep, small))
-        return &dnet_rndv_fetched;
-    if (r->fetch_addr && !small)
-        return &dnet_rndv_split;
-    r->fetch_addr = 0; /* it stays so, should there be no room now */
-    return &dnet_rndv_stored;
+    if (!r->fetch_addr)
+        return &dnet_rndv_stored;
+    return wants_split(ep, r) ? &dnet_rndv_split : &dnet_rndv_fetched;
 }
 
 /* Have the data come.  @return false: no room now */
@@ -165,11 +150,13 @@ static void landed(dnet_ep_t *ep, const dnet_drv_receipt_t *receipt)
         DNET_GET(receipt->address, AP_FLAG)
             ? dnet_rndv_stored_end(ep, (uint32_t) DNET_GET(receipt->address, AP_SLOT))
             : dnet_rndv_staged_end(ep, receipt->address);
-    if (r)
+    if (r) {
+        dnet_rndv_split_landed(ep, r);
         finish(ep, r);
-    else
+    } else {
         dnet_error("receive status for 0x%x, where nothing is expected, from LID %u",
                    receipt->address, receipt->lid);
+    }
     begin_waiting(ep);
 }
 
@@ -190,6 +177,19 @@ static bool read_round(dnet_ep_t *ep)
     return did;
 }
 
+/* Senders have had their time. */
+static bool put_off_round(dnet_ep_t *ep)
+{
+    dnet_rndv_recv_t *done;
+    if (!dnet_rndv_split_round(ep, &done))
+        return false;
+    if (done) {
+        finish(ep, done);
+        begin_waiting(ep);
+    }
+    return true;
+}
+
 bool dnet_rndv_recv_round(dnet_ep_t *ep)
 {
     bool did = ep->rndv.recvs_polled && read_round(ep) | dnet_rndv_staged_round(ep);
@@ -198,10 +198,10 @@ bool dnet_rndv_recv_round(dnet_ep_t *ep)
         landed(ep, &receipt);
         did = true;
     }
-    return did;
+    return did || put_off_round(ep);
 }
 
 bool dnet_rndv_recv_waiting(const dnet_ep_t *ep)
 {
-    return dnet_drv_status_waiting(&ep->drv) || dnet_rndv_staged_waiting(ep);
+    return dnet_drv_status_waiting(&ep->drv) || ep->rndv.put_off || dnet_rndv_staged_waiting(ep);
 }

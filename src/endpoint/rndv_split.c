@@ -29,38 +29,93 @@ static size_t piece_len(size_t len, uint32_t piece)
 
 /* ---- receiver ---- */
 
-/* Is there a further piece for the receiver?  @param last_p  number it got before */
-static bool take(dnet_ep_t *ep, dnet_rndv_recv_t *r, uint64_t *last_p)
+/* Is there a further piece for the receiver? */
+static bool take(dnet_ep_t *ep, dnet_rndv_recv_t *r)
 {
     uint64_t next = 0;
     r->status = dnet_drv_cursor_take(&ep->drv, ep->peers[r->rank].target,
                                      DNET_GET(r->fetch_addr, AP_SLOT), &next);
-    if (r->status == DNET_OK && next <= *last_p) {
+    if (r->status == DNET_OK && next <= r->last) {
         dnet_error("the pieces of a message from rank %u are counted down, from %llu to %llu",
-                   r->rank, (unsigned long long) *last_p, (unsigned long long) next);
+                   r->rank, (unsigned long long) r->last, (unsigned long long) next);
         r->status = DNET_ERR_FORMAT;
     }
-    *last_p = next;
+    r->last = next;
     return r->status == DNET_OK && next < dnet_pieces(r->len);
+}
+
+static void fetch_next(dnet_ep_t *ep, dnet_rndv_recv_t *r)
+{
+    size_t at = (size_t) r->fetched * dnet_piece_bytes(r->len);
+    dnet_rndv_fetch(ep, r, at, r->buf + at, piece_len(r->len, r->fetched));
+    r->fetched++;
+}
+
+/* Take what the sender has not got to. */
+static dnet_rndv_begun_t take_rest(dnet_ep_t *ep, dnet_rndv_recv_t *r)
+{
+    while (r->fetched < dnet_pieces(r->len) && r->status == DNET_OK && take(ep, r))
+        fetch_next(ep, r);
+    dnet_send_ack(ep, r->rank, r->op);
+    if (r->fetched < dnet_pieces(r->len))
+        return DNET_RNDV_UNDER_WAY; /* the others are the sender's */
+    (void) dnet_rndv_stored_end(ep, r->slot);
+    return DNET_RNDV_DONE;
+}
+
+/* Among several messages the receiver goes on with the first piece of the next one.  So the sender
+ * keeps storing, message by message, what lies in the cache of its own processor. */
+static void put_off(dnet_ep_t *ep, dnet_rndv_recv_t *r)
+{
+    r->is_put_off = true;
+    r->next = NULL;
+    if (!ep->rndv.put_off)
+        ep->rndv.put_off_tail = &ep->rndv.put_off;
+    *ep->rndv.put_off_tail = r;
+    ep->rndv.put_off_tail = &r->next;
+    ep->rndv.recvs_polled++;
+}
+
+static void take_up(dnet_ep_t *ep, dnet_rndv_recv_t *r)
+{
+    dnet_rndv_recv_t **link = &ep->rndv.put_off;
+    while (*link != r)
+        link = &(*link)->next;
+    *link = r->next;
+    if (!r->next)
+        ep->rndv.put_off_tail = link;
+    r->is_put_off = false;
+    ep->rndv.recvs_polled--;
 }
 
 static dnet_rndv_begun_t begin(dnet_ep_t *ep, dnet_rndv_recv_t *r)
 {
-    uint32_t slot = dnet_rndv_stored_begin(ep, r, DNET_CTS_SPLIT);
-    if (!slot)
+    r->slot = dnet_rndv_stored_begin(ep, r, DNET_CTS_SPLIT);
+    if (!r->slot)
         return dnet_rndv_fetched.begin(ep, r);
-    uint32_t pieces = dnet_pieces(r->len), fetched = 0;
-    uint64_t last = 0;
-    do {
-        size_t at = (size_t) fetched * dnet_piece_bytes(r->len);
-        dnet_rndv_fetch(ep, r, at, r->buf + at, piece_len(r->len, fetched));
-        fetched++;
-    } while (fetched < pieces && r->status == DNET_OK && take(ep, r, &last));
+    fetch_next(ep, r);
+    if (r->status != DNET_OK || !dnet_drv_lh_more(&ep->drv))
+        return take_rest(ep, r);
+    put_off(ep, r);
+    return DNET_RNDV_UNDER_WAY;
+}
+
+void dnet_rndv_split_landed(dnet_ep_t *ep, dnet_rndv_recv_t *r)
+{
+    if (!r->is_put_off)
+        return;
+    take_up(ep, r);
     dnet_send_ack(ep, r->rank, r->op);
-    if (fetched < pieces)
-        return DNET_RNDV_UNDER_WAY; /* the others are the sender's */
-    (void) dnet_rndv_stored_end(ep, slot);
-    return DNET_RNDV_DONE;
+}
+
+bool dnet_rndv_split_round(dnet_ep_t *ep, dnet_rndv_recv_t **done_p)
+{
+    dnet_rndv_recv_t *r = ep->rndv.put_off;
+    if (!r || dnet_drv_lh_next(&ep->drv))
+        return false;
+    take_up(ep, r);
+    *done_p = take_rest(ep, r) == DNET_RNDV_DONE ? r : NULL;
+    return true;
 }
 
 /* ---- sender ---- */

@@ -28,11 +28,21 @@ static dnet_status_t submit(dnet_ep_t *ep, dnet_op_t *op, dnet_ep_request_t *req
     return submitted(ep, op, dnet_channel_submit(ep, op), req);
 }
 
-/* Longest message that is sent before its receive is known. */
-static uint32_t eager_limit(const dnet_ep_t *ep, uint32_t peer)
+/* Has no message come since the last send that asked? */
+static bool in_a_row(dnet_ep_t *ep)
 {
-    return ep->job.spans_hosts && !dnet_job_is_near(ep, peer) ? ep->eager_limit_hosts
-                                                              : ep->eager_near;
+    uint64_t before = ep->received_before;
+    ep->received_before = ep->page.counters.received_messages;
+    return before == ep->received_before;
+}
+
+/* Is the message sent before its receive is known? */
+static bool is_eager(dnet_ep_t *ep, uint32_t peer, size_t len)
+{
+    if (ep->job.spans_hosts && !dnet_job_is_near(ep, peer))
+        return len <= ep->eager_limit_hosts;
+    return len <= ep->eager_near ||
+           (len <= ep->eager_in_a_row && !ep->oversubscribed && in_a_row(ep));
 }
 
 /* The packet of a message has not been delivered. */
@@ -56,7 +66,7 @@ static __attribute__((noinline)) dnet_status_t send_slow(dnet_ep_t *ep, uint32_t
                                                          size_t len, bool sync,
                                                          dnet_ep_request_t *req)
 {
-    bool eager = len <= eager_limit(ep, peer);
+    bool eager = is_eager(ep, peer, len);
     dnet_op_t *op;
     dnet_status_t status = dnet_op_new(ep, peer, &op);
     if (status != DNET_OK)

@@ -2,7 +2,8 @@
  *
  * Rendezvous: receives that a completion starts while others wait for room; those that wait in a
  * row; answers of a peer that do not fit; the order in which the headers of active messages are
- * handed on; bytes that are moved piece by piece.
+ * handed on; bytes that are moved piece by piece; messages sent in
+ * a row that are not announced.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -497,6 +498,64 @@ static void test_rndv_moved_bytes_arrive_by_all_ways(void **state)
     unsetenv("DIMMNET_RENDEZVOUS");
 }
 
+/* ---- messages that are sent in a row ---- */
+
+enum { ALONE_RNDV = 12000, ALWAYS_RNDV = 20000 };
+
+static int send_in_a_row(dnet_job_rank_t *job)
+{
+    static const struct {
+        size_t bytes;
+        bool after_a_receive, rendezvous;
+    } sends[] = {
+        {ALONE_RNDV, true, true},   {ALONE_RNDV, false, false}, {ALONE_RNDV, false, false},
+        {ALWAYS_RNDV, false, true}, {ALONE_RNDV, true, true},
+    };
+    enum { SENDS = sizeof(sends) / sizeof(sends[0]) };
+    static uint8_t data[ALWAYS_RNDV];
+    dnet_job_request_t r[SENDS];
+    int bad = 0;
+    job->ep->eager_near = ALONE_RNDV - 1; /* some machines have a higher one */
+    job->ep->oversubscribed = false;
+    for (int i = 0; i < SENDS; i++) {
+        if (sends[i].after_a_receive)
+            dnet_job_recv(job, dnet_ep_envelope(1, 1, 0), DNET_MATCH_BITS, data, 0);
+        uint64_t before = job->ep->page.counters.rendezvous;
+        dnet_job_isend(job, &r[i], 1, dnet_ep_envelope(1, 0, 1), data, sends[i].bytes, false);
+        if (job->ep->page.counters.rendezvous - before != sends[i].rendezvous) {
+            fprintf(stderr, "send %d of %zu bytes: %s\n", i, sends[i].bytes,
+                    sends[i].rendezvous ? "no rendezvous" : "rendezvous");
+            bad++;
+        }
+    }
+    for (int i = 0; i < SENDS; i++)
+        bad += dnet_job_wait(job, &r[i]) != DNET_OK;
+    return bad;
+}
+
+static int in_a_row(dnet_job_rank_t *job, void *arg)
+{
+    (void) arg;
+    static uint8_t in[ALWAYS_RNDV];
+    int bad = 0;
+    if (job->rank == 0) {
+        bad = send_in_a_row(job);
+    } else {
+        for (int i = 0; i < 2; i++)
+            dnet_job_send(job, 0, dnet_ep_envelope(1, 1, 0), NULL, 0, false);
+        for (int i = 0; i < 5; i++)
+            dnet_job_recv(job, dnet_ep_envelope(1, 0, 1), DNET_MATCH_BITS, in, sizeof(in));
+    }
+    dnet_job_barrier(job);
+    return bad;
+}
+
+static void test_rndv_messages_in_a_row_are_not_announced(void **state)
+{
+    (void) state;
+    assert_int_equal(dnet_job_run(2, 60, in_a_row, NULL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -505,6 +564,7 @@ int main(void)
         cmocka_unit_test(test_rndv_answers_that_do_not_fit_are_not_followed),
         cmocka_unit_test(test_rndv_headers_of_active_messages_come_in_order_of_sending),
         cmocka_unit_test(test_rndv_moved_bytes_arrive_by_all_ways),
+        cmocka_unit_test(test_rndv_messages_in_a_row_are_not_announced),
     };
     return cmocka_run_group_tests_name("endpoint_rndv", tests, NULL, NULL);
 }

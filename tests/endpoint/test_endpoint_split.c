@@ -2,7 +2,7 @@
  *
  * Split messages (docs/protocol.md 4.1): each side alone moves all that is left, both in turns, a
  * sender that computes, one that dies in its piece, a cursor that somebody has turned back
- * or holds down.
+ * or holds down; two messages of which the receiver fetches the first pieces before it takes more.
  *
  * The script stands between each process and its network: it sees a sender's RVS and a receiver's
  * FADD, and lets them go when their turn has come.
@@ -34,17 +34,29 @@ typedef enum {
     DIES_LATE,  /* the sender has claimed all that are left */
     TURNED_BACK,
     HELD_DOWN, /* the sender gets the same number again and again */
+    TWO,       /* the sender begins when the receiver has asked for a piece */
+    TWO_ALONE, /* it computes */
 } script_t;
 
 static struct {
     atomic_uint stored, taken; /* pieces the sender has stored; that the receiver has asked for */
-    atomic_bool received;
+    atomic_bool announced, received;
 } * stage;
 static script_t script;
 
 static bool is_death(script_t what)
 {
     return what == DIES_EARLY || what == DIES_LATE;
+}
+
+static int messages(void)
+{
+    return script == TWO || script == TWO_ALONE ? 2 : 1;
+}
+
+static bool sender_computes(void)
+{
+    return script == RECEIVER_ALONE || script == TWO_ALONE;
 }
 
 static const dnet_emu_swif_ops_t *below;
@@ -87,6 +99,11 @@ static dnet_emu_result_t take(dnet_emu_nic_t *via, uint16_t dlid, dnet_emu_packe
         wait_for(&stage->stored, 1);
     if (script == IN_TURNS && 2 * number <= PIECES)
         wait_for(&stage->stored, number);
+    if (script == TWO && number == 1) {
+        atomic_fetch_add(&stage->taken, 1);
+        wait_for(&stage->stored, 2 * (PIECES - 1)); /* the sender knows of both, and gets all */
+        return below->send(via, dlid, packet);
+    }
     dnet_emu_result_t result = below->send(via, dlid, packet);
     if (script == TURNED_BACK && number == 3)
         packet->answer = 1;
@@ -110,18 +127,25 @@ static const dnet_emu_swif_ops_t scripted_ops = {.name = "scripted", .send = scr
 
 static int send_large(dnet_job_rank_t *job, const uint8_t *data)
 {
-    dnet_job_request_t r;
-    dnet_job_isend(job, &r, 1, dnet_ep_envelope(1, 0, 1), data, BYTES, false);
-    while (script == RECEIVER_ALONE && !atomic_load(&stage->received))
-        sched_yield(); /* computes */
-    int bad = dnet_job_wait(job, &r) != DNET_OK;
+    dnet_job_request_t r[2];
+    for (int i = 0; i < messages(); i++)
+        dnet_job_isend(job, &r[i], 1, dnet_ep_envelope(1, 0, 1), data, BYTES, false);
+    atomic_store(&stage->announced, true);
+    while (sender_computes() && !atomic_load(&stage->received))
+        sched_yield();
+    if (script == TWO)
+        wait_for(&stage->taken, 1);
+    int bad = 0;
+    for (int i = 0; i < messages(); i++)
+        bad += dnet_job_wait(job, &r[i]) != DNET_OK;
     unsigned stored = atomic_load(&stage->stored);
-    bad += script == RECEIVER_ALONE && stored != 0;
+    bad += sender_computes() && stored != 0;
+    bad += script == TWO && stored != 2 * (PIECES - 1);
     bad += (script == SENDER_ALONE || script == HELD_DOWN) && stored != PIECES - 1;
     bad += script == IN_TURNS && stored != PIECES / 2;
     if (bad)
-        fprintf(stderr, "sender: status %s, %u of %d pieces stored\n", dnet_status_name(r.status),
-                stored, PIECES);
+        fprintf(stderr, "sender: status %s, %u pieces stored, of %d each\n",
+                dnet_status_name(r[0].status), stored, PIECES);
     return bad;
 }
 
@@ -130,17 +154,30 @@ static int receive_large(dnet_job_rank_t *job, const uint8_t *data)
     dnet_status_t due = is_death(script)        ? DNET_ERR_PEER_DEAD
                         : script == TURNED_BACK ? DNET_ERR_FORMAT
                                                 : DNET_OK;
-    uint8_t *in = calloc(1, BYTES + 1);
-    dnet_job_request_t r;
-    dnet_job_irecv(job, &r, dnet_ep_envelope(1, 0, 1), DNET_MATCH_BITS, in, BYTES);
-    dnet_status_t status = dnet_job_wait(job, &r);
+    uint8_t *in[2];
+    dnet_job_request_t r[2];
+    int bad = 0;
+    while (messages() == 2 && !atomic_load(&stage->announced))
+        sched_yield(); /* both have come when it looks */
+    for (int i = 0; i < messages(); i++) {
+        in[i] = calloc(1, BYTES + 1);
+        dnet_job_irecv(job, &r[i], dnet_ep_envelope(1, 0, 1), DNET_MATCH_BITS, in[i], BYTES);
+    }
+    for (int i = 0; i < messages(); i++) {
+        dnet_status_t status = dnet_job_wait(job, &r[i]);
+        bool differ = memcmp(in[i], data, BYTES) != 0;
+        if (status != due || in[i][BYTES] != 0 || (due == DNET_OK && differ)) {
+            fprintf(stderr, "receiver: status %s, %u pieces asked for, data %s\n",
+                    dnet_status_name(status), atomic_load(&stage->taken),
+                    differ ? "differ" : "right");
+            bad++;
+        }
+    }
     atomic_store(&stage->received, true);
-    int bad = status != due || in[BYTES] != 0 || (due == DNET_OK && memcmp(in, data, BYTES) != 0);
     bad += job->ep->rndv.recvs_stored != is_death(script);
-    if (bad)
-        fprintf(stderr, "receiver: status %s, %u pieces asked for, %s\n", dnet_status_name(status),
-                atomic_load(&stage->taken), memcmp(in, data, BYTES) ? "data differ" : "data right");
-    free(in);
+    bad += job->ep->rndv.recvs_polled != 0;
+    for (int i = 0; i < messages(); i++)
+        free(in[i]);
     if (is_death(script))
         _exit(bad);
     return bad;
@@ -206,6 +243,18 @@ static void test_split_cursor_held_down_starts_no_more_than_there_are(void **sta
     play(HELD_DOWN);
 }
 
+static void test_split_first_pieces_of_two_messages_come_before_others(void **state)
+{
+    (void) state;
+    play(TWO);
+}
+
+static void test_split_receiver_alone_finishes_two_messages(void **state)
+{
+    (void) state;
+    play(TWO_ALONE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +264,8 @@ int main(void)
         cmocka_unit_test(test_split_sender_killed_in_its_piece_is_an_error),
         cmocka_unit_test(test_split_cursor_turned_back_is_an_error),
         cmocka_unit_test(test_split_cursor_held_down_starts_no_more_than_there_are),
+        cmocka_unit_test(test_split_first_pieces_of_two_messages_come_before_others),
+        cmocka_unit_test(test_split_receiver_alone_finishes_two_messages),
     };
     stage = mmap(NULL, sizeof(*stage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     return cmocka_run_group_tests_name("endpoint_split", tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Split messages (docs/protocol.md 4.1): N senders send M messages of P pieces each, one after the other, to one
- * receiver.  A cursor of the sender counts those that are taken, the receiver's from the front, the sender's from the
+ * receiver, which may put a message off when it has its first piece.  A cursor of the sender counts those that are taken, the receiver's from the front, the sender's from the
  * end; either side may be slow or compute at any time.
  * The steps are those of src/endpoint/rndv_split.c, the heads those of heads.def; RVS_END is the receive status.
  *
@@ -112,6 +112,7 @@ died:
 active proctype Receiver()
 {
     byte number, fetched, i, sender;
+    bool landed; /* the sender's status has come while the receiver dealt with other messages */
     mtype kind;
 
     do
@@ -123,6 +124,7 @@ active proctype Receiver()
             from = sender;
             fetched = 0;
             number = 0;
+            landed = false;
             i = 0;
             do
             :: i < P -> moved[i] = 0; i++
@@ -134,7 +136,7 @@ active proctype Receiver()
         }
         way[sender].to_sender!CTS;
         do
-        :: number >= P -> break
+        :: number >= P || landed -> break
         :: else ->
             assert(shown[sender]);
             d_step {
@@ -142,12 +144,17 @@ active proctype Receiver()
                 moved[fetched]++;
                 fetched++
             }
-            CLAIM(sender, number)
+            if
+            :: fetched == 1 && to_receiver??[RVS_END, eval(sender)] ->
+                to_receiver??RVS_END, eval(sender);
+                landed = true
+            :: CLAIM(sender, number)
+            fi
         od;
         way[sender].to_sender!ACK;
         if
 #ifndef BREAK_EARLY
-        :: fetched < P ->
+        :: fetched < P && !landed ->
             if
             :: to_receiver??RVS_END, eval(sender)
             :: DIES && dead > 0 && !(to_receiver??[RVS_END, eval(sender)]) -> goto told /* the death is noticed */
