@@ -678,7 +678,7 @@ static void allreduce_in_place(dnet_board_t *b, const reduction_t *by, const uin
 }
 
 /* The root combines what it reads; the slot of the second step, to which it contributes nothing, is
- * what it reads into. */
+ * what it reads into.  The others leave when it has read all. */
 static void reduce_in_place(dnet_board_t *b, const reduction_t *by, const uint8_t *from,
                             uint8_t *result, size_t count, uint32_t root)
 {
@@ -686,13 +686,21 @@ static void reduce_in_place(dnet_board_t *b, const reduction_t *by, const uint8_
     if (b->rank != root) {
         b->step++;
         end(b);
-        wait_for(b, counter(b, root, DONE), b->step, root);
+        wait_for(b, counter(b, root, COMBINED), b->step, root);
         return;
     }
     offer_t theirs[FEW_RANKS];
     for (uint32_t r = 0; r < b->size; r++)
         theirs[r] = offered(b, r);
-    combine_all_read(b, by, theirs, from, result, count, begin(b, b->slot_bytes));
+    uint8_t *scratch = begin(b, b->slot_bytes);
+    if (b->size == 2 && from != result) {
+        read_of(b, 1 - root, theirs[1 - root].from, result, count * by->element_bytes);
+        set(b, counter(b, b->rank, COMBINED), b->step);
+        by->fn(from, result, count, by->how);
+    } else {
+        combine_all_read(b, by, theirs, from, result, count, scratch);
+        set(b, counter(b, b->rank, COMBINED), b->step);
+    }
     end(b);
 }
 
