@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /* Fewer bytes go as by memmove() in any case. */
-#define DNET_MOVE_LEAST 384u
+#define DNET_MOVE_LEAST 640u
 
 /* memmove() for such data.  Whoever is told of them by a store with release order sees them. */
 void dnet_move(uint8_t *to, const uint8_t *from, uint32_t bytes);
