@@ -8,6 +8,7 @@
 #ifndef DNET_HEAP_H
 #define DNET_HEAP_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -21,7 +22,7 @@ typedef struct dnet_heap_part dnet_heap_part_t;
 typedef struct {
     dnet_heap_part_t *first; /* in order of address; NULL until something is taken */
     uint64_t base, bytes;
-    uint64_t taken_bytes; /* as rounded up */
+    _Atomic uint64_t taken_bytes; /* as rounded up; may be read at any time */
 } dnet_heap_t;
 
 /** A range of addresses, [offset, offset + bytes). */

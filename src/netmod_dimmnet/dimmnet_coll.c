@@ -14,6 +14,8 @@
 #include "collective/collective.h"
 #include "endpoint/share.h"
 
+#include <sched.h>
+
 /* The collective that makes a communicator's board. */
 #define COLLECTIVES_BEFORE 4
 
@@ -61,10 +63,8 @@ static void wake(void *arg, uint32_t rank)
     MPIDI_DIMMNET_wake(peer_of(self, rank));
 }
 
-bool MPIDI_DIMMNET_board_waits(dnet_wait_t *wait)
+static bool waits_for(const MPIDI_DIMMNET_board_t *self, dnet_wait_t *wait)
 {
-    const MPIDI_DIMMNET_board_t *self =
-        atomic_load_explicit(&MPIDI_DIMMNET_global.board, memory_order_relaxed);
     uint32_t rank = self ? dnet_board_waits_for(&self->board) : DNET_BOARD_NO_RANK;
     if (rank == DNET_BOARD_NO_RANK)
         return false;
@@ -73,6 +73,23 @@ bool MPIDI_DIMMNET_board_waits(dnet_wait_t *wait)
     wait->source = rank;
     wait->context = self->comm->recvcontext_id;
     return true;
+}
+
+/* Whoever asks says so first: another thread may free the board. */
+bool MPIDI_DIMMNET_board_waits(dnet_wait_t *wait)
+{
+    atomic_fetch_add(&MPIDI_DIMMNET_global.board_readers, 1);
+    bool waits = waits_for(atomic_load(&MPIDI_DIMMNET_global.board), wait);
+    atomic_fetch_sub(&MPIDI_DIMMNET_global.board_readers, 1);
+    return waits;
+}
+
+/* Nobody asks what this board waits for, when it returns. */
+static void forget(MPIDI_DIMMNET_board_t *self)
+{
+    atomic_compare_exchange_strong(&MPIDI_DIMMNET_global.board, &self, NULL);
+    while (atomic_load(&MPIDI_DIMMNET_global.board_readers) > 0)
+        sched_yield();
 }
 
 /* A rank whose memory cannot be read any more has ended, and the job with it. */
@@ -187,9 +204,7 @@ void MPIDI_DIMMNET_board_free(MPIR_Comm *comm)
     if (!self)
         return;
     NETMOD_OF(comm).board = NULL;
-    MPIDI_DIMMNET_board_t *waited = self;
-    atomic_compare_exchange_strong_explicit(&MPIDI_DIMMNET_global.board, &waited, NULL,
-                                            memory_order_relaxed, memory_order_relaxed);
+    forget(self);
     dnet_board_leave(&self->board);
     if (!self->shared.allocated) {
         release(self);

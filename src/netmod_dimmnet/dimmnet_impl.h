@@ -62,6 +62,7 @@ typedef struct {
     int n_vcis; /* that MPICH had, though this job may have but one (MPIDI_global.n_vcis) */
     /* On which some rank was waited for; NULL: none. */
     _Atomic(MPIDI_DIMMNET_board_t *) board;
+    atomic_uint board_readers; /* threads, and handlers of signals, that look at it */
     MPIDI_DIMMNET_vci_t vci[MPIDI_CH4_MAX_VCIS];
 } MPIDI_DIMMNET_global_t;
 
