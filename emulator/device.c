@@ -150,6 +150,11 @@ static void *device_lend(dnet_device_t *dev, uint16_t lid, unsigned wid, const v
                                memory_p);
 }
 
+static void device_send_ahead(dnet_device_t *dev, uint16_t lid, unsigned wid, void *loan)
+{
+    dnet_emu_hosts_send_ahead(((dnet_emu_device_t *) (void *) dev)->nic, lid, wid, loan);
+}
+
 static void device_take_back(dnet_device_t *dev, void *loan)
 {
     dnet_emu_hosts_take_back(((dnet_emu_device_t *) (void *) dev)->nic, loan);
@@ -265,6 +270,7 @@ static const dnet_device_ops_t device_ops = {
     .poll = device_poll,
     .gather = device_gather,
     .lend = device_lend,
+    .send_ahead = device_send_ahead,
     .take_back = device_take_back,
     .read = device_read,
     .read_ended = device_read_ended,

@@ -146,6 +146,9 @@ typedef struct {
      */
     void *(*lend)(dnet_device_t *dev, uint16_t lid, unsigned wid, const void *at, uint64_t bytes,
                   dnet_remote_memory_t *memory_p);
+    /** The next packet to that WID says what is lent, and the network may bring the memory with it,
+     * before it is read.  NULL: the packet has been sent, or will not be. */
+    void (*send_ahead)(dnet_device_t *dev, uint16_t lid, unsigned wid, void *loan);
     void (*take_back)(dnet_device_t *dev, void *loan);
     /** Read what the process of that WID has lent.  True: read_ended() will give `tag`; false: it
      * cannot be read. */

@@ -131,6 +131,20 @@ static dnet_status_t emit_pieces_at_once(dnet_ep_t *ep, dnet_op_t *op, uint64_t 
     return status;
 }
 
+/* RTS, with which the network may bring what it lends. */
+static dnet_status_t emit_announcement(dnet_ep_t *ep, dnet_op_t *op, uint64_t envelope)
+{
+    dnet_drv_target_t target = ep->peers[op->peer].target;
+    uint16_t lid = dnet_drv_target_lid(target);
+    unsigned wid = dnet_drv_target_wid(target);
+    if (op->loan)
+        ep->dev->ops->send_ahead(ep->dev, lid, wid, op->loan);
+    dnet_status_t status = emit(ep, op, envelope, &op->head, NULL, 0);
+    if (op->loan)
+        ep->dev->ops->send_ahead(ep->dev, lid, wid, NULL);
+    return status;
+}
+
 /* Send all packets that the op still has to send.  DNET_OK: all are out.
  * @param pass  the receiver shall let them in although it holds messages back */
 static dnet_status_t emit_op(dnet_ep_t *ep, dnet_op_t *op, bool pass)
@@ -149,8 +163,9 @@ static dnet_status_t emit_op(dnet_ep_t *ep, dnet_op_t *op, bool pass)
         case DNET_HEAD_SYNC:
         case DNET_HEAD_AM:
             return emit(ep, op, envelope, &op->head, op->buf, (uint32_t) op->len);
-        case DNET_HEAD_AM_RTS:
         case DNET_HEAD_RTS:
+            return emit_announcement(ep, op, envelope);
+        case DNET_HEAD_AM_RTS:
         case DNET_HEAD_CTS:
         case DNET_HEAD_ACK:
         case DNET_HEAD_OFFER:

@@ -218,6 +218,104 @@ static void test_tcp_plug_reads_what_is_lent(void **state)
     free(to);
 }
 
+/* Send a message, and with it what is lent.  @return whether it was sent ahead */
+static bool sends_ahead(side_t *a, side_t *b, const uint8_t *from, uint32_t bytes, void **held_p,
+                        dnet_remote_memory_t *memory_p)
+{
+    dnet_emu_plug_op_t op;
+    unsigned before = b->arrived;
+    bool is_ahead;
+    *held_p = PLUG.hold(a->end, from, bytes, false, memory_p);
+    PLUG.send_ahead(a->end, a->peer, *held_p);
+    is_ahead = peer_of(a)->follows;
+    assert_int_equal(PLUG.send(a->end, a->peer, "a", 1, &op), DNET_OK);
+    PLUG.send_ahead(a->end, a->peer, NULL);
+    assert_true(reaches(a, b, &b->arrived, before + 1));
+    return is_ahead;
+}
+
+/* Who asks as soon as the message has come has the data without a request; who asks later has them
+ * once more, and then nothing is sent ahead for a while. */
+static void test_tcp_plug_sent_ahead(void **state)
+{
+    enum { BYTES = 200000, LATER = 100 };
+    static uint8_t from[BYTES], to[BYTES];
+    uint64_t bytes = BYTES;
+    dnet_remote_memory_t memory;
+    dnet_emu_plug_op_t op;
+    side_t a, b;
+    void *held;
+    unsigned ahead = 0;
+    (void) state;
+    for (size_t i = 0; i < BYTES; i++)
+        from[i] = (uint8_t) (i * 7 + i / 251);
+    open_both(&a, &b);
+    assert_true(sends(&a, &b, "a", 1, &op));
+    assert_true(reaches(&a, &b, &b.arrived, 1));
+    for (unsigned i = 1; i <= 10; i++) {
+        memset(to, 0, sizeof to);
+        assert_true(sends_ahead(&a, &b, from, BYTES, &held, &memory));
+        assert_int_equal(PLUG.read(b.end, b.peer, &memory, to, b.end, &bytes, &op),
+                         DNET_IN_PROGRESS);
+        assert_null(peer_of(&b)->out.first);
+        assert_true(reaches(&a, &b, &b.sent, i));
+        assert_memory_equal(from, to, BYTES);
+        assert_null(peer_of(&b)->reads.first);
+        PLUG.let_go(a.end, held);
+    }
+    memset(to, 0, sizeof to);
+    assert_true(sends_ahead(&a, &b, from, BYTES, &held, &memory));
+    for (unsigned i = 0; i < LATER; i++)
+        poll_both(&a, &b);
+    assert_int_equal(PLUG.read(b.end, b.peer, &memory, to, b.end, &bytes, &op), DNET_IN_PROGRESS);
+    assert_true(reaches(&a, &b, &b.sent, 11));
+    assert_memory_equal(from, to, BYTES);
+    PLUG.let_go(a.end, held);
+    for (unsigned i = 0; i < LATER; i++) {
+        ahead += sends_ahead(&a, &b, from, BYTES, &held, &memory);
+        PLUG.let_go(a.end, held);
+    }
+    assert_in_range(ahead, 1, LATER / 2);
+    assert_int_equal(b.failed, 0);
+    close_both(&a, &b);
+}
+
+/* Loans end when nothing of them has left, and a part: nothing of what is there later leaves. */
+static void test_tcp_plug_loan_ends_ahead(void **state)
+{
+    enum { BYTES = 262144, LOANS = 4, LITTLE = 16384 };
+    static uint8_t from[BYTES];
+    const int little = LITTLE;
+    dnet_remote_memory_t memory;
+    dnet_emu_plug_op_t op[LOANS + 1];
+    side_t a, b;
+    void *held[LOANS];
+    (void) state;
+    open_both(&a, &b);
+    assert_true(sends(&a, &b, "a", 1, &op[LOANS]));
+    assert_true(reaches(&a, &b, &b.arrived, 1));
+    assert_int_equal(setsockopt(peer_of(&a)->fd, SOL_SOCKET, SO_SNDBUF, &little, sizeof little), 0);
+    for (unsigned i = 0; i < LOANS; i++) {
+        held[i] = PLUG.hold(a.end, from, BYTES, false, &memory);
+        PLUG.send_ahead(a.end, a.peer, held[i]);
+        (void) PLUG.send(a.end, a.peer, "b", 1, &op[i]);
+        PLUG.send_ahead(a.end, a.peer, NULL);
+    }
+    assert_int_equal(peer_of(&a)->sent_ahead, 1);
+    assert_true(peer_of(&a)->left > 0);
+    PLUG.let_go(a.end, held[0]);
+    assert_int_equal(peer_of(&a)->sent_ahead, 0);
+    assert_null(peer_of(&a)->out.first);
+    assert_int_equal(peer_of(&a)->fd, -1);
+    for (unsigned i = 1; i < LOANS; i++)
+        PLUG.let_go(a.end, held[i]);
+    assert_true(reaches(&a, &b, &a.failed, LOANS - 1));
+    assert_true(sends(&a, &b, "c", 1, &op[LOANS]));
+    assert_true(reaches(&a, &b, &b.arrived, 3));
+    assert_int_equal(b.first, 'c');
+    close_both(&a, &b);
+}
+
 /* What waits is reported, and another connection is made. */
 static void test_tcp_plug_lost_connection(void **state)
 {
@@ -272,6 +370,8 @@ int main(void)
         cmocka_unit_test(test_tcp_plug_strangers_are_sent_away),
         cmocka_unit_test(test_tcp_plug_order_and_ends),
         cmocka_unit_test(test_tcp_plug_reads_what_is_lent),
+        cmocka_unit_test(test_tcp_plug_sent_ahead),
+        cmocka_unit_test(test_tcp_plug_loan_ends_ahead),
         cmocka_unit_test(test_tcp_plug_lost_connection),
         cmocka_unit_test(test_tcp_plug_quiet_peer_wakes),
     };

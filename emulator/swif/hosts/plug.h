@@ -77,6 +77,11 @@ typedef struct {
     void (*let_go)(dnet_emu_plug_end_t *end, void *held);
     /** Steady memory is given back.  NULL: this does not matter. */
     void (*forget)(dnet_emu_plug_end_t *end, const void *at, uint64_t bytes);
+    /** The next message to a peer, if it leaves at once, says what was lent, and the data may leave
+     * with it, before they are asked for.  NULL (the operation): this network does not do that.
+     *
+     * @param held  NULL: that message has been sent, or will not be */
+    void (*send_ahead)(dnet_emu_plug_end_t *end, uint64_t peer, void *held);
     /**
      * Read memory of a peer.
      *

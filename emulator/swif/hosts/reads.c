@@ -42,6 +42,16 @@ void *dnet_emu_hosts_lend(dnet_emu_nic_t *nic, uint16_t lid, unsigned wid, const
     return port->plug->hold(port->end, at, bytes, is_steady(port, at), memory_p);
 }
 
+void dnet_emu_hosts_send_ahead(dnet_emu_nic_t *nic, uint16_t lid, unsigned wid, void *loan)
+{
+    dnet_emu_port_t *port = nic->hosts;
+    const dnet_emu_far_t *f =
+        port && port->plug->send_ahead ? dnet_emu_far_of(port, lid, wid) : NULL;
+
+    if (f && f->connection && (!loan || !f->connection->post))
+        port->plug->send_ahead(port->end, f->connection->peer, loan);
+}
+
 void dnet_emu_hosts_take_back(dnet_emu_nic_t *nic, void *loan)
 {
     if (nic->hosts)

@@ -12,6 +12,9 @@
 void *dnet_emu_hosts_lend(dnet_emu_nic_t *nic, uint16_t lid, unsigned wid, const void *at,
                           uint64_t bytes, dnet_remote_memory_t *memory_p);
 
+/** The next packet to that process says what is lent; `loan` NULL: it has been sent, or not. */
+void dnet_emu_hosts_send_ahead(dnet_emu_nic_t *nic, uint16_t lid, unsigned wid, void *loan);
+
 void dnet_emu_hosts_take_back(dnet_emu_nic_t *nic, void *loan);
 
 bool dnet_emu_hosts_read(dnet_emu_nic_t *nic, uint16_t lid, unsigned wid,

@@ -17,7 +17,7 @@
 
 #include "common/log.h"
 
-#define EAGER_BYTES 65536u /* above that a read costs less than the copies */
+#define EAGER_BYTES 32768u /* above that a read costs less than the copies */
 #define EVENTS 16          /* connections with something, told at once */
 /* Polls between two looks at all connections, where one is polled; the same, where it is the only
  * one: then there are only new ones to be seen. */
@@ -162,7 +162,7 @@ static dnet_status_t tcp_send(dnet_emu_plug_end_t *e, uint64_t peer, const void 
         return DNET_STOPPED;
     if (!p->out.first) {
         left = dnet_emu_tcp_send_now(e, p, &frame, data);
-        if (left == sizeof frame + bytes)
+        if (left >= sizeof frame + bytes)
             return DNET_OK;
         if (p->state != TCP_OPEN)
             return DNET_STOPPED;
@@ -196,6 +196,8 @@ static void *tcp_hold(dnet_emu_plug_end_t *e, const void *at, uint64_t bytes, bo
     e->loan_free = l->next;
     l->at = at;
     l->bytes = bytes;
+    l->to = NULL;
+    l->ahead = NULL;
     *memory_p = (dnet_remote_memory_t){.address = 0, .key = (uint64_t) ++l->key << 32 | i};
     return (void *) (uintptr_t) (i + 1);
 }
@@ -206,9 +208,21 @@ static void tcp_let_go(dnet_emu_plug_end_t *e, void *held)
 
     if (held == e)
         return;
+    if (e->loan[i].to)
+        dnet_emu_tcp_ahead_ends(e, &e->loan[i]);
     e->loan[i].at = NULL;
     e->loan[i].next = e->loan_free;
     e->loan_free = i;
+}
+
+static void tcp_send_ahead(dnet_emu_plug_end_t *e, uint64_t peer, void *held)
+{
+    dnet_emu_tcp_peer_t *p = (dnet_emu_tcp_peer_t *) (uintptr_t) peer;
+
+    if (held)
+        dnet_emu_tcp_send_ahead(e, p, (uint32_t) (uintptr_t) held - 1);
+    else
+        dnet_emu_tcp_sent_ahead(e, p);
 }
 
 static dnet_status_t tcp_read(dnet_emu_plug_end_t *e, uint64_t peer,
@@ -226,6 +240,8 @@ static dnet_status_t tcp_read(dnet_emu_plug_end_t *e, uint64_t peer,
     *o = (dnet_emu_tcp_out_t){.to = to,
                               .frame = {.kind = TCP_ASKS, .bytes = (uint32_t) *bytes_p},
                               .request = {.memory = *from, .bytes = *bytes_p}};
+    if (dnet_emu_tcp_take_ahead(p, o))
+        return DNET_IN_PROGRESS;
     dnet_emu_tcp_queue(e, p, o, 0);
     dnet_emu_tcp_push(e, p);
     return DNET_IN_PROGRESS;
@@ -311,6 +327,7 @@ static unsigned tcp_poll(dnet_emu_plug_end_t *e, const dnet_emu_plug_events_t *e
     e->arg = arg;
     e->arrived = 0;
     e->ends = false;
+    e->polls += e->polls == UINT32_MAX ? 2 : 1;
     if (e->busy)
         go_on(e);
     if (e->last && e->looks++ < (e->connected > 1 ? LOOKS : LOOKS_ALONE)) {
@@ -360,6 +377,7 @@ const dnet_emu_plug_ops_t dnet_emu_plug_tcp = {
     .send = tcp_send,
     .hold = tcp_hold,
     .let_go = tcp_let_go,
+    .send_ahead = tcp_send_ahead,
     .read = tcp_read,
     .poll = tcp_poll,
     .why = tcp_why,

@@ -28,7 +28,7 @@ typedef union {
     struct sockaddr_in6 v6;
 } dnet_emu_tcp_address_t;
 
-typedef enum { TCP_MESSAGE, TCP_ASKS, TCP_DATA, TCP_REFUSED } dnet_emu_tcp_kind_t;
+typedef enum { TCP_MESSAGE, TCP_ASKS, TCP_DATA, TCP_REFUSED, TCP_AHEAD } dnet_emu_tcp_kind_t;
 
 /* Head of a frame; integers as the machine has them, for ranks of a job run on one kind. */
 typedef struct {
@@ -36,7 +36,7 @@ typedef struct {
     uint32_t bytes; /* that follow: of the message, of what was asked for */
 } dnet_emu_tcp_frame_t;
 
-/* What follows the head of TCP_ASKS. */
+/* What follows the head of TCP_ASKS, and, before the data, that of TCP_AHEAD. */
 typedef struct {
     dnet_remote_memory_t memory;
     uint64_t bytes;
@@ -55,15 +55,18 @@ typedef struct {
 typedef struct dnet_emu_tcp_out {
     struct dnet_emu_tcp_out *next;
     union {
-        const uint8_t *data; /* TCP_MESSAGE, TCP_DATA */
+        const uint8_t *data; /* TCP_MESSAGE, TCP_DATA, TCP_AHEAD */
         uint8_t *to;         /* TCP_ASKS */
     };
     dnet_emu_tcp_frame_t frame;
-    dnet_emu_tcp_request_t request; /* TCP_ASKS */
+    dnet_emu_tcp_request_t request; /* TCP_ASKS, TCP_AHEAD */
     int error;                      /* when it has ended: errno, or 0 */
 } dnet_emu_tcp_out_t;
 _Static_assert(sizeof(dnet_emu_tcp_out_t) <= sizeof((dnet_emu_plug_op_t *) 0)->scratch,
                "room for a frame");
+_Static_assert(offsetof(dnet_emu_tcp_out_t, request) ==
+                   offsetof(dnet_emu_tcp_out_t, frame) + sizeof(dnet_emu_tcp_frame_t),
+               "a request stands behind its head");
 
 /* In the order of their beginnings. */
 typedef struct {
@@ -95,10 +98,17 @@ typedef struct dnet_emu_tcp_peer {
     bool waits_to_write; /* the epoll descriptor tells when it can be written, */
     bool is_quiet;       /* and does not when it can be read */
     bool is_behind;      /* `in` may hold frames for which there was no time */
+    bool expects;        /* data come soon that somebody reads to where they are wanted */
     bool is_busy;
     struct dnet_emu_tcp_peer *busy_next;
-    dnet_emu_tcp_buffer_t *in; /* NULL: nothing that is not taken */
-    uint64_t coming;           /* bytes of data for the first of `reads` */
+    dnet_emu_tcp_buffer_t *in;    /* NULL: nothing that is not taken */
+    uint64_t coming;              /* bytes of data */
+    dnet_emu_tcp_out_t *into;     /* for that read; NULL: nobody wants them */
+    dnet_emu_tcp_out_t *follows;  /* goes with the next message; NULL: nothing does */
+    dnet_emu_tcp_request_t ahead; /* of data that nobody has asked for yet */
+    uint32_t ahead_in;            /* the poll in which their head came; 0: there are none */
+    uint32_t sent_ahead;          /* loans whose data were sent ahead, and that last */
+    uint32_t rests;               /* so many more loans are not sent ahead */
     dnet_emu_tcp_queue_t out;
     uint64_t left;              /* bytes of the first of `out` that have left */
     dnet_emu_tcp_queue_t reads; /* asked for */
@@ -110,8 +120,10 @@ typedef struct dnet_emu_tcp_peer {
 typedef struct {
     const uint8_t *at;
     uint64_t bytes;
-    uint32_t key;  /* another one each time */
-    uint32_t next; /* free: the next free one */
+    uint32_t key;              /* another one each time */
+    uint32_t next;             /* free: the next free one */
+    dnet_emu_tcp_peer_t *to;   /* who was sent it ahead; NULL: nobody */
+    dnet_emu_tcp_out_t *ahead; /* and what of that has not left; NULL: nothing */
 } dnet_emu_tcp_loan_t;
 
 struct dnet_emu_plug_end {
@@ -131,6 +143,7 @@ struct dnet_emu_plug_end {
     dnet_emu_tcp_queue_t ended; /* to be reported */
     dnet_emu_tcp_loan_t *loan;
     uint32_t loans, loan_free; /* loan_free: number of a free one; `loans`: none */
+    uint32_t polls;            /* their number, never 0 */
     /* of the poll that runs */
     const dnet_emu_plug_events_t *events;
     void *arg;
@@ -178,6 +191,20 @@ void dnet_emu_tcp_queue(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p, dnet_emu
 
 /* Let leave what waits, as much as the socket takes. */
 void dnet_emu_tcp_push(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p);
+
+/* Send the data of a loan with the next message, ahead of the request for them, if that is likely
+ * to be good. */
+void dnet_emu_tcp_send_ahead(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p, uint32_t loan);
+
+/* That message has been sent, or will not be: nothing goes with the next one. */
+void dnet_emu_tcp_sent_ahead(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p);
+
+/* A loan that was sent ahead ends. */
+void dnet_emu_tcp_ahead_ends(dnet_emu_plug_end_t *e, dnet_emu_tcp_loan_t *l);
+
+/* The data that a request is for have been sent ahead: they go to `o`.  @return false: they have
+ * not */
+bool dnet_emu_tcp_take_ahead(dnet_emu_tcp_peer_t *p, dnet_emu_tcp_out_t *o);
 
 /* Read what has come and take it, until nothing is left or the poll shall end. */
 void dnet_emu_tcp_take(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p);

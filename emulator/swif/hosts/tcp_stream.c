@@ -26,6 +26,11 @@
 /* Bytes that are written at once: as long as a write lasts, what the other side acknowledges is not
  * looked at, and a stream of 4 MB has a third of the bandwidth. */
 #define WRITTEN 139264u
+/* Sent ahead: loans of at most so many bytes, so many of a peer's at once.  Where data had come too
+ * soon and were asked for once more, so many loans are not. */
+#define AHEAD_BYTES 1048576u
+#define AHEAD_MOST 4u
+#define AHEAD_RESTS 64u
 #define WHOLE (TCP_MESSAGE_BYTES + sizeof(dnet_emu_tcp_frame_t))
 
 void dnet_emu_tcp_append(dnet_emu_tcp_queue_t *q, dnet_emu_tcp_out_t *o)
@@ -104,6 +109,14 @@ void dnet_emu_tcp_busy(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
 
 /* ---- the end of a connection ---- */
 
+/* A frame of this process's own is needed no more. */
+static void forget(dnet_emu_plug_end_t *e, dnet_emu_tcp_out_t *o)
+{
+    if (o->frame.kind == TCP_AHEAD)
+        e->loan[(uint32_t) o->request.memory.key].ahead = NULL;
+    free(o);
+}
+
 static void fail_all(dnet_emu_plug_end_t *e, dnet_emu_tcp_queue_t *q, int error)
 {
     dnet_emu_tcp_out_t *o;
@@ -112,7 +125,7 @@ static void fail_all(dnet_emu_plug_end_t *e, dnet_emu_tcp_queue_t *q, int error)
         if (o->frame.kind == TCP_MESSAGE || o->frame.kind == TCP_ASKS)
             end(e, o, error);
         else
-            free(o);
+            forget(e, o);
 }
 
 void dnet_emu_tcp_break(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p, int error)
@@ -125,6 +138,10 @@ void dnet_emu_tcp_break(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p, int erro
     p->state = TCP_NONE;
     p->waits_to_write = p->is_quiet = false;
     p->left = p->coming = 0;
+    p->ahead_in = 0;
+    if (p->into)
+        end(e, p->into, error);
+    p->into = NULL;
     give_buffer(e, p);
     fail_all(e, &p->out, error);
     fail_all(e, &p->reads, error);
@@ -136,25 +153,25 @@ void dnet_emu_tcp_break(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p, int erro
 
 /* ---- out ---- */
 
-/* The bytes of a frame as they are on the stream.  @return parts */
-static unsigned parts_of(const dnet_emu_tcp_frame_t *frame, const void *data,
-                         const dnet_emu_tcp_request_t *request, struct iovec *part)
+/* Bytes of a frame's head, with the request that stands behind it. */
+static size_t head_bytes(const dnet_emu_tcp_frame_t *frame)
 {
-    part[0] = (struct iovec){.iov_base = (void *) (uintptr_t) frame, .iov_len = sizeof *frame};
-    switch ((dnet_emu_tcp_kind_t) frame->kind) {
-        case TCP_MESSAGE:
-        case TCP_DATA:
-            part[1] =
-                (struct iovec){.iov_base = (void *) (uintptr_t) data, .iov_len = frame->bytes};
-            return 2;
-        case TCP_ASKS:
-            part[1] = (struct iovec){.iov_base = (void *) (uintptr_t) request,
-                                     .iov_len = sizeof *request};
-            return 2;
-        case TCP_REFUSED:
-            break;
-    }
-    return 1;
+    bool requests = frame->kind == TCP_ASKS || frame->kind == TCP_AHEAD;
+
+    return sizeof *frame + (requests ? sizeof(dnet_emu_tcp_request_t) : 0);
+}
+
+/* Bytes of data behind the head. */
+static uint32_t data_bytes(const dnet_emu_tcp_frame_t *frame)
+{
+    return frame->kind == TCP_ASKS || frame->kind == TCP_REFUSED ? 0 : frame->bytes;
+}
+
+/* The bytes of a frame as they are on the stream: two parts. */
+static void parts_of(const dnet_emu_tcp_frame_t *frame, const void *data, struct iovec *part)
+{
+    part[0] = (struct iovec){.iov_base = (void *) (uintptr_t) frame, .iov_len = head_bytes(frame)};
+    part[1] = (struct iovec){.iov_base = (void *) (uintptr_t) data, .iov_len = data_bytes(frame)};
 }
 
 /* What a system call has returned.  @return bytes that have left */
@@ -190,21 +207,6 @@ static uint64_t write_together(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p, c
     return left_of(e, p, n);
 }
 
-uint64_t dnet_emu_tcp_send_now(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p,
-                               const dnet_emu_tcp_frame_t *frame, const void *data)
-{
-    struct iovec part[2];
-
-    if (frame->bytes <= COPIED) {
-        uint8_t together[sizeof *frame + COPIED];
-
-        memcpy(together, frame, sizeof *frame);
-        memcpy(together + sizeof *frame, data, frame->bytes);
-        return write_together(e, p, together, sizeof *frame + frame->bytes);
-    }
-    return write_parts(e, p, part, parts_of(frame, data, NULL, part));
-}
-
 void dnet_emu_tcp_queue(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p, dnet_emu_tcp_out_t *o,
                         uint64_t left)
 {
@@ -224,7 +226,7 @@ static void has_left(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
     else if (o->frame.kind == TCP_ASKS)
         dnet_emu_tcp_append(&p->reads, o);
     else
-        free(o);
+        forget(e, o);
 }
 
 /* Write once.  @return false: the socket has no room, or nothing waits */
@@ -234,8 +236,8 @@ static bool push_once(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
     unsigned parts = 0, first = 0, last = 0;
     uint64_t wanted = 0, skip = p->left, n;
 
-    for (dnet_emu_tcp_out_t *o = p->out.first; o && parts + 2 <= 2 * GATHERED; o = o->next)
-        parts += parts_of(&o->frame, o->data, &o->request, part + parts);
+    for (dnet_emu_tcp_out_t *o = p->out.first; o && parts < 2 * GATHERED; o = o->next, parts += 2)
+        parts_of(&o->frame, o->data, part + parts);
     while (first < parts && skip >= part[first].iov_len)
         skip -= part[first++].iov_len;
     if (first < parts) {
@@ -252,9 +254,7 @@ static bool push_once(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
     n = first < last ? write_parts(e, p, part + first, last - first) : 0;
     for (p->left += n; p->out.first;) {
         const dnet_emu_tcp_out_t *o = p->out.first;
-        uint64_t bytes = sizeof o->frame + (o->frame.kind == TCP_ASKS      ? sizeof o->request
-                                            : o->frame.kind == TCP_REFUSED ? 0
-                                                                           : o->frame.bytes);
+        uint64_t bytes = head_bytes(&o->frame) + data_bytes(&o->frame);
 
         if (p->left < bytes)
             break;
@@ -270,15 +270,130 @@ void dnet_emu_tcp_push(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
         ;
 }
 
+/* A message, and with it as much of what follows as is written at once. */
+static uint64_t send_followed(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p,
+                              const dnet_emu_tcp_frame_t *frame, const void *data)
+{
+    dnet_emu_tcp_out_t *o = p->follows;
+    uint64_t bytes = sizeof *frame + frame->bytes, n;
+    struct iovec part[4];
+
+    parts_of(frame, data, part);
+    parts_of(&o->frame, o->data, part + 2);
+    if (part[3].iov_len > WRITTEN)
+        part[3].iov_len = WRITTEN;
+    n = write_parts(e, p, part, 4);
+    if (n >= bytes) {
+        p->follows = NULL;
+        dnet_emu_tcp_queue(e, p, o, n - bytes);
+        dnet_emu_tcp_push(e, p);
+    }
+    return n;
+}
+
+uint64_t dnet_emu_tcp_send_now(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p,
+                               const dnet_emu_tcp_frame_t *frame, const void *data)
+{
+    struct iovec part[2];
+
+    if (p->follows)
+        return send_followed(e, p, frame, data);
+    if (frame->bytes <= COPIED) {
+        uint8_t together[sizeof *frame + COPIED];
+
+        memcpy(together, frame, sizeof *frame);
+        memcpy(together + sizeof *frame, data, frame->bytes);
+        return write_together(e, p, together, sizeof *frame + frame->bytes);
+    }
+    parts_of(frame, data, part);
+    return write_parts(e, p, part, 2);
+}
+
+/* ---- data that are sent ahead ---- */
+
+void dnet_emu_tcp_send_ahead(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p, uint32_t loan)
+{
+    dnet_emu_tcp_loan_t *l = &e->loan[loan];
+    dnet_emu_tcp_out_t *o;
+
+    if (l->bytes > AHEAD_BYTES || p->state != TCP_OPEN || p->sent_ahead >= AHEAD_MOST)
+        return;
+    if (p->rests) {
+        p->rests--;
+        return;
+    }
+    o = malloc(sizeof *o);
+    if (!o)
+        return; /* it will be asked for */
+    *o = (dnet_emu_tcp_out_t){
+        .data = l->at,
+        .frame = {.kind = TCP_AHEAD, .bytes = (uint32_t) l->bytes},
+        .request = {.memory.key = (uint64_t) l->key << 32 | loan, .bytes = l->bytes}};
+    l->to = p;
+    l->ahead = o;
+    p->sent_ahead++;
+    p->follows = o;
+}
+
+void dnet_emu_tcp_sent_ahead(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
+{
+    if (p->follows)
+        dnet_emu_tcp_ahead_ends(e, &e->loan[(uint32_t) p->follows->request.memory.key]);
+}
+
+void dnet_emu_tcp_ahead_ends(dnet_emu_plug_end_t *e, dnet_emu_tcp_loan_t *l)
+{
+    dnet_emu_tcp_peer_t *p = l->to;
+    dnet_emu_tcp_queue_t all = p->out;
+    dnet_emu_tcp_out_t *o;
+
+    l->to = NULL;
+    p->sent_ahead--;
+    if (l->ahead && l->ahead == p->follows) {
+        p->follows = NULL;
+        forget(e, l->ahead);
+    } else if (l->ahead && l->ahead == p->out.first && p->left) {
+        dnet_emu_tcp_break(e, p, ECANCELED); /* a part has left, and the rest may not */
+    } else if (l->ahead) {
+        p->out = (dnet_emu_tcp_queue_t){.first = NULL};
+        while ((o = pop(&all)))
+            if (o == l->ahead)
+                forget(e, o);
+            else
+                dnet_emu_tcp_append(&p->out, o);
+    }
+}
+
+bool dnet_emu_tcp_take_ahead(dnet_emu_tcp_peer_t *p, dnet_emu_tcp_out_t *o)
+{
+    const dnet_emu_tcp_request_t *a = &p->ahead;
+
+    if (!p->ahead_in || a->memory.key != o->request.memory.key ||
+        a->memory.address != o->request.memory.address || o->request.bytes != a->bytes ||
+        p->coming != a->bytes)
+        return false;
+    p->ahead_in = 0;
+    p->into = o;
+    return true;
+}
+
+/* Nobody has asked yet for the data whose head came in this poll: there is time until the next one,
+ * and then they are dropped. */
+static bool stands(const dnet_emu_plug_end_t *e, const dnet_emu_tcp_peer_t *p)
+{
+    return p->ahead_in == e->polls;
+}
+
 /* ---- in ---- */
 
-/* @return bytes; 0: there are none now, or the connection is gone */
+/* @param to  NULL: they are dropped  @return bytes; 0: there are none now, or the connection is
+ * gone */
 static size_t receive(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p, void *to, size_t bytes)
 {
     ssize_t n;
 
     do
-        n = recv(p->fd, to, bytes, MSG_DONTWAIT);
+        n = recv(p->fd, to, bytes, MSG_DONTWAIT | (to ? 0 : MSG_TRUNC));
     while (n < 0 && errno == EINTR);
     if (n > 0)
         return (size_t) n;
@@ -304,18 +419,25 @@ static void answer(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p, const dnet_em
         r->bytes <= l->bytes - r->memory.address && r->bytes <= UINT32_MAX) {
         o->frame = (dnet_emu_tcp_frame_t){.kind = TCP_DATA, .bytes = (uint32_t) r->bytes};
         o->data = l->at + r->memory.address;
+        if (l->to)
+            p->rests = AHEAD_RESTS;
     }
     dnet_emu_tcp_queue(e, p, o, 0);
     dnet_emu_tcp_push(e, p);
 }
 
-/* So many bytes of what was asked for are there. */
+/* So many bytes of what is coming are there. */
 static void data_came(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p, size_t bytes)
 {
-    p->reads.first->to += bytes;
     p->coming -= bytes;
-    if (p->coming == 0)
-        end(e, pop(&p->reads), 0);
+    if (p->into)
+        p->into->to += bytes;
+    if (p->coming)
+        return;
+    if (p->into)
+        end(e, p->into, 0);
+    p->into = NULL;
+    p->ahead_in = 0;
 }
 
 /* The next frame of what was read.  @return false: it is not whole yet, or the connection is gone
@@ -341,6 +463,7 @@ static bool take_frame(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
                 return false;
             b->from += bytes;
             e->arrived++;
+            p->expects &= frame.bytes <= EXPECTED;
             e->ends = !e->events->arrived(e->arg, at, frame.bytes);
             return true;
         case TCP_ASKS:
@@ -356,7 +479,20 @@ static bool take_frame(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
                 break;
             b->from += bytes;
             p->coming = frame.bytes;
+            p->into = pop(&p->reads);
             data_came(e, p, 0);
+            return true;
+        case TCP_AHEAD:
+            bytes += (uint32_t) sizeof request;
+            if (there < bytes)
+                return false;
+            b->from += bytes;
+            memcpy(&p->ahead, at, sizeof p->ahead);
+            if (!frame.bytes || p->ahead.bytes != frame.bytes)
+                break;
+            p->coming = frame.bytes;
+            p->ahead_in = e->polls;
+            p->expects = true;
             return true;
         case TCP_REFUSED:
             if (!p->reads.first)
@@ -372,12 +508,13 @@ static bool take_frame(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
 /* Take what was read, but for a frame that is not whole. */
 static void take_read(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
 {
-    while (p->in && p->in->from < p->in->to && !e->ends) {
+    while (p->in && p->in->from < p->in->to && !e->ends && !stands(e, p)) {
         if (p->coming) {
             uint32_t there = p->in->to - p->in->from;
             uint32_t n = there < p->coming ? there : (uint32_t) p->coming;
 
-            memcpy(p->reads.first->to, p->in->data + p->in->from, n);
+            if (p->into)
+                memcpy(p->into->to, p->in->data + p->in->from, n);
             p->in->from += n;
             data_came(e, p, n);
         } else if (!take_frame(e, p)) {
@@ -403,7 +540,7 @@ static bool read_frames(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
         b->from = 0;
     }
     room = sizeof b->data - b->to;
-    if (p->reads.first && room > EXPECTED)
+    if ((p->reads.first || p->expects) && room > EXPECTED)
         room = EXPECTED;
     n = receive(e, p, b->data + b->to, room);
     if (!p->in)
@@ -414,10 +551,10 @@ static bool read_frames(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
     return n == room;
 }
 
-/* Read data to where they are wanted.  @return whether there may be more */
+/* Read data to where they are wanted, if they are.  @return whether there may be more */
 static bool read_data(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
 {
-    size_t wanted = p->coming, n = receive(e, p, p->reads.first->to, wanted);
+    size_t wanted = p->coming, n = receive(e, p, p->into ? p->into->to : NULL, wanted);
 
     if (n)
         data_came(e, p, n);
@@ -429,7 +566,7 @@ void dnet_emu_tcp_take(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
     bool more = true;
 
     take_read(e, p);
-    while (more && !e->ends && p->fd >= 0) {
+    while (more && !e->ends && !stands(e, p) && p->fd >= 0) {
         if (p->coming) {
             more = read_data(e, p);
         } else {
@@ -437,7 +574,7 @@ void dnet_emu_tcp_take(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
             take_read(e, p);
         }
     }
-    p->is_behind = e->ends && p->in;
+    p->is_behind = (e->ends && p->in) || stands(e, p);
     if (p->is_behind)
         dnet_emu_tcp_busy(e, p);
 }
