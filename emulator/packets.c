@@ -153,8 +153,9 @@ uint32_t dnet_emu_message_bytes(const dnet_emu_nic_t *nic)
 {
     uint32_t limit = packet_limit(nic);
 
-    return nic->extended && dnet_emu_swif_is_memory(nic) ? DNET_EMU_MESSAGE_PACKETS * (limit - 24)
-                                                         : limit - 16;
+    return nic->extended && dnet_emu_swif_brings_together(nic)
+               ? DNET_EMU_MESSAGE_PACKETS * (limit - 24)
+               : limit - 16;
 }
 
 /* [nic 7.4] Several packets: the header of the first, with the bytes of all. */

@@ -22,9 +22,11 @@ struct dnet_emu_fault_point {
     uint32_t packets; /* still to come, this one included */
 };
 
-bool dnet_emu_swif_is_memory(const dnet_emu_nic_t *nic)
+bool dnet_emu_swif_brings_together(const dnet_emu_nic_t *nic)
 {
-    return (nic->fault_point ? nic->fault_point->below : nic->swif) == &dnet_emu_swif_shm;
+    const dnet_emu_swif_ops_t *swif = nic->fault_point ? nic->fault_point->below : nic->swif;
+
+    return swif == &dnet_emu_swif_shm || swif == &dnet_emu_swif_hosts;
 }
 
 #ifdef __x86_64__

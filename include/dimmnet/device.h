@@ -129,7 +129,7 @@ typedef struct {
     /**
      * Longest message, in bytes with its envelope, that one LHSv2 brings to an area of any process
      * as one: that of a packet, or of the packets that are handed over together where there is
-     * nothing but shared memory between the NICs.
+     * nothing but shared memory, or a plug to other hosts, between the NICs.
      */
     uint32_t (*message_bytes)(dnet_device_t *dev);
     /** Let sleep() of that WID's process return, if it is in it. */
