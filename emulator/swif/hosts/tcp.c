@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A plug to plain Ethernet, by TCP sockets of its own: a process waits for the next message by
- * reading the socket on which the last one came, so that it has it when the wait ends; and a large
- * message goes from the memory it is in to the memory where it is wanted, with no copy but the
- * kernel's.
+ * asking the socket on which the last one came, and no other, as long as messages come there; and a
+ * large message goes from the memory it is in to the memory where it is wanted, with no copy but
+ * the kernel's.
  */
 #include "config.h"
 
 #include "emulator/swif/hosts/tcp_end.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -309,6 +310,15 @@ static void take(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
         heard_of(e, p);
 }
 
+/* Has something come, or has the connection ended?  recv() would hold the socket meanwhile, and
+ * what comes then would wait for that: 2 KB one way take 0.4 us longer. */
+static bool has_something(const dnet_emu_tcp_peer_t *p)
+{
+    struct pollfd there = {.fd = p->fd, .events = POLLIN};
+
+    return poll(&there, 1, 0) != 0;
+}
+
 static void look_at_all(dnet_emu_plug_end_t *e)
 {
     struct epoll_event event[EVENTS];
@@ -331,7 +341,8 @@ static unsigned tcp_poll(dnet_emu_plug_end_t *e, const dnet_emu_plug_events_t *e
     if (e->busy)
         go_on(e);
     if (e->last && e->looks++ < (e->connected > 1 ? LOOKS : LOOKS_ALONE)) {
-        take(e, e->last);
+        if (has_something(e->last))
+            take(e, e->last);
     } else if (!e->ends) {
         e->looks = 0;
         look_at_all(e);
