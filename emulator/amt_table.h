@@ -12,6 +12,7 @@ typedef struct {
     uint32_t word;  /* index of the AMT entry in LLCM */
     uint32_t start; /* offset of the ring's first byte */
     uint32_t size;  /* of the ring */
+    uint32_t grain; /* places are multiples of it */
     uint32_t head;  /* next byte the host frees */
     uint32_t tail;  /* next byte the Write Unit writes */
 } dnet_emu_ring_t;
@@ -32,6 +33,14 @@ static inline uint16_t dnet_emu_amt_lookup(const dnet_emu_nic_t *nic, unsigned w
            0xfff;
 }
 
+/* [nic 9.2, X.3] Places in the rings of a WID are multiples of so many bytes. */
+static inline uint32_t dnet_emu_amt_grain(const dnet_emu_nic_t *nic, unsigned wid)
+{
+    uint64_t grain = nic->extended ? dnet_emu_ureg(nic, wid, DNET_UREG_IPUSH_GRAIN) : 0;
+
+    return grain == DNET_IPUSH_GRAIN_MAX || grain == 32 || grain == 16 ? (uint32_t) grain : 8;
+}
+
 /* [nic 9.2, OP-17] The ring a packet belongs to: the sender's entry of the AMT Address Table names
  * a word of the destination WID's LLCM, whose Tail says where the ring lies.  False: no usable
  * ring. */
@@ -49,6 +58,7 @@ static inline bool dnet_emu_amt_ring(const dnet_emu_nic_t *nic, unsigned wid,
     entry = dnet_emu_observe(nic->area[wid].llcm + word * 8ul);
     ring_p->word = word;
     ring_p->size = size;
+    ring_p->grain = dnet_emu_amt_grain(nic, wid);
     ring_p->head = (uint32_t) DNET_GET(entry, AMT_HEAD);
     ring_p->tail = (uint32_t) DNET_GET(entry, AMT_TAIL);
     if (DNET_LIKELY((size & (size - 1)) == 0))
@@ -58,8 +68,14 @@ static inline bool dnet_emu_amt_ring(const dnet_emu_nic_t *nic, unsigned wid,
     return (uint64_t) ring_p->start + size <= dnet_emu_sodimm_area(nic);
 }
 
-/* [nic 9.2] Free bytes; 8 stay unused so that full and empty differ.  A Head outside the ring
- * counts modulo its size, like the subtractor of the Write Unit. */
+/* [nic 9.2] What so many bytes take of a ring. */
+static inline uint32_t dnet_emu_amt_taken(const dnet_emu_ring_t *ring, uint32_t bytes)
+{
+    return (bytes + ring->grain - 1) & ~(ring->grain - 1);
+}
+
+/* [nic 9.2] Free bytes; 8, or a grain, stay unused so that full and empty differ.  A Head outside
+ * the ring counts modulo its size, like the subtractor of the Write Unit. */
 static inline uint32_t dnet_emu_amt_free(const dnet_emu_ring_t *ring)
 {
     uint32_t used = ring->tail - ring->head;
@@ -68,7 +84,7 @@ static inline uint32_t dnet_emu_amt_free(const dnet_emu_ring_t *ring)
         used &= ring->size - 1;
     else
         used = (ring->tail - ring->start + ring->size - (ring->head % ring->size)) % ring->size;
-    return used + 8 > ring->size ? 0 : ring->size - 8 - used;
+    return used + ring->grain > ring->size ? 0 : ring->size - ring->grain - used;
 }
 
 /* [nic 9.1, OP-16] A store to the AMT Address Table Interface writes one entry, common to both

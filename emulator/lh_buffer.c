@@ -20,6 +20,10 @@
 #include "emulator/limit_event.h"
 #include "emulator/write_unit.h"
 
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
 #define LH_FLAGS (DNET_MASK(LH_VALID) | DNET_MASK(LH_COMPLETE))
 
 /* [nic 10.5, X.6] Head is where the ring seems to be full.  With the limit event armed the next
@@ -82,14 +86,14 @@ bool dnet_emu_lh_reserve(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu
         *result_p = dnet_emu_flow_no_room(nic, wid, packet, DNET_LH_ENTRY_BYTES);
         return true;
     }
-    if (!dnet_emu_amt_ring(nic, wid, packet, ring) || rest > ring->size - 8) {
+    if (!dnet_emu_amt_ring(nic, wid, packet, ring) || rest > ring->size - ring->grain) {
         dnet_emu_overflow(nic, wid);
         dnet_emu_event(nic, DNET_EMU_DROP_RING);
         if (packet->packets > 1)
             *result_p = too_long(nic, wid, rest, ring->size);
         return true;
     }
-    if (dnet_emu_amt_free(ring) < ((rest + 7) & ~7u)) {
+    if (dnet_emu_amt_free(ring) < dnet_emu_amt_taken(ring, rest)) {
         *result_p = dnet_emu_flow_no_room(nic, wid, packet, rest);
         return true;
     }
@@ -173,6 +177,47 @@ bool dnet_emu_lh_lines_free(const dnet_emu_nic_t *nic, unsigned wid, uint32_t li
     return ((s->lh_head_seen - next) & nic->lh_mask) >= least;
 }
 
+#ifdef __x86_64__
+/* [X.3] The lines of an entry behind its first one, flags and 56 bytes of data each, by one store a
+ * line: one that is stored to as a whole comes without its content from the receiver's cache (5
+ * lines from one processor to the other 110 ns instead of 143). */
+__attribute__((target("avx512f"))) static void fill_whole_lines(const dnet_emu_nic_t *nic,
+                                                                unsigned wid, const uint8_t *data,
+                                                                uint32_t bytes)
+{
+    uint32_t at = nic->area[wid].state->lh_tail;
+
+    for (uint32_t i = 1; bytes; i++, data += DNET_LH_LINE_DATA_BYTES) {
+        uint32_t n = bytes < DNET_LH_LINE_DATA_BYTES ? bytes : DNET_LH_LINE_DATA_BYTES;
+        uint64_t flags = dnet_emu_lh_flags(nic, at + i * DNET_LH_ENTRY_BYTES);
+        __mmask8 words = (__mmask8) ((2u << (n + 7) / 8) - 2);
+        __m512i line = _mm512_maskz_loadu_epi64(words, data - DNET_LINE_BYTES);
+
+        _mm512_store_si512(dnet_emu_lh_ahead(nic, wid, i),
+                           _mm512_mask_set1_epi64(line, 1, (long long) flags));
+        bytes -= n;
+    }
+}
+#endif
+
+/* The same on any processor. */
+static void fill_lines(const dnet_emu_nic_t *nic, unsigned wid, const uint8_t *data, uint32_t bytes)
+{
+    uint32_t at = nic->area[wid].state->lh_tail;
+
+    for (uint32_t i = 1; bytes; i++, data += DNET_LH_LINE_DATA_BYTES) {
+        uint32_t n = bytes < DNET_LH_LINE_DATA_BYTES ? bytes : DNET_LH_LINE_DATA_BYTES;
+        uint8_t *line = (uint8_t *) dnet_emu_lh_ahead(nic, wid, i);
+
+        if (DNET_LIKELY(n == DNET_LH_LINE_DATA_BYTES))
+            memcpy(line + DNET_LINE_BYTES, data, DNET_LH_LINE_DATA_BYTES);
+        else
+            dnet_emu_copy_lines(line + DNET_LINE_BYTES, data, n);
+        dnet_emu_poke(line, dnet_emu_lh_flags(nic, at + i * DNET_LH_ENTRY_BYTES));
+        bytes -= n;
+    }
+}
+
 void dnet_emu_lh_receive_lines(const dnet_emu_nic_t *nic, unsigned wid,
                                const dnet_emu_packet_t *packet, uint32_t lines)
 {
@@ -184,17 +229,12 @@ void dnet_emu_lh_receive_lines(const dnet_emu_nic_t *nic, unsigned wid,
     uint64_t envelope;
 
     charge(nic, RC, 8 * lines);
-    for (uint32_t i = 1; i < lines; i++, data += DNET_LH_LINE_DATA_BYTES) {
-        uint32_t at = s->lh_tail + i * DNET_LH_ENTRY_BYTES;
-        uint8_t *line = (uint8_t *) &nic->area[wid].lh[(at & nic->lh_mask) / DNET_LH_ENTRY_BYTES];
-
-        if (rest >= DNET_LH_LINE_DATA_BYTES)
-            memcpy(line + DNET_LINE_BYTES, data, DNET_LH_LINE_DATA_BYTES);
-        else
-            dnet_emu_copy_lines(line + DNET_LINE_BYTES, data, rest);
-        rest -= DNET_LH_LINE_DATA_BYTES; /* below 0 behind the last line */
-        dnet_emu_poke(line, dnet_emu_lh_flags(nic, at));
-    }
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx512f"))
+        fill_whole_lines(nic, wid, data, rest);
+    else
+#endif
+        fill_lines(nic, wid, data, rest);
     /* The first line in one go, as in dnet_emu_lh_fill(). */
     memcpy(&envelope, first, sizeof envelope);
     memcpy(entry->data, first + DNET_ENVELOPE_BYTES, DNET_LH_DATA_BYTES);

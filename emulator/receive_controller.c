@@ -224,13 +224,14 @@ static bool receive_ring(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu
         *result_p = DNET_EMU_DROPPED;
         return true;
     }
-    if (!dnet_emu_amt_ring(nic, wid, packet, ring) || packet->data_bytes > ring->size - 8) {
+    if (!dnet_emu_amt_ring(nic, wid, packet, ring) ||
+        packet->data_bytes > ring->size - ring->grain) {
         dnet_emu_overflow(nic, wid); /* [nic 9.2] can never be stored */
         dnet_emu_event(nic, DNET_EMU_DROP_RING);
         *result_p = DNET_EMU_DROPPED;
         return true;
     }
-    if (dnet_emu_amt_free(ring) < ((packet->data_bytes + 7) & ~7u)) {
+    if (dnet_emu_amt_free(ring) < dnet_emu_amt_taken(ring, packet->data_bytes)) {
         *result_p = dnet_emu_flow_no_room(nic, wid, packet, packet->data_bytes);
         return true;
     }

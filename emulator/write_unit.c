@@ -64,8 +64,15 @@ bool dnet_emu_wu_copy(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_ri
 
     /* [nic 11.8] ring 4, address 2, data 2, right 2, write 6 */
     charge(nic, WU, 16 + (bytes + 7) / 8 - 1);
-    if (DNET_LIKELY(n1 == bytes))
+    if (DNET_LIKELY(n1 == bytes)) {
+        const uint8_t *data = dnet_emu_payload_at(packet, from, bytes);
+
+        if (DNET_LIKELY(data && ring->grain == DNET_MOVE_LINE && at % DNET_MOVE_LINE == 0)) {
+            dnet_move_lines(base + at, data, bytes);
+            return true;
+        }
         return dnet_emu_payload_copy(packet, from, base + at, bytes);
+    }
     return dnet_emu_payload_copy(packet, from, base + at, n1) &&
            dnet_emu_payload_copy(packet, from + n1, base, bytes - n1);
 }

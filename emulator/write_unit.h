@@ -47,7 +47,7 @@ bool dnet_emu_wu_copy(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_ri
 /* [nic 9.2] The ring's Tail behind `bytes` more. */
 static inline uint32_t dnet_emu_wu_tail(const dnet_emu_ring_t *ring, uint32_t bytes)
 {
-    uint32_t at = ring->tail - ring->start + ((bytes + 7) & ~7u);
+    uint32_t at = ring->tail - ring->start + dnet_emu_amt_taken(ring, bytes);
 
     return ring->start + (at >= ring->size ? at - ring->size : at);
 }

@@ -83,8 +83,9 @@ static inline const dnet_emu_swif_ops_t *dnet_emu_swif_carrier(const dnet_emu_ni
                           : &dnet_emu_swif_shm;
 }
 
-/** Do packets that are handed over together come to a NIC together?  Where there is nothing but shared
- * memory, or a plug to other hosts, between the two, and nothing that looks at each packet. */
+/** Do packets that are handed over together come to a NIC together?  Where there is nothing but
+ * shared memory, or a plug to other hosts, between the two, and nothing that looks at each packet.
+ */
 bool dnet_emu_swif_brings_together(const dnet_emu_nic_t *nic);
 
 /** Plug in what the NIC's network and capture call for. */

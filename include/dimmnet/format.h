@@ -97,6 +97,9 @@ _Static_assert(sizeof(dnet_lh_entry_t) == DNET_LH_ENTRY_BYTES, "an LH entry is o
 /** Lines that what fits a Write Window takes. */
 #define DNET_LH_LINES_MAX 9u
 
+/** Largest value of IPUSH Grain (X.3): a cache line. */
+#define DNET_IPUSH_GRAIN_MAX 64u
+
 /** Do the data that the first line does not hold lie behind it? */
 static inline bool dnet_lh_is_behind(uint64_t where)
 {

@@ -27,10 +27,9 @@
  * of 16 to all 260 instead of 970).  One rank that combines all reads for few ranks only. */
 #define READ_LEAST_BYTES 8192u
 #define READ_LATE_BYTES 16384u
-/* The same where the kernel is slow to copy (2 ranks, 16 KB by slots in 0.3 to 0.5 of the time, 64
- * KB in 0.8 to 1.2), and where each of a few ranks combines all (256 KB in 0.6). */
-#define READ_LEAST_BYTES_SLOW 65536u
-#define READ_LATE_BYTES_SLOW 131072u
+/* The same, both, where the kernel is slow to copy (2 ranks, 16 KB by slots in 0.3 to 0.8 of the
+ * time, 64 KB in 0.8 to 1.9), and where each of a few ranks combines all (256 KB in 0.6). */
+#define READ_BYTES_SLOW 65536u
 #define COMBINE_READ_BYTES_SLOW 524288u
 #define FEW_RANKS 4u
 /* Few ranks without a processor for each gather blocks up to so many bytes by slots: while one of
@@ -287,8 +286,7 @@ static inline size_t least(size_t a, size_t b)
 
 static inline bool is_read(const dnet_board_t *b, size_t bytes)
 {
-    return b->owner.read &&
-           bytes >= (b->owner.reads_slowly ? READ_LEAST_BYTES_SLOW : READ_LEAST_BYTES);
+    return b->owner.read && bytes >= (b->owner.reads_slowly ? READ_BYTES_SLOW : READ_LEAST_BYTES);
 }
 
 /* The same for a vector of which each rank reads all. */
@@ -296,8 +294,7 @@ static inline bool is_read_by_all(const dnet_board_t *b, size_t bytes)
 {
     if (b->size > FEW_RANKS)
         return is_read(b, bytes) && bytes > b->slot_bytes;
-    return b->owner.read &&
-           bytes >= (b->owner.reads_slowly ? READ_LATE_BYTES_SLOW : READ_LATE_BYTES);
+    return b->owner.read && bytes >= (b->owner.reads_slowly ? READ_BYTES_SLOW : READ_LATE_BYTES);
 }
 
 /* The same for vectors to be combined. */

@@ -12,7 +12,11 @@
  */
 #include "common/move.h"
 
+#include <stdbool.h>
 #include <string.h>
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
 
 #include "common/clock.h"
 #include "common/stream.h"
@@ -23,7 +27,6 @@
 #define TIMED_EACH 8u     /* copies through the caches */
 #define STREAMED_FOR 128u /* copies past them, until they are tried again */
 #define SLOW_IN_A_ROW 3u  /* one alone was interrupted */
-#define LINE 64u
 
 static uint32_t get(const _Atomic uint32_t *n)
 {
@@ -52,7 +55,7 @@ void dnet_pace_took(dnet_pace_t *pace, uint32_t bytes, uint64_t ns)
 {
     uint32_t slow = get(&pace->slow);
 
-    if (ns < (uint64_t) bytes * SLOW_LINE_NS / LINE) {
+    if (ns < (uint64_t) bytes * SLOW_LINE_NS / DNET_MOVE_LINE) {
         set(&pace->slow, 0);
         set(&pace->left, TIMED_EACH - 1);
         return;
@@ -97,18 +100,48 @@ static void move(uint8_t *to, const uint8_t *from, uint32_t bytes)
     }
 }
 
+/* A process may send to itself, over its own source. */
+static bool overlap(const uint8_t *to, const uint8_t *from, uint32_t bytes)
+{
+    return (to > from && to < from + bytes) || (from > to && from < to + bytes);
+}
+
 void dnet_move(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
-    /* A process may send to itself, over its own source. */
-    if (bytes < DNET_MOVE_LEAST || (to > from && to < from + bytes) ||
-        (from > to && from < to + bytes))
+    if (bytes < DNET_MOVE_LEAST || overlap(to, from, bytes))
         memmove(to, from, bytes);
     else
         move(to, from, bytes);
+}
+
+__attribute__((target("avx512f,avx512bw"))) static void store_lines(uint8_t *to,
+                                                                    const uint8_t *from,
+                                                                    uint32_t bytes)
+{
+    for (; bytes >= DNET_MOVE_LINE; bytes -= DNET_MOVE_LINE) {
+        _mm512_store_si512(to, _mm512_loadu_si512(from));
+        to += DNET_MOVE_LINE, from += DNET_MOVE_LINE;
+    }
+    if (bytes)
+        _mm512_store_si512(to, _mm512_maskz_loadu_epi8((1ull << bytes) - 1, from));
+}
+
+void dnet_move_lines(uint8_t *to, const uint8_t *from, uint32_t bytes)
+{
+    if (bytes < STREAMED_BYTES && __builtin_cpu_supports("avx512bw") &&
+        !overlap(to, from, (bytes + DNET_MOVE_LINE - 1) & -DNET_MOVE_LINE))
+        store_lines(to, from, bytes);
+    else
+        dnet_move(to, from, bytes);
 }
 #else
 void dnet_move(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
     memmove(to, from, bytes);
+}
+
+void dnet_move_lines(uint8_t *to, const uint8_t *from, uint32_t bytes)
+{
+    dnet_move(to, from, bytes);
 }
 #endif

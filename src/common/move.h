@@ -14,6 +14,12 @@
 /* memmove() for such data.  Whoever is told of them by a store with release order sees them. */
 void dnet_move(uint8_t *to, const uint8_t *from, uint32_t bytes);
 
+#define DNET_MOVE_LINE 64u /* bytes of a cache line */
+
+/* The same to the beginning of a cache line, and all of the last one may be stored to: lines that
+ * are stored to as a whole come without their content from the reader's cache. */
+void dnet_move_lines(uint8_t *to, const uint8_t *from, uint32_t bytes);
+
 /* ---- which way? ---- */
 
 /* What timed copies have shown so far.  Several threads that use one may lose a count. */

@@ -89,6 +89,7 @@ dnet_status_t dnet_drv_start(dnet_drv_t *nic, dnet_device_t *dev, uint32_t area_
         .lh_batch = dev->geometry.lh_entries / 8,
         .ring_bytes = ring_bytes,
         .ring_shift = (uint32_t) __builtin_ctz(ring_bytes),
+        .ring_grain = dev->sodimm ? DNET_IPUSH_GRAIN_MAX : 8,
         .rings = rings,
         .status_read = DNET_DRV_STATUS_RING,
         /* Head is one ahead of the last entry that may be filled. */
@@ -102,6 +103,7 @@ dnet_status_t dnet_drv_start(dnet_drv_t *nic, dnet_device_t *dev, uint32_t area_
         dnet_drv_word_clear(nic, i);
     memset(dev->llcm + DNET_DRV_STOP_TABLE, 0, DNET_HOLD_TABLE_BYTES);
     dnet_reg_store(dev, DNET_UREG_IPUSH_AREA_SIZE, ring_bytes / 4096);
+    dnet_reg_store(dev, DNET_UREG_IPUSH_GRAIN, nic->ring_grain);
     dnet_reg_store(dev, DNET_UREG_STATUS_AREA_SIZE, status_area_size(DNET_DRV_STATUS_RING_BYTES));
     dnet_reg_store(dev, DNET_UREG_STATUS_INITIAL_ADDRESS, DNET_DRV_STATUS_RING);
     dnet_reg_store(dev, DNET_UREG_STATUS_NEXT_READ, DNET_DRV_STATUS_RING);
@@ -474,7 +476,7 @@ uint32_t dnet_drv_ring_free(const dnet_drv_t *nic, uint32_t ring)
     uint32_t tail = atomic_load_explicit(
         (const _Atomic uint32_t *) (const void *) amt_entry(nic, ring) + 1, memory_order_relaxed);
     uint32_t used = (tail - nic->ring[ring].freed) & (nic->ring_bytes - 1);
-    return nic->ring_bytes - 8 - used;
+    return nic->ring_bytes - nic->ring_grain - used;
 }
 
 void dnet_drv_lines_read(const dnet_drv_t *nic, uint32_t from, void *dst, uint32_t len)

@@ -149,6 +149,7 @@ typedef struct {
     /* IPUSH rings: bytes of one; of each, bytes read and given back, counted from the start. */
     uint32_t ring_bytes;
     uint32_t ring_shift; /* log2 of that */
+    uint32_t ring_grain; /* a message takes a multiple of so many bytes */
     uint32_t rings;
     uint32_t ring_used; /* bytes read since the endpoint has taken a sample of senders */
     bool ring_due;      /* a ring has enough to give back, or a sample is due */
@@ -443,7 +444,7 @@ static inline bool dnet_drv_lh_release(dnet_drv_t *nic, const dnet_lh_entry_t *e
         nic->lh_read += dnet_lh_lines(entry->where) - 1;
     } else if (size > DNET_LH_DATA_BYTES) {
         uint32_t r = dnet_drv_ring_of(nic, entry);
-        uint32_t bytes = (size - DNET_LH_DATA_BYTES + 7) & ~7u;
+        uint32_t bytes = (size - DNET_LH_DATA_BYTES + nic->ring_grain - 1) & -nic->ring_grain;
         nic->ring[r].read += bytes;
         nic->ring_used += bytes;
         nic->ring_due |= (nic->ring[r].read - nic->ring[r].freed >= nic->ring_bytes / 8) |

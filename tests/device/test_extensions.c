@@ -334,8 +334,48 @@ static void x_3_prototype_has_no_lines(cluster_t *c)
 
     ring_set(c, 1, 0, 0, 0, 9, 0x10000, 16);
     user_store(to, DNET_UREG_LH_LINES, DNET_LH_LINES_MAX);
+    user_store(to, DNET_UREG_IPUSH_GRAIN, DNET_IPUSH_GRAIN_MAX);
     botf(d, 0, &(header_t){.type = DNET_PRIM_IPUSH, .lflag = true, .dlid = 2}, data, sizeof data);
     CHECK_EQUAL(DNET_GET(to->lh[0].where, LH_POINTER), 0x10000);
+    CHECK_EQUAL(llcm_word(to, 72) >> 32, 0x10000 + (sizeof data - 56 + 7) / 8 * 8);
+}
+
+/* [X.3] With IPUSH Grain 64 places in a ring are whole lines, and one of them stays free; a value
+ * that is none leaves them multiples of 8.  Two laps, so that data go on at the ring's start. */
+static void x_3_places_of_whole_lines(cluster_t *c)
+{
+    dnet_device_t *d = c->dev[0][0], *to = c->dev[1][0];
+    const header_t h = {.type = DNET_PRIM_IPUSH, .lflag = true, .dlid = 2};
+    uint32_t tail = 0x10000, n = to->geometry.lh_entries;
+    uint8_t data[496] = {0}, in[496];
+    unsigned at = 0, fitted = 0;
+
+    for (unsigned i = 8; i < sizeof data; i++)
+        data[i] = (uint8_t) (i * 11 + 3);
+    user_store(to, DNET_UREG_FLOW_MODE, DNET_FLOW_MODE_STOP);
+    ring_set(c, 1, 0, 0, 0, 9, 0x10000, 1);
+    CHECK(to->ops->reserve(to, 0x10000, 4096) == DNET_OK);
+    user_store(to, DNET_UREG_IPUSH_GRAIN, DNET_IPUSH_GRAIN_MAX);
+    for (uint32_t size = 49; at<60; size = size + 41> 488 ? 49 : size + 41, at++) {
+        uint32_t rest = size - 48, first = 0x11000 - tail < rest ? 0x11000 - tail : rest;
+
+        botf(d, 0, &h, data, 8 + size);
+        CHECK_EQUAL(DNET_GET(to->lh[at].where, LH_POINTER), tail);
+        sodimm_read(to, tail, in, first);
+        sodimm_read(to, 0x10000, in + first, rest - first);
+        CHECK(memcmp(in, data + 56, rest) == 0);
+        tail = 0x10000 + (tail + (rest + 63) / 64 * 64) % 4096;
+        CHECK_EQUAL(llcm_word(to, 72) >> 32, tail);
+        llcm_store(to, 72, (uint64_t) tail << 32 | tail); /* all is read */
+        dnet_reg_store_quiet(to, DNET_UREG_LH_NEXT_READ, (at + 1) % n * 64);
+    }
+    for (; outcome(d) == DNET_REPORT_DELIVERED; fitted++)
+        botf(d, 0, &h, data, 8 + 49);
+    CHECK_EQUAL(outcome(d), DNET_REPORT_STOPPED);
+    CHECK_EQUAL(fitted - 1, (4096 - 64) / 64);
+    user_store(to, DNET_UREG_IPUSH_GRAIN, 63);
+    botf(d, 0, &h, data, 8 + 49);
+    CHECK_EQUAL(llcm_word(to, 72) >> 32, 0x10000 + (tail - 0x10000 + 4096 - 64 + 8) % 4096);
 }
 
 /* [X.6] AMT Own Entry: one sender's data to this WID go to another ring; to the other WID, and from
@@ -846,6 +886,7 @@ static const board_test_t tests[] = {
     TEST(x_3_entries_of_several_lines, EXTENDED),
     TEST(x_3_half_of_the_buffer_stays, EXTENDED),
     TEST(x_3_prototype_has_no_lines, PROTOTYPE),
+    TEST(x_3_places_of_whole_lines, EXTENDED),
     TEST(x_6_amt_own_entry, EXTENDED),
     TEST(x_6_flow_ring_laps, EXTENDED),
     TEST(x_6_unreachable, EXTENDED),

@@ -164,8 +164,8 @@ static void test_slow_reads_are_for_longer_vectors(void **state)
         size_t bytes;
         int reads;
         bool made;
-    } want[] = {{4096, 1, false},  {16384, 1, true},  {32768, 1, true},
-                {32768, 2, false}, {65536, 2, false}, {131072, 2, true}};
+    } want[] = {
+        {4096, 1, false}, {16384, 1, true}, {32768, 1, true}, {32768, 2, false}, {65536, 2, true}};
     for (unsigned i = 0; i < sizeof want / sizeof want[0]; i++) {
         exact_bytes = want[i].bytes;
         reads_made = 0;

@@ -56,10 +56,32 @@ static void test_move_bytes_arrive(void **state)
     check_all_bytes(streamed);
 }
 
+/* To whole lines: the rest of the last one, and nothing behind it, may have changed. */
+static void test_move_lines_arrive(void **state)
+{
+    uint8_t *lines = to + EDGE - (uintptr_t) to % DNET_MOVE_LINE;
+
+    (void) state;
+    for (unsigned i = 0; i < sizeof from; i++)
+        from[i] = (uint8_t) (i * 7 + i / 251);
+    for (uint32_t bytes = 0; bytes < 2100; bytes++) {
+        uint32_t whole = (bytes + DNET_MOVE_LINE - 1) / DNET_MOVE_LINE * DNET_MOVE_LINE;
+
+        memset(to, 0xa5, sizeof to);
+        dnet_move_lines(lines, from + bytes % 61, bytes);
+        assert_true(memcmp(lines, from + bytes % 61, bytes) == 0);
+        for (uint8_t *at = to; at < lines; at++)
+            assert_int_equal(*at, 0xa5);
+        for (uint8_t *at = lines + whole; at < to + sizeof to; at++)
+            assert_int_equal(*at, 0xa5);
+    }
+}
+
 /* A process may send to itself, over its own source. */
 static void test_move_ranges_overlap(void **state)
 {
-    static uint8_t area[MOST], expected[MOST];
+    static _Alignas(DNET_MOVE_LINE) uint8_t area[MOST];
+    static uint8_t expected[MOST];
     static const int steps[] = {-3000, -64, -1, 0, 1, 8, 100, 3000};
 
     (void) state;
@@ -69,6 +91,12 @@ static void test_move_ranges_overlap(void **state)
         memmove(expected + 3000 + steps[s], expected + 3000, 3000);
         dnet_move(area + 3000 + steps[s], area + 3000, 3000);
         assert_true(memcmp(area, expected, MOST) == 0);
+        dnet_move_lines(area + 64, area + 64 + 8, 900);
+        memmove(expected + 64, expected + 64 + 8, 900);
+        assert_true(memcmp(area + 64, expected + 64, 900) == 0);
+        dnet_move_lines(area + 128, area + 64, 900);
+        memmove(expected + 128, expected + 64, 900);
+        assert_true(memcmp(area + 128, expected + 128, 900) == 0);
     }
 }
 
@@ -138,6 +166,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_move_bytes_arrive),
+        cmocka_unit_test(test_move_lines_arrive),
         cmocka_unit_test(test_move_ranges_overlap),
         cmocka_unit_test(test_move_slow_lines_are_streamed),
         cmocka_unit_test(test_move_short_copies_are_cached),
