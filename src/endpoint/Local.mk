@@ -4,6 +4,8 @@ libdnet_endpoint_la_SOURCES = \
 	src/endpoint/am.h \
 	src/endpoint/aperture.c \
 	src/endpoint/aperture.h \
+	src/endpoint/cancel.c \
+	src/endpoint/cancel.h \
 	src/endpoint/channel.c \
 	src/endpoint/channel.h \
 	src/endpoint/compare/compare.c \

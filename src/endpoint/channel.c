@@ -177,6 +177,8 @@ static dnet_status_t emit_op(dnet_ep_t *ep, dnet_op_t *op, bool pass)
         case DNET_HEAD_GRANT:
         case DNET_HEAD_DONE:
         case DNET_HEAD_RELEASE:
+        case DNET_HEAD_WITHDRAW:
+        case DNET_HEAD_WITHDRAWN:
             return emit(ep, op, envelope, &op->head, NULL, 0);
     }
     return DNET_ERR_STATE;
@@ -190,8 +192,12 @@ static void packets_out(dnet_ep_t *ep, dnet_op_t *op)
         op->state = DNET_OP_ACK_WAIT;
     else if (type == DNET_HEAD_RTS || type == DNET_HEAD_AM_RTS)
         op->state = DNET_OP_CTS_WAIT;
-    else
+    else {
         dnet_op_finish(ep, op, DNET_OK);
+        return;
+    }
+    if (DNET_UNLIKELY(op->cancelling))
+        dnet_send_withdraw(ep, op);
 }
 
 /* ---- what waits ---- */
@@ -465,6 +471,12 @@ void dnet_send_ack(dnet_ep_t *ep, uint32_t rank, uint32_t op)
 {
     dnet_ep_head_t ack = {.type = DNET_HEAD_ACK, .rank = ep->rank, .op = op};
     dnet_send_control(ep, rank, &ack, NULL, 0);
+}
+
+void dnet_send_withdraw(dnet_ep_t *ep, const dnet_op_t *op)
+{
+    dnet_ep_head_t withdraw = {.type = DNET_HEAD_WITHDRAW, .rank = ep->rank, .op = op->id};
+    dnet_send_control(ep, op->peer, &withdraw, NULL, 0);
 }
 
 void dnet_channels_free(dnet_ep_t *ep)

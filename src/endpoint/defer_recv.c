@@ -134,6 +134,11 @@ static void probes_forget(dnet_ep_t *ep, uint32_t rank, const uint32_t *op)
     }
 }
 
+void dnet_defer_gone(dnet_ep_t *ep, uint32_t rank, uint32_t op)
+{
+    probes_forget(ep, rank, &op);
+}
+
 /* Can one message fit both? */
 static bool overlap(const dnet_match_item_t *a, const dnet_match_item_t *b)
 {

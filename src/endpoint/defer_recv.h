@@ -50,6 +50,9 @@ bool dnet_defer_take(dnet_ep_t *ep, const dnet_probe_t *probe);
 DNET_COLD void dnet_defer_offered(dnet_ep_t *ep, const dnet_ep_head_t *head,
                                   const dnet_ep_offer_t *offers);
 
+/** That message will not be had from its sender: no probe finds it any more. */
+DNET_COLD void dnet_defer_gone(dnet_ep_t *ep, uint32_t rank, uint32_t op);
+
 /** PULL_NONE, RELEASE_ACK or DONE has come. */
 DNET_COLD void dnet_defer_answered(dnet_ep_t *ep, const dnet_ep_head_t *head);
 

@@ -134,12 +134,37 @@ void dnet_defer_flush(dnet_ep_t *ep, dnet_channel_t *ch)
     }
 }
 
+/* A message leaves the channel by another way than by being sent. */
+static void leave(dnet_channel_t *ch, dnet_op_t *op)
+{
+    if (op == ch->fresh)
+        ch->fresh = op->next;
+    dnet_channel_remove(ch, op);
+}
+
+static bool is_out(const dnet_channel_t *ch, const dnet_op_t *op)
+{
+    for (uint32_t i = 0; i < ch->out_count; i++)
+        if (ch->out[i] == op)
+            return true;
+    return false;
+}
+
+bool dnet_defer_withdraw(dnet_ep_t *ep, dnet_op_t *op)
+{
+    dnet_channel_t *ch = ep->peers[op->peer].channel;
+    if (op->issued || op->off || is_out(ch, op))
+        return false;
+    leave(ch, op);
+    return happened(ep, ch, DNET_DEFER_TX_ON_TAKE, 0);
+}
+
 /* ---- what the receiver says ---- */
 
 /* The receiver has matched it: its data go by rendezvous. */
 static void taken(dnet_ep_t *ep, dnet_channel_t *ch, dnet_op_t *op)
 {
-    dnet_channel_remove(ch, op);
+    leave(ch, op);
     op->state = DNET_OP_CTS_WAIT;
     ep->page.counters.offers_taken++;
 }
@@ -153,6 +178,8 @@ static bool verdict(dnet_ep_t *ep, dnet_channel_t *ch, const dnet_ep_head_t *hea
     for (uint32_t i = 0; i < count; i++)
         if (head->op >> i & 1)
             taken(ep, ch, ch->out[i]);
+        else if (DNET_UNLIKELY(ch->out[i]->cancelling))
+            dnet_send_withdraw(ep, ch->out[i]);
     return happened(ep, ch, DNET_DEFER_TX_ON_VERDICT, 0);
 }
 
@@ -169,11 +196,8 @@ static bool pull(dnet_ep_t *ep, dnet_channel_t *ch, const dnet_ep_head_t *head)
 static bool take(dnet_ep_t *ep, dnet_channel_t *ch, uint32_t id)
 {
     dnet_op_t *op = dnet_op_find(ep, id);
-    if (op && op->peer == ch->peer && op->state == DNET_OP_PACKETS && !op->control) {
-        if (op == ch->fresh)
-            ch->fresh = op->next;
+    if (op && op->peer == ch->peer && op->state == DNET_OP_PACKETS && !op->control)
         taken(ep, ch, op);
-    }
     return happened(ep, ch, DNET_DEFER_TX_ON_TAKE, 0);
 }
 

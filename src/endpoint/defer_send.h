@@ -13,6 +13,11 @@ void dnet_defer_flush(dnet_ep_t *ep, dnet_channel_t *ch);
 /** dnet_channel_submit() has said DNET_HELD: offer the message, now or later. */
 DNET_COLD void dnet_defer_kept(dnet_ep_t *ep, dnet_op_t *op);
 
+/** Take a message out of its channel, for good.  @return false: it is offered, or in part on its
+ * way
+ */
+DNET_COLD bool dnet_defer_withdraw(dnet_ep_t *ep, dnet_op_t *op);
+
 /** VERDICT, PULL, TAKE, GRANT or RELEASE has come.  One that makes no sense is reported. */
 DNET_COLD void dnet_defer_told(dnet_ep_t *ep, const dnet_ep_head_t *head);
 

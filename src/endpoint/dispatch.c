@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "endpoint/cancel.h"
 #include "endpoint/channel.h"
 #include "endpoint/compare/rings.h"
 #include "endpoint/defer_recv.h"
@@ -292,6 +293,12 @@ static void receive_headed(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
         case DNET_HEAD_RELEASE_ACK:
         case DNET_HEAD_DONE:
             dnet_defer_answered(ep, &head);
+            return;
+        case DNET_HEAD_WITHDRAW:
+            dnet_cancel_asked(ep, &head);
+            return;
+        case DNET_HEAD_WITHDRAWN:
+            dnet_cancel_answered(ep, &head);
             return;
     }
     malformed(entry, "unknown type");

@@ -98,7 +98,7 @@ typedef struct dnet_ep_request dnet_ep_request_t;
  * A request is finished.
  *
  * @param status  DNET_OK; DNET_ERR_TRUNCATED (receive: the buffer was filled, the rest is lost);
- *                DNET_ERR_PEER_DEAD; DNET_ERR_NO_ROUTE
+ *                DNET_CANCELLED (dnet_ep_cancel_send()); DNET_ERR_PEER_DEAD; DNET_ERR_NO_ROUTE
  */
 typedef void (*dnet_ep_complete_fn)(dnet_ep_request_t *req, dnet_status_t status);
 
@@ -354,6 +354,15 @@ dnet_status_t dnet_ep_send_moved(dnet_ep_t *ep, uint32_t peer, uint64_t envelope
 
 /** Withdraw a receive.  @return true: it is out of the queue and complete will not be called */
 bool dnet_ep_cancel_recv(dnet_ep_t *ep, dnet_ep_request_t *req);
+
+/**
+ * Withdraw a send, if no receive has matched it.  Its receiver must look at its NIC for that, once,
+ * unless nothing of the message has left; until then the send is as it was.
+ *
+ * @param req  given to dnet_ep_send() or one of its kind, which has returned DNET_IN_PROGRESS;
+ *             completed with DNET_CANCELLED, perhaps by this call; otherwise as if nobody had asked
+ */
+void dnet_ep_cancel_send(dnet_ep_t *ep, const dnet_ep_request_t *req);
 
 /** Look for a message without taking it.  @return DNET_OK, or DNET_NOT_FOUND */
 dnet_status_t dnet_ep_probe(dnet_ep_t *ep, uint64_t envelope, uint64_t mask,

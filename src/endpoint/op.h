@@ -25,8 +25,9 @@ struct dnet_op {
     uint32_t id; /* index [19:0], generation [31:20] */
     uint32_t peer;
     bool headed;
-    bool control; /* not a message */
-    bool issued;  /* the NIC has its packet, and waits for room at the receiver */
+    bool control;    /* not a message */
+    bool issued;     /* the NIC has its packet, and waits for room at the receiver */
+    bool cancelling; /* its receiver is asked to forget it */
     dnet_ep_head_t head;
     dnet_ep_staging_t staging; /* STAGED: the receiver's */
     dnet_ep_request_t *req;    /* completed at the end; may be NULL */

@@ -142,14 +142,23 @@ dnet_match_item_t *dnet_match_peek(dnet_match_t *m, uint64_t envelope, uint64_t 
     return NULL;
 }
 
+static inline void drop(dnet_match_t *m, dnet_match_item_t *item)
+{
+    ring_remove(&item->bin);
+    ring_remove(&item->arrival);
+    m->unexpected_count--;
+}
+
+void dnet_match_drop(dnet_match_t *m, dnet_match_item_t *item)
+{
+    drop(m, item);
+}
+
 dnet_match_item_t *dnet_match_take(dnet_match_t *m, uint64_t envelope, uint64_t mask)
 {
     dnet_match_item_t *item = dnet_match_peek(m, envelope, mask);
-    if (item != NULL) {
-        ring_remove(&item->bin);
-        ring_remove(&item->arrival);
-        m->unexpected_count--;
-    }
+    if (item != NULL)
+        drop(m, item);
     return item;
 }
 

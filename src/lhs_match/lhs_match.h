@@ -109,6 +109,9 @@ void dnet_match_post(dnet_match_t *m, dnet_match_item_t *item);
 /** Withdraw a posted receive (cancel).  The item must be in the posted queue. */
 void dnet_match_withdraw(dnet_match_t *m, dnet_match_item_t *item);
 
+/** Take out a message that is kept (its send is cancelled). */
+void dnet_match_drop(dnet_match_t *m, dnet_match_item_t *item);
+
 /** Call fn on every posted receive, then on every unexpected message, in bin order; for dumps. */
 void dnet_match_walk(const dnet_match_t *m,
                      void (*fn)(void *arg, const dnet_match_item_t *item, bool posted), void *arg);

@@ -24,8 +24,11 @@ void MPIDI_DIMMNET_send_complete(dnet_ep_request_t *ep_req, dnet_status_t status
         MPIDI_DIMMNET_moved_release(MPIDI_DIMMNET_REQ(sreq).moved);
         MPIDI_DIMMNET_REQ(sreq).moved = NULL;
     }
-    if (unlikely(status != DNET_OK))
+    if (unlikely(status == DNET_CANCELLED)) {
+        MPIR_STATUS_SET_CANCEL_BIT(sreq->status, TRUE);
+    } else if (unlikely(status != DNET_OK)) {
         sreq->status.MPI_ERROR = MPIDI_DIMMNET_error(status, "send");
+    }
     MPIDIU_request_complete(sreq);
 }
 

@@ -132,9 +132,14 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_isend_coll(const void *buf, MPI_Aint count
                                      context_offset, addr, false, req_p);
 }
 
-/* A message that is under way cannot be taken back. */
+/* The request completes as cancelled, perhaps later, or as if nobody had asked. */
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_cancel_send(MPIR_Request *sreq)
 {
+    int vci = MPIDI_DIMMNET_vci_of_request(sreq);
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci).lock);
+    if (!MPIR_Request_is_complete(sreq))
+        dnet_ep_cancel_send(MPIDI_DIMMNET_EP(vci), &MPIDI_DIMMNET_REQ(sreq).ep);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
     return MPI_SUCCESS;
 }
 

@@ -17,6 +17,11 @@ DNET_UNIT_TESTS += tests/endpoint/test_endpoint_budget
 tests_endpoint_test_endpoint_budget_SOURCES = tests/endpoint/test_endpoint_budget.c
 tests_endpoint_test_endpoint_budget_LDADD = libdnet_test_job.la libdnet_all.la -lcmocka
 
+check_PROGRAMS += tests/endpoint/test_endpoint_cancel
+DNET_UNIT_TESTS += tests/endpoint/test_endpoint_cancel
+tests_endpoint_test_endpoint_cancel_SOURCES = tests/endpoint/test_endpoint_cancel.c
+tests_endpoint_test_endpoint_cancel_LDADD = libdnet_test_job.la libdnet_all.la -lcmocka
+
 check_PROGRAMS += tests/endpoint/test_endpoint_stop
 DNET_UNIT_TESTS += tests/endpoint/test_endpoint_stop
 DNET_FLOWCTL_TESTS += tests/endpoint/test_endpoint_budget tests/endpoint/test_endpoint_stop

@@ -47,6 +47,18 @@ static void test_lhs_match_empty_nothing_found(void **state)
     assert_null(dnet_match_peek(m, envelope(1, 0, 0), DNET_MATCH_ANY_SOURCE & DNET_MATCH_ANY_TAG));
 }
 
+static void test_lhs_match_dropped_message_not_found(void **state)
+{
+    dnet_match_t *m = *state;
+    dnet_match_item_t first, second;
+    keep(m, &first, envelope(1, 2, 3));
+    keep(m, &second, envelope(1, 2, 3));
+    dnet_match_drop(m, &first);
+    assert_int_equal(m->unexpected_count, 1);
+    assert_ptr_equal(dnet_match_take(m, envelope(1, 2, 3), DNET_MATCH_ANY_TAG), &second);
+    assert_null(dnet_match_take(m, envelope(1, 2, 3), DNET_MATCH_BITS));
+}
+
 static void test_lhs_match_arrive_takes_receive_once(void **state)
 {
     dnet_match_t *m = *state;
@@ -267,6 +279,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup(name, setup)
     const struct CMUnitTest tests[] = {
         TEST(test_lhs_match_empty_nothing_found),
+        TEST(test_lhs_match_dropped_message_not_found),
         TEST(test_lhs_match_arrive_takes_receive_once),
         TEST(test_lhs_match_flag_bits_ignored),
         TEST(test_lhs_match_each_field_differs_no_match),
