@@ -428,6 +428,23 @@ typedef struct {
 /** The counters as they are now; valid until the endpoint is closed. */
 const dnet_ep_counters_t *dnet_ep_counters(const dnet_ep_t *ep);
 
+/** How long the lists of an endpoint are now. */
+typedef struct {
+    uint64_t posted;           /* receives */
+    uint64_t unexpected;       /* messages */
+    uint64_t unexpected_bytes; /* that these take */
+} dnet_ep_lengths_t;
+
+/** Any thread may call it. */
+dnet_ep_lengths_t dnet_ep_lengths(const dnet_ep_t *ep);
+
+/** A message that no receive has matched has been kept; or it is kept no longer.  Called from
+ * inside calls of the endpoint; must not call it. */
+typedef void (*dnet_ep_unexpected_fn)(uint64_t envelope, size_t len, bool kept);
+
+/** Set that function; NULL: none. */
+void dnet_ep_set_unexpected(dnet_ep_t *ep, dnet_ep_unexpected_fn fn);
+
 /* ---- what a rank waits for ---- */
 
 /** Kinds of waits; the list is wait_kinds.def. */

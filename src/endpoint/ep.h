@@ -84,6 +84,7 @@ typedef struct {
     dnet_ep_message_t *messages_free; /* blocks of DNET_MESSAGE_SMALL bytes */
     uint64_t budget;                  /* most bytes of unexpected messages */
     uint8_t *scratch;                 /* one packet, made contiguous */
+    dnet_ep_unexpected_fn unexpected_fn;
 } dnet_inbox_t;
 
 /* aperture.c: by slot, the receive whose data are stored there, or the send that shows its

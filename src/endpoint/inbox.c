@@ -20,6 +20,8 @@ dnet_ep_message_t *dnet_message_new(dnet_ep_t *ep, uint64_t envelope, size_t len
     ep->page.unexpected_bytes += bytes;
     if (ep->page.unexpected_bytes > ep->page.counters.unexpected_bytes_max)
         ep->page.counters.unexpected_bytes_max = ep->page.unexpected_bytes;
+    if (ep->inbox.unexpected_fn)
+        ep->inbox.unexpected_fn(envelope, len, true);
     return m;
 }
 
@@ -27,6 +29,8 @@ void dnet_message_free(dnet_ep_t *ep, dnet_ep_message_t *m)
 {
     size_t bytes = dnet_message_bytes(m->room);
     ep->page.unexpected_bytes -= bytes;
+    if (ep->inbox.unexpected_fn)
+        ep->inbox.unexpected_fn(m->match.envelope, m->len, false);
     if (bytes == DNET_MESSAGE_SMALL) {
         m->next_free = ep->inbox.messages_free;
         ep->inbox.messages_free = m;

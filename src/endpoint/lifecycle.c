@@ -395,6 +395,17 @@ const dnet_ep_counters_t *dnet_ep_counters(const dnet_ep_t *ep)
     return c;
 }
 
+dnet_ep_lengths_t dnet_ep_lengths(const dnet_ep_t *ep)
+{
+    const dnet_match_t *m = &ep->inbox.match;
+    return (dnet_ep_lengths_t){m->posted_count, m->unexpected_count, ep->page.unexpected_bytes};
+}
+
+void dnet_ep_set_unexpected(dnet_ep_t *ep, dnet_ep_unexpected_fn fn)
+{
+    ep->inbox.unexpected_fn = fn;
+}
+
 static void print_stats(const dnet_ep_t *ep)
 {
     const dnet_ep_counters_t *c = dnet_ep_counters(ep);

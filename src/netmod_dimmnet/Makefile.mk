@@ -7,6 +7,7 @@ mpi_core_sources += \
     src/mpid/ch4/netmod/dimmnet/dimmnet_coll.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_comm.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_error.c \
+    src/mpid/ch4/netmod/dimmnet/dimmnet_events.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_init.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_layout.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_part.c \

@@ -226,8 +226,13 @@ void MPIDI_DIMMNET_am_init(int vci);
 /* Free a VCI's requests kept in reserve. */
 void MPIDI_DIMMNET_am_finalize(int vci);
 
+/* dimmnet_events.c */
+/* Register MPI_T events of unexpected messages, and raise them for these VCIs. */
+void MPIDI_DIMMNET_events_init(void);
+
 /* dimmnet_pvar.c */
-/* Register the endpoints' counters, summed up, as MPI_T performance variables. */
+/* Register the endpoints' counters and the lengths of their lists, summed up, as MPI_T performance
+ * variables. */
 void MPIDI_DIMMNET_pvar_init(void);
 
 /* Before the endpoints are closed: keep the last values, which tools may still read. */

@@ -130,6 +130,7 @@ int MPIDI_DIMMNET_init_world(void)
     MPIDI_DIMMNET_turns_init(dnet_ep_own_processors(MPIDI_DIMMNET_EP(0)));
 #endif
     MPIDI_DIMMNET_pvar_init();
+    MPIDI_DIMMNET_events_init();
     mpi_errno = connect_all();
     MPIR_ERR_CHECK(mpi_errno);
 
