@@ -194,8 +194,8 @@ static DNET_COLD dnet_status_t idle_round_impatient(dnet_ep_t *ep)
 }
 
 /* A stopped rank has nothing to do before its RESEND, which wakes it.  Where ranks outnumber
- * processors it sleeps soon: sched_yield() stays within the kernel's autogroup, and each rank has
- * one, so that its yields would not give the processor to the rank it waits for. */
+ * processors it sleeps soon: sched_yield() stays within the kernel's autogroup, and where each rank
+ * has one its yields would not give the processor to the rank it waits for. */
 static uint32_t yields_before_sleep(const dnet_ep_t *ep)
 {
     bool stopped = ep->tx.open_channels && ep->tx.retry_ns != UINT64_MAX;
