@@ -57,6 +57,8 @@ libdnet_emulator_la_SOURCES = \
 	emulator/swif/hosts/connection.c \
 	emulator/swif/hosts/connection.h \
 	emulator/swif/hosts/flow.c \
+	emulator/swif/hosts/guests.c \
+	emulator/swif/hosts/guests.h \
 	emulator/swif/hosts/hosts.c \
 	emulator/swif/hosts/in.c \
 	emulator/swif/hosts/libfabric.c \

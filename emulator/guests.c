@@ -103,7 +103,7 @@ static dnet_status_t enter(dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_gue
 }
 
 /* The first page is there from the moment that the table is mapped. */
-static dnet_status_t have_table(dnet_emu_nic_t *nic, unsigned wid)
+dnet_status_t dnet_emu_guests_open(dnet_emu_nic_t *nic, unsigned wid)
 {
     dnet_status_t status = nic->guests[wid] ? DNET_OK : reserve(nic, wid, 0);
 
@@ -115,7 +115,7 @@ static dnet_status_t have_table(dnet_emu_nic_t *nic, unsigned wid)
 dnet_status_t dnet_emu_guests_enter(dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_guest_t *who,
                                     uint32_t by, uint32_t *number_p)
 {
-    dnet_status_t status = have_table(nic, wid);
+    dnet_status_t status = dnet_emu_guests_open(nic, wid);
 
     if (status != DNET_OK)
         return status;
@@ -136,7 +136,7 @@ bool dnet_emu_guests_get(dnet_emu_nic_t *nic, unsigned wid, uint32_t number,
 {
     const dnet_emu_guest_entry_t *e;
 
-    if (number == 0 || have_table(nic, wid) != DNET_OK || number >= end_of(nic->guests[wid]))
+    if (number == 0 || dnet_emu_guests_open(nic, wid) != DNET_OK || number >= end_of(nic->guests[wid]))
         return false;
     e = &nic->guests[wid][number];
     if (atomic_load_explicit(&e->uses, memory_order_acquire) == 0)

@@ -12,7 +12,15 @@
 enum {
     DNET_EMU_GUEST_HOSTED = 1, /* the process whose table it is */
     DNET_EMU_GUEST_SENDS = 2,  /* the guest */
+    DNET_EMU_GUEST_FAR = 4,    /* both: it is of another host, and has not ended */
 };
+
+/* Have a table for a WID of the own NIC, before the first guest: from now on other threads of this
+ * process may enter guests.
+ *
+ * @return DNET_OK; DNET_ERR_NO_MEMORY, DNET_ERR_SYSTEM: logged
+ */
+dnet_status_t dnet_emu_guests_open(dnet_emu_nic_t *nic, unsigned wid);
 
 /*
  * Have the guest's number in the table of a WID, an old one or a new one.

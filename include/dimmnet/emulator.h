@@ -336,6 +336,46 @@ bool dnet_emu_guest_left(const dnet_emu_nic_t *nic, uint32_t number);
 /** Send it no more: the opposite of dnet_emu_guest_add(). */
 void dnet_emu_guest_drop(dnet_emu_nic_t *nic, uint32_t number);
 
+/*
+ * Guests of other hosts.  They have a port, and are met by it; everything but the functions that
+ * follow is as with those of this host.
+ */
+
+#define DNET_EMU_HOST_BYTES 32u
+
+/** A process as those of other hosts know it: a plain value that may be sent to them. */
+typedef struct {
+    dnet_emu_guest_t process;
+    dnet_emu_port_address_t port;
+    char host[DNET_EMU_HOST_BYTES]; /* name of its host, for lines */
+} dnet_emu_far_process_t;
+
+/**
+ * Take up a guest of another host: a number in the table of `own`, and a route.  With the first
+ * packet to it this process asks to be entered there.
+ *
+ * @param own       this process, which has a port
+ * @param number_p  as by dnet_emu_guest_add()
+ * @return as dnet_emu_guest_add()
+ */
+dnet_status_t dnet_emu_hosts_guest_add(dnet_emu_nic_t *nic, const dnet_emu_far_process_t *own,
+                                       const dnet_emu_far_process_t *guest, uint32_t *number_p);
+
+/** Which process of another host has that number, also when it has entered itself.  False: none. */
+bool dnet_emu_hosts_guest_find(const dnet_emu_nic_t *nic, uint32_t number,
+                               dnet_emu_far_process_t *guest_p);
+
+/** The number that this process has there; it is asked for that.  0: it is out of reach (logged). */
+uint32_t dnet_emu_hosts_guest_number(dnet_emu_nic_t *nic, uint32_t number);
+
+/** Has it left its job in order? */
+bool dnet_emu_hosts_guest_left(const dnet_emu_nic_t *nic, uint32_t number);
+
+/** The opposite of dnet_emu_hosts_guest_add().  Numbers and connection stay as long as both
+ * processes live, for they may meet again.  @return false: it lives, as far as is known, and is to
+ * be dropped later */
+bool dnet_emu_hosts_guest_drop(dnet_emu_nic_t *nic, uint32_t number);
+
 /** LID of guest n. */
 static inline uint16_t dnet_emu_guest_lid(uint32_t number)
 {

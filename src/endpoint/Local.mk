@@ -19,6 +19,7 @@ libdnet_endpoint_la_SOURCES = \
 	src/endpoint/defer_recv.h \
 	src/endpoint/defer_send.c \
 	src/endpoint/defer_send.h \
+	src/endpoint/contact.c \
 	src/endpoint/dispatch.c \
 	src/endpoint/dispatch.h \
 	src/endpoint/dump.c \

@@ -108,7 +108,7 @@ static dnet_status_t emit_pieces(dnet_ep_t *ep, dnet_op_t *op, uint64_t envelope
 
 bool dnet_channel_gather(dnet_ep_t *ep, size_t bytes)
 {
-    if (!ep->job.spans_hosts || ep->tx.gathers)
+    if (!ep->job.has_port || ep->tx.gathers)
         return false;
     ep->tx.gathers = true;
     ep->dev->ops->gather(ep->dev, bytes < GATHER_MOST ? (uint32_t) bytes : GATHER_MOST);
@@ -399,7 +399,7 @@ static size_t bytes_of(const dnet_op_list_t *list)
 
 dnet_flush_t dnet_channel_flush(dnet_ep_t *ep, dnet_channel_t *ch)
 {
-    bool gathers = ep->job.spans_hosts &&
+    bool gathers = ep->job.has_port &&
                    dnet_channel_gather(ep, bytes_of(&ch->control) + bytes_of(&ch->messages));
     dnet_flush_t result = flush(ep, ch);
     dnet_channel_gather_end(ep, gathers);

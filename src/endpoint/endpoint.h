@@ -58,7 +58,7 @@ static inline uint32_t dnet_ep_envelope_tag(uint64_t envelope)
     return (uint32_t) DNET_GET(envelope, LH_TAG) & 0x7fffffffu;
 }
 
-#define DNET_EP_HOST_BYTES 32u
+#define DNET_EP_HOST_BYTES DNET_EMU_HOST_BYTES
 
 /** Where a process can be reached; a plain value that may be sent to others. */
 typedef struct {
@@ -90,6 +90,9 @@ typedef struct {
     /* a socket whose other end whoever started the job holds: when that is closed, nobody will end
      * this process; 0: none */
     int lifeline;
+    /* processes of other hosts are to be met: there shall be a port to them, also where all ranks
+     * are on one host; as with DIMMNET_CONNECT=hosts */
+    bool meets_hosts;
 } dnet_ep_config_t;
 
 typedef struct dnet_ep_request dnet_ep_request_t;
@@ -216,24 +219,27 @@ dnet_status_t dnet_ep_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses)
 
 /* ---- processes of other jobs ---- */
 
-/**
- * How a process of another job reaches this one: a plain value that may be sent to it, and fits a
- * port name of MPI.
- */
+/** How a process of another job reaches this one. */
 typedef struct {
-    uint32_t version;
-    uint32_t reserved;
     uint64_t host_id; /* as in dnet_ep_address_t */
-    dnet_emu_guest_t process;
-    char host[DNET_EP_HOST_BYTES];
+    dnet_emu_far_process_t who;
 } dnet_ep_contact_t;
-_Static_assert(sizeof(dnet_ep_contact_t) == 96, "contact layout");
+
+/** A contact as bytes, which may be sent to that process: at most so many, for they must fit a port
+ * name of MPI, of 256 characters, two a byte (docs/protocol.md 9). */
+#define DNET_EP_CONTACT_BYTES 116u
+
+/** @return bytes of it; the host's name is shortened to what there is room for */
+size_t dnet_ep_contact_pack(const dnet_ep_contact_t *contact, uint8_t *bytes);
+
+/** @return DNET_OK; DNET_ERR_FORMAT: that is no contact of this library's version (logged) */
+dnet_status_t dnet_ep_contact_unpack(const uint8_t *bytes, size_t len, dnet_ep_contact_t *contact_p);
 
 /**
  * The contact of a peer: this process, another of its job, or one added by dnet_ep_add_peer().
  *
- * @return DNET_OK; DNET_ERR_STATE, DNET_ERR_LIMIT: this job can have none (logged: it is on several
- *         hosts, on a cluster, of the prototype profile, without stop and resend, too large)
+ * @return DNET_OK; DNET_ERR_STATE, DNET_ERR_LIMIT: this job can have none (logged: it is on a
+ *         cluster, of the prototype profile, without stop and resend, too large)
  */
 dnet_status_t dnet_ep_contact(const dnet_ep_t *ep, uint32_t peer, dnet_ep_contact_t *contact_p);
 
@@ -242,8 +248,9 @@ dnet_status_t dnet_ep_contact(const dnet_ep_t *ep, uint32_t peer, dnet_ep_contac
  *
  * @param peer_p  its number: of a process of this job its rank, else one that is not less than the
  *                number of ranks; the same for the same process as long as it is known
- * @return DNET_OK; DNET_ERR_FORMAT (no contact), DNET_ERR_STATE (on another host, or as
- *         dnet_ep_contact()), DNET_ERR_LIMIT, DNET_ERR_NO_MEMORY; each logged
+ * @return DNET_OK; DNET_ERR_STATE (on another host, and one of the two jobs has no port, or they
+ *         have different ones; or as dnet_ep_contact()), DNET_ERR_LIMIT, DNET_ERR_NO_MEMORY; each
+ *         logged
  */
 dnet_status_t dnet_ep_add_peer(dnet_ep_t *ep, const dnet_ep_contact_t *contact, uint32_t *peer_p);
 

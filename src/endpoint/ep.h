@@ -11,7 +11,7 @@
  *   inbox      messages before their receive       strided     messages whose bytes lie in blocks
  *   job        where the job's processes are       defer_*     messages that are held back
  *   memory     dnet_ep_alloc()                     retry       stops that have lasted long
- *   guests     processes of other jobs
+ *   guests     processes of other jobs             contact     how those reach this one, as bytes
  *   compare/   flow control for comparison         send, recv  entry points
  *   dispatch   what arrives                        flow        senders stopped here are granted
  *   progress   the round over all of them          lifecycle   open and close
@@ -188,19 +188,22 @@ typedef struct {
     dnet_emu_nic_t *emu;
     int32_t *pids;
     bool spans_hosts;
+    bool has_port; /* to other hosts: it spans some, or may have guests there */
     uint32_t near;                     /* ranks on this host */
     dnet_locality_t *locality;         /* NULL: no distance has been asked for */
     bool no_locality;                  /* it could not be loaded */
     uint32_t processors;               /* that the job may use */
     dnet_emu_locator_t nic;            /* the own NIC, as its maker has it */
     dnet_emu_port_t *port;             /* until the NIC takes it */
-    char (*hosts)[DNET_EP_HOST_BYTES]; /* by rank: names of other hosts */
+    char (*hosts)[DNET_EP_HOST_BYTES]; /* by rank: names of other hosts; NULL: there is no port */
+    dnet_ep_address_t *addresses;      /* by rank, for guests; NULL: there is no port */
     char why[160];                     /* dnet_ep_why() */
 } dnet_job_t;
 
 /* guests.c: processes of other jobs, by their number in this process's table. */
 typedef struct {
-    dnet_emu_guest_t who;
+    dnet_ep_contact_t contact; /* of which the host is known when dnet_ep_add_peer() has told it */
+    bool far;                  /* of another host */
     bool known;         /* peers[size + number] is it */
     bool parted;        /* dnet_ep_drop_peer(), or it has come by itself */
     bool tried, direct; /* may the memories of both be copied between them? */
@@ -210,7 +213,7 @@ typedef struct {
     dnet_guest_t
         *list;    /* DNET_GUESTS_MAX + 1, of which touched pages exist; NULL: there are none */
     uint32_t end; /* numbers in use are below it; 0: there are none */
-    uint32_t count;
+    uint32_t near;
     bool crowded; /* processors were few before the first guest */
 } dnet_guests_t;
 

@@ -133,7 +133,7 @@ bool dnet_flow_round(dnet_ep_t *ep)
         did |= grant(ep);
     if (ep->holding)
         did |= dnet_defer_round(ep);
-    if (ep->flow_turns && !ep->job.spans_hosts)
+    if (ep->flow_turns && !ep->job.has_port)
         did |= dnet_compare_turn(ep);
     return did;
 }

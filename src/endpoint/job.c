@@ -203,12 +203,15 @@ static dnet_status_t check_cluster(const dnet_ep_t *ep)
     return DNET_OK;
 }
 
-dnet_status_t dnet_job_open(dnet_ep_t *ep, const int *node)
+dnet_status_t dnet_job_open(dnet_ep_t *ep, const int *node, bool meets_hosts)
 {
     const char *name = ep->options.cluster;
     dnet_status_t status = place_ranks(ep, node);
     if (status == DNET_OK)
         status = check_places(ep);
+    bool may_meet = !name && ep->options.flow == 0 && ep->options.profile != 0;
+    ep->job.has_port =
+        ep->job.spans_hosts || (may_meet && (meets_hosts || ep->options.connect != 0));
     if (!name || status != DNET_OK)
         return status;
     status = dnet_cluster_open(name, &ep->job.cluster);
@@ -234,11 +237,12 @@ void dnet_job_close(dnet_ep_t *ep)
     free(ep->job.place);
     free(ep->job.rank_at);
     free(ep->job.hosts);
+    free(ep->job.addresses);
 }
 
 bool dnet_ep_may_be_several(const dnet_ep_t *ep)
 {
-    return !ep->job.spans_hosts && !ep->job.cluster;
+    return !ep->job.has_port && !ep->job.cluster;
 }
 
 /* ---- NICs ---- */
@@ -263,7 +267,7 @@ static dnet_status_t take_nic(dnet_ep_t *ep, bool in_line)
 dnet_status_t dnet_job_take(dnet_ep_t *ep, bool in_line)
 {
     dnet_status_t status = DNET_OK;
-    if (ep->job.spans_hosts) {
+    if (ep->job.has_port) {
         static const char *const plugs[] = {NULL, "verbs", "tcp", "libfabric"};
         dnet_emu_port_config_t config = {
             .plug = plugs[ep->options.plug],
@@ -415,10 +419,12 @@ static dnet_status_t route_all(dnet_ep_t *ep, const dnet_ep_address_t *addresses
 {
     const dnet_ep_address_t *own = &addresses[ep->rank];
     dnet_status_t status = DNET_OK;
-    if (ep->job.spans_hosts) {
+    if (ep->job.has_port) {
         ep->job.hosts = calloc(ep->size, sizeof(*ep->job.hosts));
-        if (!ep->job.hosts)
+        ep->job.addresses = malloc(ep->size * sizeof(*addresses));
+        if (!ep->job.hosts || !ep->job.addresses)
             return DNET_ERR_NO_MEMORY;
+        memcpy(ep->job.addresses, addresses, ep->size * sizeof(*addresses));
         dnet_emu_hosts_join(ep->job.emu, own->wid, ep->job.port);
         ep->job.port = NULL;
         ep->flow_turns = true; /* the network is looked at in each round */

@@ -10,14 +10,14 @@
 #include "endpoint/ep.h"
 
 /**
- * Decide which NIC each rank is on, and find the cluster the job is to live on, if any; its profile
- * then replaces DIMMNET_PROFILE.
+ * Decide which NIC each rank is on, whether there is a port to other hosts, and find the cluster the
+ * job is to live on, if any; its profile then replaces DIMMNET_PROFILE.
  *
- * @param node  as in dnet_ep_config_t
+ * @param node, meets_hosts  as in dnet_ep_config_t
  * @return DNET_OK; DNET_NOT_FOUND, DNET_ERR_STATE, DNET_ERR_LIMIT, DNET_ERR_FORMAT (logged);
  *         DNET_ERR_NO_MEMORY
  */
-dnet_status_t dnet_job_open(dnet_ep_t *ep, const int *node);
+dnet_status_t dnet_job_open(dnet_ep_t *ep, const int *node, bool meets_hosts);
 
 /** Free what is known of the job; the last call, also after a failure. */
 void dnet_job_close(dnet_ep_t *ep);
@@ -31,7 +31,7 @@ void dnet_job_host(const dnet_ep_t *ep, char *host);
 /** Profile of the NICs. */
 dnet_profile_t dnet_job_profile(const dnet_ep_t *ep);
 
-/** Open the port to other hosts if there are any; of the ranks that share a NIC the first has it up
+/** Open the port to other hosts if there is to be one; of the ranks that share a NIC the first has it up
  * before the others learn of it.  @param in_line  reception of both WIDs
  * is in line  @return DNET_OK, or why there is none (logged) */
 dnet_status_t dnet_job_take(dnet_ep_t *ep, bool in_line);
@@ -42,10 +42,13 @@ dnet_status_t dnet_job_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses
 /** Rank of the process with that address; DNET_EP_NO_RANK: none of the job's. */
 uint32_t dnet_job_rank(const dnet_ep_t *ep, uint16_t lid, unsigned wid);
 
-/** Is that rank on this host, so that its memory can be reached? */
-static inline bool dnet_job_is_near(const dnet_ep_t *ep, uint32_t rank)
+/** Is that peer on this host, so that its memory can be reached? */
+static inline bool dnet_job_is_near(const dnet_ep_t *ep, uint32_t peer)
 {
-    return !ep->job.hosts || ep->job.hosts[rank][0] == '\0';
+    if (!ep->job.hosts)
+        return true;
+    return peer < ep->size ? ep->job.hosts[peer][0] == '\0'
+                           : !ep->guests.list[peer - ep->size].far;
 }
 
 /** Do more ranks of this host have to do with the processors this one may use than there are of

@@ -211,20 +211,21 @@ static dnet_peer_t *peers_make(const dnet_ep_t *ep)
 }
 
 /* What the environment asks for, as far as it can be judged before there is a NIC. */
-static dnet_status_t read_settings(dnet_ep_t *ep, const int *node)
+static dnet_status_t read_settings(dnet_ep_t *ep, const dnet_ep_config_t *config)
 {
     dnet_status_t status = dnet_options_load(ep->rank, ep->size, &ep->options);
     if (status == DNET_OK)
-        status = dnet_job_open(ep, node);
+        status = dnet_job_open(ep, config->node, config->meets_hosts);
     return status == DNET_OK ? dnet_compare_check(ep) : status;
 }
 
 dnet_status_t dnet_ep_check(uint32_t size, dnet_options_t *options_p)
 {
-    dnet_ep_t *ep = make(&(dnet_ep_config_t){.size = size});
+    dnet_ep_config_t config = {.size = size};
+    dnet_ep_t *ep = make(&config);
     if (!ep)
         return DNET_ERR_NO_MEMORY;
-    dnet_status_t status = read_settings(ep, NULL);
+    dnet_status_t status = read_settings(ep, &config);
     *options_p = ep->options;
     dnet_ep_close(ep);
     return status;
@@ -248,7 +249,7 @@ dnet_status_t dnet_ep_open(const dnet_ep_config_t *config, dnet_ep_t **ep_p)
         return DNET_ERR_NO_MEMORY;
     if (config->rank == 0)
         dnet_options_warn_unknown();
-    dnet_status_t status = read_settings(ep, config->node);
+    dnet_status_t status = read_settings(ep, config);
     if (status == DNET_OK)
         status = open_capture(ep);
     if (status == DNET_OK)
@@ -305,7 +306,7 @@ dnet_status_t dnet_ep_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses)
 bool dnet_ep_busy(const dnet_ep_t *ep)
 {
     return ep->ops.active > 0 || ep->tx.open_channels > 0 || ep->receiver.stopped.count > 0 ||
-           (ep->job.spans_hosts && dnet_emu_hosts_busy(ep->job.emu));
+           (ep->job.has_port && dnet_emu_hosts_busy(ep->job.emu));
 }
 
 void dnet_ep_am_register(dnet_ep_t *ep, dnet_ep_am_fn fn, void *arg)

@@ -62,7 +62,7 @@ static bool round_once(dnet_ep_t *ep)
     if (dnet_drv_flow_waiting(&ep->drv) ||
         dnet_fc_receiver_pending(&ep->receiver) | ep->holding | ep->flow_turns) {
         did |= dnet_flow_round(ep);
-        if (ep->job.spans_hosts)
+        if (ep->job.has_port)
             did |= network_round(ep, did);
     }
     if (ep->rndv.sending || ep->rndv.recvs_polled || dnet_drv_status_waiting(&ep->drv))
@@ -201,7 +201,7 @@ static uint32_t yields_before_sleep(const dnet_ep_t *ep)
     bool stopped = ep->tx.open_channels && ep->tx.retry_ns != UINT64_MAX;
     if (ep->oversubscribed)
         return stopped ? YIELDS_OF_STOPPED : YIELDS_BEFORE_SLEEP;
-    return ep->job.spans_hosts ? YIELDS_FAR : YIELDS_BEFORE_SLEEP;
+    return ep->job.has_port ? YIELDS_FAR : YIELDS_BEFORE_SLEEP;
 }
 
 /* The caller works between its calls: it neither sleeps nor is slowed down.  Where processors are
@@ -230,7 +230,7 @@ static DNET_COLD dnet_status_t idle_round(dnet_ep_t *ep)
         return look_round(ep, now);
     }
     uint64_t away_ns = now - ep->looked_ns;
-    uint64_t at_once_ns = ep->job.spans_hosts ? AT_ONCE_FAR_NS : AT_ONCE_NS;
+    uint64_t at_once_ns = ep->job.has_port ? AT_ONCE_FAR_NS : AT_ONCE_NS;
     if (first || away_ns > at_once_ns * (ep->oversubscribed ? 1 : CLOCK_EVERY)) {
         ep->looked_ns = ep->progress.idle_since_ns = now;
         if (!first)

@@ -31,8 +31,7 @@ bool dnet_rndv_direct(dnet_ep_t *ep, uint32_t peer, size_t len)
 
 bool dnet_rndv_reads(const dnet_ep_t *ep, uint32_t peer)
 {
-    return ep->job.spans_hosts && peer < ep->size && !dnet_job_is_near(ep, peer) &&
-           ep->options.rendezvous != RENDEZVOUS_STAGED;
+    return !dnet_job_is_near(ep, peer) && ep->options.rendezvous != RENDEZVOUS_STAGED;
 }
 
 void dnet_rndv_cts(dnet_ep_t *ep, const dnet_rndv_recv_t *r, dnet_ep_head_t cts,

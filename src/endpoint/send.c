@@ -39,7 +39,7 @@ static bool in_a_row(dnet_ep_t *ep)
 /* Is the message sent before its receive is known? */
 static bool is_eager(dnet_ep_t *ep, uint32_t peer, size_t len)
 {
-    if (ep->job.spans_hosts && !dnet_job_is_near(ep, peer))
+    if (!dnet_job_is_near(ep, peer))
         return len <= ep->eager_limit_hosts;
     return len <= ep->eager_near ||
            (len <= ep->eager_in_a_row && !ep->oversubscribed && in_a_row(ep));

@@ -169,6 +169,9 @@ void MPIDI_DIMMNET_names_init(dnet_ep_t *ep);
 /* Be done with processes of other jobs that no communicator has any more. */
 void MPIDI_DIMMNET_drop_peers(void);
 
+/* Was this job spawned by one that has a port to other hosts? */
+bool MPIDI_DIMMNET_parent_meets_hosts(void);
+
 /* dimmnet_coll.c */
 /* The communicator is freed: leave its board, if it has one. */
 void MPIDI_DIMMNET_board_free(MPIR_Comm *comm);

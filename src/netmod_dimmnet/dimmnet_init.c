@@ -91,6 +91,7 @@ static int open_one(int vci)
         .node = MPIR_Process.node_map,
         .vci = (uint32_t) vci,
         .lifeline = lifeline(),
+        .meets_hosts = MPIDI_DIMMNET_parent_meets_hosts(),
     };
     dnet_status_t status = dnet_ep_open(&config, &MPIDI_DIMMNET_EP(vci));
     return status == DNET_OK ? MPI_SUCCESS : start_error(status, "open the NIC");

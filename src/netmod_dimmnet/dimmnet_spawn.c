@@ -17,31 +17,55 @@ static int refused(void)
                                 MPI_ERR_SPAWN, "**dimmnet_dynproc", 0);
 }
 
+/* Behind the others, of which so many bytes are in use. */
+static dnet_status_t add_contact(uint32_t peer, char *upids, size_t *used, int *size_p)
+{
+    dnet_ep_contact_t contact;
+    dnet_status_t status = dnet_ep_contact(MPIDI_DIMMNET_EP(0), peer, &contact);
+    if (status != DNET_OK)
+        return status;
+    size_t bytes = dnet_ep_contact_pack(&contact, (uint8_t *) upids + *used);
+    *used += bytes;
+    *size_p = (int) bytes;
+    return DNET_OK;
+}
+
 /* The contacts of a communicator's processes, in memory that MPICH frees. */
 int MPIDI_DIMMNET_get_local_upids(MPIR_Comm *comm, int **local_upid_size, char **local_upids)
 {
     int size = comm->local_size;
     dnet_status_t status = DNET_OK;
+    size_t used = 0;
     int *sizes = MPL_malloc(size * sizeof(*sizes), MPL_MEM_ADDRESS);
-    dnet_ep_contact_t *contacts = MPL_malloc(size * sizeof(*contacts), MPL_MEM_ADDRESS);
-    if (!sizes || !contacts)
+    char *upids = MPL_malloc(size * DNET_EP_CONTACT_BYTES, MPL_MEM_ADDRESS);
+    if (!sizes || !upids)
         status = DNET_ERR_NO_MEMORY;
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-    for (int i = 0; status == DNET_OK && i < size; i++) {
-        sizes[i] = sizeof(contacts[i]);
-        status =
-            dnet_ep_contact(MPIDI_DIMMNET_EP(0),
-                            MPIDI_DIMMNET_AV(MPIDIU_comm_rank_to_av(comm, i)).peer, &contacts[i]);
-    }
+    for (int i = 0; status == DNET_OK && i < size; i++)
+        status = add_contact(MPIDI_DIMMNET_AV(MPIDIU_comm_rank_to_av(comm, i)).peer, upids, &used,
+                             &sizes[i]);
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
     if (status != DNET_OK) {
         MPL_free(sizes);
-        MPL_free(contacts);
+        MPL_free(upids);
         return status == DNET_ERR_NO_MEMORY ? MPIDI_DIMMNET_error(status, "connect") : refused();
     }
     *local_upid_size = sizes;
-    *local_upids = (char *) contacts;
+    *local_upids = upids;
     return MPI_SUCCESS;
+}
+
+/* It needs one too, then: who is to be met may be there. */
+bool MPIDI_DIMMNET_parent_meets_hosts(void)
+{
+    char port[MPI_MAX_PORT_NAME] = "", upid[MPI_MAX_PORT_NAME];
+    dnet_ep_contact_t contact;
+    int bytes;
+    return MPIR_Process.has_parent &&
+           MPIR_pmi_kvs_get(-1, MPIDI_PARENT_PORT_KVSKEY, port, sizeof(port)) == MPI_SUCCESS &&
+           MPL_str_get_binary_arg(port, "connentry", upid, sizeof(upid), &bytes) == MPL_SUCCESS &&
+           dnet_ep_contact_unpack((const uint8_t *) upid, (size_t) bytes, &contact) == DNET_OK &&
+           contact.who.port.bytes != 0;
 }
 
 /* ---- address tables ---- */
@@ -82,10 +106,10 @@ static dnet_status_t add_peers(int size, const int *upid_size, const char *upids
 {
     dnet_status_t status = DNET_OK;
     for (int i = 0; status == DNET_OK && i < size; upids += upid_size[i++]) {
-        dnet_ep_contact_t contact = {0};
-        if (upid_size[i] == sizeof(contact))
-            memcpy(&contact, upids, sizeof(contact)); /* may lie anywhere */
-        status = dnet_ep_add_peer(MPIDI_DIMMNET_EP(0), &contact, &peers[i]);
+        dnet_ep_contact_t contact;
+        status = dnet_ep_contact_unpack((const uint8_t *) upids, (size_t) upid_size[i], &contact);
+        if (status == DNET_OK)
+            status = dnet_ep_add_peer(MPIDI_DIMMNET_EP(0), &contact, &peers[i]);
     }
     return status;
 }

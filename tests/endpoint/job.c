@@ -113,7 +113,12 @@ static uint32_t source(void *arg, uint64_t envelope)
     return dnet_ep_envelope_rank(envelope);
 }
 
-static const int *hosts; /* by rank; NULL: all on one */
+static const int *hosts; /* by number; NULL: all on one */
+
+void dnet_job_hosts(const int *host)
+{
+    hosts = host;
+}
 
 static const int *processors; /* by rank; NULL: they are not bound */
 
@@ -129,7 +134,7 @@ static int rank_main(uint32_t number, uint32_t size, int (*body)(dnet_job_rank_t
     dnet_ep_config_t config = {.rank = rank,
                                .size = size,
                                .job = (uint64_t) getppid() + ((uint64_t) (number / size) << 32),
-                               .node = hosts};
+                               .node = hosts ? &hosts[number - rank] : NULL};
     dnet_job_rank_t job = {.rank = rank, .size = size, .number = number};
     if (processors) {
         cpu_set_t cpus;
@@ -139,7 +144,7 @@ static int rank_main(uint32_t number, uint32_t size, int (*body)(dnet_job_rank_t
     }
     if (hosts) {
         char name[16];
-        snprintf(name, sizeof(name), "host-%d", hosts[rank]);
+        snprintf(name, sizeof(name), "host-%d", hosts[number]);
         setenv("DIMMNET_HOST", name, 1);
     }
     if (dnet_ep_open(&config, &job.ep) != DNET_OK)

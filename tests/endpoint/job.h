@@ -37,6 +37,10 @@ int dnet_job_run_mourning(uint32_t size, unsigned timeout_s, uint32_t victim,
 int dnet_job_run_hosts(uint32_t size, unsigned timeout_s, const int *host, uint32_t victim,
                        int (*body)(dnet_job_rank_t *job, void *arg), void *arg);
 
+/** The processes of the jobs that follow are on several hosts, as by dnet_job_run_hosts().  @param
+ * host  by number; NULL: they are on one */
+void dnet_job_hosts(const int *host);
+
 /** Bind the processes of the jobs that follow, as a launcher does before they start.  @param
  * processor by rank; NULL: they are not bound */
 void dnet_job_bind(const int *processor);

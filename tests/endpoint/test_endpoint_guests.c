@@ -2,7 +2,8 @@
  *
  * Processes of several jobs, whose NICs have the same LIDs: messages of every way arrive between
  * them, also when the store for unexpected ones is full; a process that is dropped makes room for
- * others; one that has ended is named; a job that can have no guests says so.
+ * others; one that has ended is named; a job that can have no guests says so.  The same between
+ * hosts: those of one machine that have different names for it, and meet on its loopback.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,6 +25,7 @@ static const size_t sizes[] = {8, 49, 489, 4065, 65536, LONGEST};
 enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
 
 static uint32_t peers[ALL]; /* by number: the peer */
+static bool hosts_differ;
 
 static uint32_t source(void *arg, uint64_t envelope)
 {
@@ -128,7 +130,8 @@ static int flood(dnet_job_rank_t *job, void *arg)
         const dnet_ep_counters_t *c = dnet_ep_counters(job->ep);
         fprintf(stderr, "stopped %u, held %u\n", (unsigned) c->stopped_others,
                 (unsigned) c->held_others);
-        return c->stopped_others == 0 || c->held_others == 0;
+        /* Of what other hosts have sent only so much is taken as there is room for. */
+        return (c->stopped_others == 0 && !hosts_differ) || c->held_others == 0;
     }
     if (job->number >= first)
         for (uint32_t i = 0; i < MANY; i++) {
@@ -195,6 +198,121 @@ static void test_guests_that_are_dropped_make_room(void **state)
     assert_int_equal(dnet_job_run_several(others, 1, 60, others, one_by_one, &others), 0);
 }
 
+/* ---- between hosts ---- */
+
+enum { TIMES = 40 };
+/* Of three jobs the second one is on both hosts. */
+static const int two_hosts[ALL] = {0, 0, 0, 0, 1, 1, 1, 1, 1};
+static const int first_and_second[] = {0, 1};
+
+static void between_hosts(const int *host)
+{
+    hosts_differ = true;
+    setenv("DIMMNET_CONNECT", "hosts", 1);
+    setenv("DIMMNET_PLUG", "tcp", 1);
+    setenv("DIMMNET_INTERFACE", "lo", 1);
+    dnet_job_hosts(host);
+}
+
+static void on_one_host(void)
+{
+    hosts_differ = false;
+    dnet_job_hosts(NULL);
+    unsetenv("DIMMNET_INTERFACE");
+    unsetenv("DIMMNET_PLUG");
+    unsetenv("DIMMNET_CONNECT");
+}
+
+static void test_guests_of_other_hosts_all_sizes(void **state)
+{
+    (void) state;
+    between_hosts(two_hosts);
+    assert_int_equal(dnet_job_run_several(JOBS, SIZE, 60, ALL, all_to_all, NULL), 0);
+    setenv("DIMMNET_RENDEZVOUS", "staged", 1);
+    assert_int_equal(dnet_job_run_several(JOBS, SIZE, 60, ALL, all_to_all, NULL), 0);
+    unsetenv("DIMMNET_RENDEZVOUS");
+    on_one_host();
+}
+
+static void test_guests_of_other_hosts_are_stopped_and_held_back(void **state)
+{
+    (void) state;
+    between_hosts(two_hosts);
+    setenv("DIMMNET_UNEXPECTED_BYTES", "65536", 1);
+    assert_int_equal(dnet_job_run_several(JOBS, SIZE, 60, ALL, flood, NULL), 0);
+    unsetenv("DIMMNET_UNEXPECTED_BYTES");
+    on_one_host();
+}
+
+/* A process is on its own: a job of its own, with a new NIC and port. */
+static int begin_anew(dnet_job_rank_t *job, uint64_t number)
+{
+    dnet_ep_config_t config = {.size = 1, .job = (uint64_t) getpid() << 32 | number};
+    dnet_ep_address_t own;
+    dnet_ep_close(job->ep);
+    if (dnet_ep_open(&config, &job->ep) != DNET_OK)
+        return 1;
+    dnet_ep_address(job->ep, &own);
+    return dnet_ep_connect(job->ep, &own) != DNET_OK;
+}
+
+/* The number that the next descriptor gets. */
+static int next_descriptor(void)
+{
+    int fd = dup(0);
+    close(fd);
+    return fd;
+}
+
+/* Process 1 comes, is met several times, and goes, over and over. */
+static int come_and_go(dnet_job_rank_t *job, void *arg)
+{
+    enum { MEETINGS = 3 };
+    int before = 0;
+    (void) arg;
+    for (uint32_t i = 0; i < TIMES; i++) {
+        uint64_t envelope = dnet_ep_envelope(1, 0, i);
+        uint32_t number, peer;
+        if (job->number == 1 && begin_anew(job, i))
+            return 1;
+        if (meet(job, 2, 0))
+            return 1;
+        for (uint32_t m = 0; m < MEETINGS; m++) {
+            if (dnet_ep_add_peer(job->ep, &contacts()[1 - job->number], &peer) != DNET_OK ||
+                peer != job->size + 1)
+                return 1;
+            if (job->number == 0 && dnet_job_send(job, peer, envelope, &i, sizeof(i), true))
+                return 1;
+            if (job->number == 1 && dnet_job_recv(job, envelope, DNET_MATCH_BITS, &number,
+                                                  sizeof(number)) != sizeof(number))
+                return 1;
+            dnet_ep_drop_peer(job->ep, peer);
+            dnet_job_barrier(job);
+        }
+        if (job->number == 1 && begin_anew(job, TIMES + i)) /* the one that was met is gone */
+            return 1;
+        dnet_job_barrier(job);
+        if (job->number == 0 && !forgets_all(job))
+            return 1;
+        before = i == 0 ? next_descriptor() : before;
+        if (next_descriptor() != before) {
+            fprintf(stderr, "after %u meetings a descriptor more is open\n", i + 1);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void test_guests_of_other_hosts_that_leave_make_room(void **state)
+{
+    (void) state;
+    between_hosts(first_and_second);
+    assert_int_equal(dnet_job_run_several(2, 1, 60, 2, come_and_go, NULL), 0);
+    on_one_host();
+}
+
+/* ---- losses ---- */
+
 static void wait_for_end(pid_t pid)
 {
     struct pollfd end = {.fd = (int) syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
@@ -215,7 +333,7 @@ static int mourn(dnet_job_rank_t *job, void *arg)
     }
     if (dnet_job_recv(job, dnet_ep_envelope(1, 1, 0), DNET_MATCH_BITS, &word, sizeof(word)) < 0)
         return 1;
-    wait_for_end(contacts()[1].process.pid);
+    wait_for_end(contacts()[1].who.process.pid);
     /* As long as something is under way it is known, and its end is nobody's business. */
     dnet_status_t status = DNET_OK;
     if (dropped) {
@@ -242,6 +360,45 @@ static void test_guests_that_end_are_lost(void **state)
     assert_int_equal(dnet_job_run_several(2, 1, 60, 1, mourn, &dropped), 0);
 }
 
+static void test_guests_of_other_hosts_that_end_are_lost(void **state)
+{
+    between_hosts(first_and_second);
+    test_guests_that_end_are_lost(state);
+    on_one_host();
+}
+
+/* A process that has ended, one that somebody else follows at its port, and a host that is silent:
+ * the message is refused, and the job goes on. */
+static int met_too_late(dnet_job_rank_t *job, void *arg)
+{
+    uint32_t peer, word = 0;
+    (void) arg;
+    if (job->number == 1)
+        return dnet_ep_contact(job->ep, 0, &contacts()[1]) != DNET_OK || begin_anew(job, 1) ||
+               (dnet_job_barrier(job), 0);
+    dnet_job_barrier(job);
+    if (dnet_ep_add_peer(job->ep, &contacts()[1], &peer) != DNET_OK ||
+        dnet_job_send(job, peer, dnet_ep_envelope(1, 0, 0), &word, sizeof(word), false) == 0)
+        return 1;
+    dnet_ep_drop_peer(job->ep, peer);
+    if (!forgets_all(job))
+        return 1;
+    dnet_ep_contact(job->ep, 0, &contacts()[0]);
+    contacts()[0].who.process.group++;
+    contacts()[0].host_id++;
+    contacts()[0].who.port.key++; /* as if another process had its port now */
+    return dnet_ep_add_peer(job->ep, &contacts()[0], &peer) != DNET_OK ||
+           dnet_job_send(job, peer, dnet_ep_envelope(1, 0, 0), &word, sizeof(word), false) == 0;
+}
+
+static void test_guests_of_other_hosts_that_are_gone_are_not_met(void **state)
+{
+    (void) state;
+    between_hosts(first_and_second);
+    assert_int_equal(dnet_job_run_several(2, 1, 60, 2, met_too_late, NULL), 0);
+    on_one_host();
+}
+
 static int refused(dnet_job_rank_t *job, void *arg)
 {
     dnet_ep_contact_t contact;
@@ -252,12 +409,24 @@ static int refused(dnet_job_rank_t *job, void *arg)
 /* Contacts of another host, and of nobody. */
 static int not_reached(dnet_job_rank_t *job, void *arg)
 {
-    dnet_ep_contact_t contact, nobody = {0};
+    dnet_ep_contact_t contact, again;
+    uint8_t bytes[DNET_EP_CONTACT_BYTES], nobody[DNET_EP_CONTACT_BYTES] = {0};
     uint32_t peer;
     (void) arg;
     if (dnet_ep_contact(job->ep, job->rank, &contact) != DNET_OK ||
-        dnet_ep_add_peer(job->ep, &nobody, &peer) != DNET_ERR_FORMAT)
+        dnet_ep_contact_unpack(nobody, sizeof(nobody), &again) != DNET_ERR_FORMAT)
         return 1;
+    memset(contact.who.host, 'x', sizeof(contact.who.host) - 1);
+    contact.who.port.bytes = sizeof(contact.who.port.at); /* the longest there can be */
+    memset(contact.who.port.at, 7, sizeof(contact.who.port.at));
+    size_t len = dnet_ep_contact_pack(&contact, bytes);
+    if (len > sizeof(bytes) || dnet_ep_contact_unpack(bytes, len - 1, &again) == DNET_OK ||
+        dnet_ep_contact_unpack(bytes, len, &again) != DNET_OK ||
+        memcmp(&contact.who.process, &again.who.process, sizeof(again.who.process)) != 0 ||
+        memcmp(&contact.who.port, &again.who.port, sizeof(again.who.port)) != 0 ||
+        strlen(again.who.host) < 24)
+        return 1;
+    contact.who.process.group++;
     contact.host_id++;
     return dnet_ep_add_peer(job->ep, &contact, &peer) != DNET_ERR_STATE;
 }
@@ -283,6 +452,11 @@ int main(void)
         cmocka_unit_test(test_guests_that_are_dropped_make_room),
         cmocka_unit_test(test_guests_that_end_are_lost),
         cmocka_unit_test(test_guests_are_refused_where_there_can_be_none),
+        cmocka_unit_test(test_guests_of_other_hosts_all_sizes),
+        cmocka_unit_test(test_guests_of_other_hosts_are_stopped_and_held_back),
+        cmocka_unit_test(test_guests_of_other_hosts_that_leave_make_room),
+        cmocka_unit_test(test_guests_of_other_hosts_that_end_are_lost),
+        cmocka_unit_test(test_guests_of_other_hosts_that_are_gone_are_not_met),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

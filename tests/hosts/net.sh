@@ -15,18 +15,23 @@ net=10.77.0
 
 space() { echo "$1-$2"; }
 
+# A host's name is a namespace too, and all that runs on the host is in the same one.
+name_of() { echo "/run/netns/$1.uts"; }
+
 # run NAME I COMMAND: with the host's network and name
 run() {
     DNET_HOSTS_NET=$1
     export DNET_HOSTS_NET
     where=$(space "$1" "$2")
     shift 2
-    exec ip netns exec "$where" unshare --uts sh -c 'hostname "$0"; exec "$@"' "$where" "$@"
+    exec nsenter --uts="$(name_of "$where")" ip netns exec "$where" "$@"
 }
 
 make_host() {
     where=$(space "$1" "$2")
     ip netns add "$where"
+    : >"$(name_of "$where")"
+    unshare --uts="$(name_of "$where")" hostname "$where"
     ip -n "$where" link set lo up
     ip -n "$1-switch" link add "port$2" type veth peer name eth0 netns "$where"
     ip -n "$1-switch" link set "port$2" master bridge up
@@ -60,6 +65,7 @@ remove)
     for where in $(ip netns list | sed -n "s/^\($2-[a-z0-9]*\).*/\1/p"); do
         ip netns pids "$where" | xargs -r kill -9
         ip netns del "$where"
+        ! umount "$(name_of "$where")" 2>/dev/null || rm "$(name_of "$where")"
     done
     ;;
 *)

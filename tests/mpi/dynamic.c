@@ -4,16 +4,20 @@
  * (entry, ring, pieces, rendezvous) go in both directions; groups are merged, parted and met again.
  * "refused": a job that can have none says so, and goes on.
  * "accept FILE", "connect FILE": two jobs of two process managers, which meet by the port in a file
- * (connect.sh); with "die" the last rank that connects ends by SIGKILL, and the others wait for it.
+ * (connect.sh); with "die" the last rank that connects ends by SIGKILL, and the others wait for it;
+ * with "often" they part and meet many times.
+ * "missed FILE": the job of that port is there no more, or cannot be reached.
+ * "spawn HOST": children on that host.
  */
+#include <dirent.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include "check.h"
 
-enum { CHILDREN = 3, FLOOD = 3000, TIMES = 3 };
-static const size_t lengths[] = {0, 8, 48, 400, 4000, 20000, 100000, 3000000};
-enum { LENGTHS = sizeof(lengths) / sizeof(lengths[0]), LONGEST = 3000000 };
+enum { CHILDREN = 3, FLOOD = 3000, TIMES = 3, OFTEN = 100 };
+static const size_t lengths[] = {0, 8, 48, 400, 4000, 20000, 65536, 100000, 4194304};
+enum { LENGTHS = sizeof(lengths) / sizeof(lengths[0]), LONGEST = 4194304 };
 
 static char *program;
 
@@ -124,9 +128,26 @@ static void together(MPI_Comm inter, int high)
     MPI_Comm_free(&all);
 }
 
+/* Collectives of the two groups. */
+static void across(MPI_Comm inter)
+{
+    int others, me, sum = 0, one = 1;
+    MPI_Comm_remote_size(inter, &others);
+    MPI_Comm_rank(inter, &me);
+    MPI_Barrier(inter);
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, inter);
+    CHECK(sum == others, "of %d others %d have added", others, sum);
+    int *all = calloc((size_t) others, sizeof(*all));
+    MPI_Allgather(&me, 1, MPI_INT, all, 1, MPI_INT, inter);
+    for (int i = 0; i < others; i++)
+        CHECK(all[i] == i, "process %d of the others says that it is %d", i, all[i]);
+    free(all);
+}
+
 static void be_friends(MPI_Comm inter, int child)
 {
     talk(inter);
+    across(inter);
     flood(inter, child);
     together(inter, child);
 }
@@ -140,24 +161,55 @@ static int child(MPI_Comm parent)
     return failures != 0;
 }
 
-/* Children of a spawn by all, spawned TIMES times, then of each rank by itself at once. */
-static void spawn(void)
+/* Descriptors that are open. */
+static int descriptors(void)
+{
+    int n = 0;
+    DIR *all = opendir("/proc/self/fd");
+    while (all && readdir(all))
+        n++;
+    if (all)
+        closedir(all);
+    return n;
+}
+
+static long resident_kb(void)
+{
+    long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (file && fscanf(file, "%*d %ld", &pages) != 1)
+        pages = 0;
+    if (file)
+        fclose(file);
+    return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+/* Children of a spawn by all, spawned TIMES times, then of each rank by itself at once.  @param host
+ * NULL: any */
+static void spawn(char *host)
 {
     char *arguments[] = {"child", NULL};
     MPI_Comm inter;
+    MPI_Info info = MPI_INFO_NULL;
     int codes[CHILDREN], n;
+    if (host) {
+        MPI_Info_create(&info);
+        MPI_Info_set(info, "host", host);
+    }
     for (int i = 0; i < TIMES; i++) {
-        int error = MPI_Comm_spawn(program, arguments, CHILDREN, MPI_INFO_NULL, size - 1,
-                                   MPI_COMM_WORLD, &inter, codes);
+        int error = MPI_Comm_spawn(program, arguments, CHILDREN, info, size - 1, MPI_COMM_WORLD,
+                                   &inter, codes);
         CHECK(error == MPI_SUCCESS, "MPI_Comm_spawn returns %d", error);
         MPI_Comm_remote_size(inter, &n);
         CHECK(n == CHILDREN, "there are %d children", n);
         be_friends(inter, 0);
         MPI_Comm_disconnect(&inter);
     }
-    MPI_Comm_spawn(program, arguments, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter, codes);
+    MPI_Comm_spawn(program, arguments, 1, info, 0, MPI_COMM_SELF, &inter, codes);
     be_friends(inter, 0);
     MPI_Comm_disconnect(&inter);
+    if (host)
+        MPI_Info_free(&info);
 }
 
 /* The world's halves meet by a port, several times. */
@@ -241,17 +293,64 @@ static void read_port(const char *path, char *port)
     fclose(file);
 }
 
-static void meet_other_job(int accept, const char *path, int die)
+/* Parted and met again, with nothing left behind. */
+static void meet_often(int accept, char *port)
+{
+    MPI_Comm inter;
+    int before = 0;
+    long before_kb = 0;
+    for (int i = 0; i < OFTEN; i++) {
+        (accept ? MPI_Comm_accept : MPI_Comm_connect)(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD,
+                                                      &inter);
+        across(inter);
+        MPI_Comm_disconnect(&inter);
+        if (i == OFTEN / 10) {
+            before = descriptors();
+            before_kb = resident_kb();
+        }
+    }
+    long more_kb = resident_kb() - before_kb;
+    CHECK(descriptors() <= before, "%d descriptors are open, and were %d", descriptors(), before);
+    CHECK(more_kb < 256, "%ld KB more after %d meetings", more_kb, OFTEN);
+    if (rank == 0)
+        printf("met %d times: %ld KB more, %d descriptors more\n", OFTEN, more_kb,
+               descriptors() - before);
+}
+
+/* An error comes back, and the job goes on. */
+static void missed(const char *path)
 {
     MPI_Comm inter;
     char port[MPI_MAX_PORT_NAME] = "";
-    int others;
+    int class = MPI_SUCCESS, sum = 0, one = 1;
+    if (rank == 0)
+        read_port(path, port);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    if (rank == 0) {
+        MPI_Error_class(MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter), &class);
+        CHECK(class == MPI_ERR_PORT || class == MPI_ERR_SPAWN,
+              "a connection to nobody ends with class %d", class);
+    }
+    for (int i = 0; i < 1000; i++) /* the lost one is not missed */
+        MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    usleep(rank == 0 ? 500000 : 0);
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    CHECK(sum == size, "after the error the sum is %d", sum);
+}
+
+static void meet_other_job(int accept, const char *path, const char *how)
+{
+    MPI_Comm inter;
+    char port[MPI_MAX_PORT_NAME] = "";
+    int others, die = strcmp(how, "die") == 0;
     if (rank == 0 && accept) {
         MPI_Open_port(MPI_INFO_NULL, port);
         write_port(path, port);
     } else if (rank == 0) {
         read_port(path, port);
     }
+    if (strcmp(how, "often") == 0)
+        meet_often(accept, port);
     (accept ? MPI_Comm_accept : MPI_Comm_connect)(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter);
     be_friends(inter, !accept);
     MPI_Comm_remote_size(inter, &others);
@@ -276,11 +375,19 @@ int main(int argc, char **argv)
         refused();
         return check_end();
     }
-    if (argc > 2) {
-        meet_other_job(strcmp(argv[1], "accept") == 0, argv[2], argc > 3);
+    if (argc > 2 && strcmp(argv[1], "missed") == 0) {
+        missed(argv[2]);
         return check_end();
     }
-    spawn();
+    if (argc > 2 && strcmp(argv[1], "spawn") == 0) {
+        spawn(argv[2]);
+        return check_end();
+    }
+    if (argc > 2) {
+        meet_other_job(strcmp(argv[1], "accept") == 0, argv[2], argc > 3 ? argv[3] : "");
+        return check_end();
+    }
+    spawn(NULL);
     if (size > 1)
         connect_halves();
     mistakes();

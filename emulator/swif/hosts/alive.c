@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <linux/errqueue.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -14,11 +15,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 #include "emulator/process.h"
 
 #define QUESTION 0x51444e44u /* "DNDQ" */
 #define ANSWER 0x41444e44u   /* "DNDA" */
+#define CALL 0x43444e44u     /* "DNDC": so many bytes follow; those of the reply follow the answer */
 #define STACK_BYTES 65536u
 
 /* Question and answer on the wire. */
@@ -26,9 +29,14 @@ typedef struct {
     uint32_t kind;
     uint32_t key; /* of the process that is asked */
     uint32_t tag; /* as in the question */
-    uint32_t zero;
+    uint32_t bytes; /* that follow */
 } datagram_t;
 _Static_assert(sizeof(datagram_t) == 16, "datagram size");
+
+typedef struct {
+    datagram_t head;
+    uint8_t data[DNET_EMU_CALL_BYTES];
+} call_t;
 
 typedef union {
     struct sockaddr any;
@@ -44,6 +52,8 @@ struct dnet_emu_alive {
     int epoll_fd; /* of the others, and of watched_fd while the process sleeps */
     int watched_fd;
     dnet_emu_wid_t *sleeper;
+    dnet_emu_alive_called_fn called;
+    void *called_arg;
 };
 
 /* An address with another port number.  0: it is no IP address. */
@@ -61,17 +71,29 @@ static socklen_t address_of(const struct sockaddr_storage *ip, uint16_t port, ad
     return 0;
 }
 
+/* What is to be answered to a call.  One for a process that was here before gets no reply. */
+static uint32_t reply_to(const dnet_emu_alive_t *a, call_t *c)
+{
+    call_t call = *c;
+
+    if (call.head.key != a->key || call.head.bytes > sizeof call.data)
+        return 0;
+    return a->called(a->called_arg, call.data, call.head.bytes, c->data);
+}
+
 static void answer(const dnet_emu_alive_t *a)
 {
-    datagram_t d;
+    call_t c;
     address_t from;
     socklen_t length = sizeof from;
+    ssize_t n = recvfrom(a->answers_fd, &c, sizeof c, MSG_DONTWAIT, &from.any, &length);
 
-    if (recvfrom(a->answers_fd, &d, sizeof d, MSG_DONTWAIT, &from.any, &length) != sizeof d ||
-        d.kind != QUESTION || d.key != a->key)
+    if (n < (ssize_t) sizeof c.head || (size_t) n != sizeof c.head + c.head.bytes ||
+        (c.head.kind != CALL && (c.head.kind != QUESTION || c.head.key != a->key)))
         return;
-    d.kind = ANSWER;
-    (void) sendto(a->answers_fd, &d, sizeof d, MSG_DONTWAIT, &from.any, length);
+    c.head.bytes = c.head.kind == CALL ? reply_to(a, &c) : 0;
+    c.head.kind = ANSWER;
+    (void) sendto(a->answers_fd, &c, sizeof c.head + c.head.bytes, MSG_DONTWAIT, &from.any, length);
 }
 
 static void *serve(void *arg)
@@ -142,7 +164,8 @@ static void close_all(dnet_emu_alive_t *a)
 }
 
 dnet_emu_alive_t *dnet_emu_alive_start(const struct sockaddr_storage *ip,
-                                       dnet_emu_port_address_t *at)
+                                       dnet_emu_port_address_t *at, dnet_emu_alive_called_fn called,
+                                       void *arg)
 {
     const int on = 1;
     address_t own;
@@ -156,6 +179,8 @@ dnet_emu_alive_t *dnet_emu_alive_start(const struct sockaddr_storage *ip,
     if (!a)
         return NULL;
     a->key = at->key;
+    a->called = called;
+    a->called_arg = arg;
     a->answers_fd = socket(own.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     a->asks_fd = socket(own.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     a->end_fd = eventfd(0, EFD_CLOEXEC);
@@ -242,4 +267,52 @@ bool dnet_emu_alive_answer(dnet_emu_alive_t *a, uint32_t *tag_p, bool *gone_p)
             return true;
         }
     return false;
+}
+
+/* ---- calls ---- */
+
+#define CALL_AGAIN_MS 20 /* and then twice as long, */
+#define CALL_MOST_MS 320 /* up to that */
+
+/* The answer to a call.  @return as dnet_emu_alive_call(), or -1: none has come in so long */
+static int reply_from(int fd, uint32_t tag, void *reply, int wait_ms)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    call_t c;
+
+    while (poll(&p, 1, wait_ms) > 0) {
+        ssize_t n = recv(fd, &c, sizeof c, MSG_DONTWAIT);
+
+        if (n < 0 && errno == ECONNREFUSED)
+            return 0;
+        if (n < (ssize_t) sizeof c.head || c.head.kind != ANSWER || c.head.tag != tag ||
+            (size_t) n != sizeof c.head + c.head.bytes)
+            continue;
+        memcpy(reply, c.data, c.head.bytes);
+        return (int) c.head.bytes;
+    }
+    return -1;
+}
+
+int dnet_emu_alive_call(const struct sockaddr_storage *ip, const dnet_emu_port_address_t *at,
+                        const void *call, uint32_t bytes, void *reply, uint64_t wait_ns)
+{
+    uint64_t start = dnet_clock_ns();
+    call_t c = {.head = {.kind = CALL, .key = at->key, .tag = (uint32_t) start, .bytes = bytes}};
+    address_t to;
+    socklen_t length = address_of(ip, at->alive_port, &to);
+    int fd = socket(to.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0), got = -1;
+
+    memcpy(c.data, call, bytes);
+    if (fd >= 0 && length && connect(fd, &to.any, length) == 0)
+        for (int ms = CALL_AGAIN_MS; got < 0 && dnet_clock_ns() - start < wait_ns;) {
+            ssize_t sent = send(fd, &c, sizeof c.head + bytes, 0);
+
+            got = sent < 0 && errno == ECONNREFUSED ? 0
+                                                    : reply_from(fd, c.head.tag, reply, ms);
+            ms = ms * 2 < CALL_MOST_MS ? ms * 2 : CALL_MOST_MS;
+        }
+    if (fd >= 0)
+        close(fd);
+    return got;
 }

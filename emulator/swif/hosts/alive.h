@@ -13,6 +13,13 @@
 
 typedef struct dnet_emu_alive dnet_emu_alive_t;
 
+#define DNET_EMU_CALL_BYTES 256u /* the longest call, and the longest reply */
+
+/** Another host's process calls this one; in the thread.  @param reply  DNET_EMU_CALL_BYTES
+ * @return bytes of the reply */
+typedef uint32_t (*dnet_emu_alive_called_fn)(void *arg, const void *call, uint32_t bytes,
+                                             void *reply);
+
 /**
  * Answer from now on.
  *
@@ -21,7 +28,8 @@ typedef struct dnet_emu_alive dnet_emu_alive_t;
  * @return NULL: cannot be had (logged), or `ip` is no IP address
  */
 dnet_emu_alive_t *dnet_emu_alive_start(const struct sockaddr_storage *ip,
-                                       dnet_emu_port_address_t *at);
+                                       dnet_emu_port_address_t *at, dnet_emu_alive_called_fn called,
+                                       void *arg);
 
 /** The opposite. */
 void dnet_emu_alive_end(dnet_emu_alive_t *a);
@@ -41,5 +49,15 @@ void dnet_emu_alive_ask(dnet_emu_alive_t *a, const struct sockaddr_storage *ip,
 /** The next answer.  @param gone_p  its host says that no such process is there  @return false:
  * there is none now */
 bool dnet_emu_alive_answer(dnet_emu_alive_t *a, uint32_t *tag_p, bool *gone_p);
+
+/**
+ * Call a process and wait for its thread's reply.  What it does must be the same whether it is
+ * called once or several times.
+ *
+ * @param wait_ns  at most so long
+ * @return bytes of the reply; 0: that process is not there any more; -1: no answer
+ */
+int dnet_emu_alive_call(const struct sockaddr_storage *ip, const dnet_emu_port_address_t *at,
+                        const void *call, uint32_t bytes, void *reply, uint64_t wait_ns);
 
 #endif

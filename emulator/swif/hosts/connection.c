@@ -11,13 +11,28 @@
 
 #include "common/log.h"
 
+dnet_emu_far_guest_t *dnet_emu_far_guest(const dnet_emu_port_t *port, uint32_t number)
+{
+    if (!port->guests || number == 0 || number > DNET_GUESTS_MAX ||
+        !atomic_load_explicit(&port->guests[number].known, memory_order_acquire))
+        return NULL;
+    return &port->guests[number];
+}
+
+static dnet_emu_far_t *guest_of(const dnet_emu_port_t *port, uint16_t lid, unsigned wid)
+{
+    dnet_emu_far_guest_t *g = dnet_emu_far_guest(port, dnet_emu_guest_of(lid));
+
+    return g && g->who.process.wid == wid ? &g->to : NULL;
+}
+
 dnet_emu_far_t *dnet_emu_far_of(const dnet_emu_port_t *port, uint16_t lid, unsigned wid)
 {
     uint32_t i = dnet_hold_index(lid, wid);
-    bool known = i < port->to_count && dnet_clid_to_lid(dnet_lid_to_clid(lid)) == lid &&
-                 wid < DNET_PROCESSES_PER_NIC && port->to[i].at.bytes;
 
-    return known ? &port->to[i] : NULL;
+    if (dnet_clid_to_lid(dnet_lid_to_clid(lid)) != lid || wid >= DNET_PROCESSES_PER_NIC)
+        return NULL;
+    return i < port->to_count && port->to[i].at.bytes ? &port->to[i] : guest_of(port, lid, wid);
 }
 
 void dnet_emu_connection_due(dnet_emu_port_t *port, dnet_emu_connection_t *c)
@@ -64,8 +79,13 @@ static void shares_change(dnet_emu_port_t *port)
 DNET_COLD static dnet_emu_connection_t *connect_to(dnet_emu_port_t *port, dnet_emu_far_t *f,
                                                    uint16_t lid, unsigned wid)
 {
-    dnet_emu_connection_t *c = calloc(1, sizeof *c);
+    const dnet_emu_far_guest_t *g = dnet_emu_far_guest(port, dnet_emu_guest_of(lid));
+    uint32_t number = g ? atomic_load_explicit(&g->number, memory_order_acquire) : 0;
+    dnet_emu_connection_t *c;
 
+    if (g && number == 0)
+        return NULL;
+    c = calloc(1, sizeof *c);
     if (!c) {
         dnet_error("no memory for a connection to %s: %zu bytes needed", f->host, sizeof *c);
         return NULL;
@@ -74,7 +94,10 @@ DNET_COLD static dnet_emu_connection_t *connect_to(dnet_emu_port_t *port, dnet_e
         free(c);
         return NULL;
     }
+    c->key = f->at.key;
     c->lid = lid;
+    c->own_lid = g ? dnet_emu_guest_lid(number) : port->nic->lid;
+    c->its_lid = g ? g->who.process.nic.lid : 0;
     c->wid = (uint8_t) wid;
     dnet_fc_tx_open(&c->tx, port->at.epoch, 0, 0);
     dnet_fc_rx_open(&c->rx, f->at.epoch, 0);

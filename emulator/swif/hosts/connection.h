@@ -2,10 +2,12 @@
  *
  * A process's port to other hosts and its connections, for the files of this folder only: the head
  * of a message on the wire, what is kept until it is acknowledged, and who calls whom from the
- * lowest floor up: connection.c, out.c, flow.c, in.c, reads.c, port.c, hosts.c.
+ * lowest floor up: connection.c, out.c, flow.c, in.c, reads.c, guests.c, port.c, hosts.c.
  */
 #ifndef DNET_EMU_CONNECTION_H
 #define DNET_EMU_CONNECTION_H
+
+#include <pthread.h>
 
 #include "emulator/core_logic.h"
 #include "emulator/swif/hosts/alive.h"
@@ -73,7 +75,10 @@ struct dnet_emu_connection {
     dnet_emu_connection_t *next;     /* of all */
     dnet_emu_connection_t *due_next; /* of those that have something to say */
     uint64_t peer;                   /* as the plug knows it */
+    uint32_t key;                    /* of its port */
     uint16_t lid;
+    uint16_t own_lid; /* of this process, as the peer knows it: */
+    uint16_t its_lid; /* a guest has another one there, and the peer one of its own; 0: no guest */
     uint8_t wid;
     bool is_due;
     bool wants;    /* the process waits for the window */
@@ -110,6 +115,16 @@ typedef struct {
     dnet_emu_connection_t *connection; /* NULL: no packet so far */
 } dnet_emu_far_t;
 
+/* A guest of another host, by its number in the guest table.  The port's thread enters some. */
+typedef struct {
+    dnet_emu_far_t to;
+    _Atomic uint32_t number; /* of this process there; 0: not known yet */
+    atomic_bool known;       /* all before this counts */
+    atomic_bool left;        /* it has left its job */
+    bool failed;             /* it could not be asked for the number, which has been logged */
+    dnet_emu_far_process_t who;
+} dnet_emu_far_guest_t;
+
 struct dnet_emu_port {
     const dnet_emu_plug_ops_t *plug;
     dnet_emu_plug_end_t *end;
@@ -122,6 +137,10 @@ struct dnet_emu_port {
     dnet_fc_pool_t pool;
     dnet_emu_far_t *to; /* by CLID and WID */
     uint32_t to_count;
+    dnet_emu_far_guest_t *guests; /* by number; NULL: there can be none */
+    pthread_mutex_t guests_lock;  /* for who enters or frees one */
+    dnet_emu_far_process_t own;   /* this process, for guests */
+    atomic_bool guest_left;       /* one of them, since the last look */
     uint32_t gathers; /* bytes of packets that are issued at once: they wait, and leave together */
     dnet_emu_spare_t spare[DNET_EMU_SPARES];
     uint32_t buffers; /* in which messages arrive; 0: any number */
@@ -141,6 +160,9 @@ dnet_emu_far_t *dnet_emu_far_of(const dnet_emu_port_t *port, uint16_t lid, unsig
 
 /* The connection to it, made if need be; NULL: no such process, or no memory (logged). */
 dnet_emu_connection_t *dnet_emu_connection_of(dnet_emu_port_t *port, uint16_t lid, unsigned wid);
+
+/* The guest of another host that has a number; NULL: none. */
+dnet_emu_far_guest_t *dnet_emu_far_guest(const dnet_emu_port_t *port, uint32_t number);
 
 /* The connection has something to say. */
 void dnet_emu_connection_due(dnet_emu_port_t *port, dnet_emu_connection_t *c);

@@ -29,6 +29,7 @@
 #include "common/log.h"
 #include "emulator/receive_controller.h"
 #include "emulator/swif/hosts/connection.h"
+#include "emulator/swif/hosts/guests.h"
 #include "emulator/swif/hosts/reads.h"
 #include "emulator/swif/swif.h"
 #include "emulator/write_unit.h"
@@ -50,6 +51,8 @@ static bool put_part(dnet_emu_port_t *port, dnet_emu_connection_t *c, const dnet
     if (!head)
         return false;
     dnet_emu_burst_header(port->nic, p, from, bytes, bytes < each ? bytes : each, h);
+    if (c->its_lid)
+        h[0] = (h[0] & ~DNET_MASK(PK_DLID)) | DNET_PUT(c->its_lid, PK_DLID);
     memcpy(data, h, lines);
     if (bytes && !dnet_emu_payload_copy(p, from, data + lines, bytes)) {
         dnet_emu_out_give_up(port, k);
@@ -139,6 +142,8 @@ static dnet_emu_result_t hosts_send(dnet_emu_nic_t *via, uint16_t dlid, dnet_emu
 
     if (!dnet_emu_far_of(port, dlid, wid))
         return dnet_emu_swif_shm.send(via, dlid, packet);
+    if (!dnet_emu_guest_is_met(port, dnet_emu_guest_of(dlid)))
+        return DNET_EMU_UNREACHABLE;
     c = dnet_emu_connection_of(port, dlid, wid);
     return c ? send_far(port, c, packet) : DNET_EMU_REFUSED;
 }
@@ -167,8 +172,10 @@ static unsigned hosts_poll(dnet_emu_nic_t *via, unsigned budget)
         dnet_emu_out_push_due(port);
     if (port->reads_due)
         dnet_emu_reads_go_on(port);
-    if (port->now_ns >= port->timers_ns)
+    if (port->now_ns >= port->timers_ns) {
         dnet_emu_connection_run_timers(port);
+        dnet_emu_guests_look(port);
+    }
     return n;
 }
 
@@ -197,13 +204,16 @@ static void hear_answers(dnet_emu_port_t *port)
     bool gone;
 
     while (dnet_emu_alive_answer(port->alive, &i, &gone)) {
-        dnet_emu_connection_t *c = i < port->to_count ? port->to[i].connection : NULL;
+        const dnet_emu_far_t *f =
+            dnet_emu_far_of(port, dnet_clid_to_lid((uint16_t) (i >> 1)), i & 1);
 
-        if (!c)
+        if (!f || !f->connection)
             continue;
-        c->asked_ns = 0;
+        f->connection->asked_ns = 0;
         if (gone)
-            dnet_emu_connection_lose(c, "has ended without leaving the job");
+            dnet_emu_connection_lose(f->connection, f->connection->its_lid
+                                                        ? "has ended without leaving its job"
+                                                        : "has ended without leaving the job");
     }
 }
 
@@ -241,7 +251,7 @@ static bool hosts_lost(dnet_emu_nic_t *via, uint16_t lid, unsigned wid)
 
     if (!f)
         return dnet_emu_swif_shm.lost(via, lid, wid);
-    if (!f->connection)
+    if (!f->connection || dnet_emu_hosts_guest_left(via, dnet_emu_guest_of(lid)))
         return false;
     why = port->plug->why ? port->plug->why(port->end, f->connection->peer) : NULL;
     if (why)
@@ -263,6 +273,7 @@ void dnet_emu_hosts_join(dnet_emu_nic_t *nic, unsigned wid, dnet_emu_port_t *por
     port->nic = nic;
     port->wid = wid;
     nic->hosts = port;
+    dnet_emu_guests_begin(port);
     if (port->alive)
         dnet_emu_alive_watch(port->alive, port->plug->wait_fd(port->end), nic->area[wid].state);
     dnet_emu_swif_choose(nic);

@@ -60,7 +60,7 @@ static dnet_emu_kept_t *make(dnet_emu_port_t *port, const dnet_emu_connection_t 
         *k = (dnet_emu_kept_t){.room = room};
     else
         dnet_error("no memory for a packet to %s: %zu bytes needed",
-                   port->to[dnet_hold_index(c->lid, c->wid)].host, sizeof *k + room);
+                   dnet_emu_far_of(port, c->lid, c->wid)->host, sizeof *k + room);
     return k;
 }
 
@@ -83,10 +83,10 @@ static dnet_emu_wire_head_t *begin(const dnet_emu_port_t *port, const dnet_emu_c
     dnet_emu_wire_head_t *h = (dnet_emu_wire_head_t *) (void *) (k->data + k->bytes);
     uint8_t *end = (uint8_t *) (h + 1) + bytes;
 
-    *h = (dnet_emu_wire_head_t){.key = port->to[dnet_hold_index(c->lid, c->wid)].at.key,
+    *h = (dnet_emu_wire_head_t){.key = c->key,
                                 .bytes = (uint32_t) sizeof *h + bytes,
                                 .version = WIRE_VERSION,
-                                .slid = port->nic->lid,
+                                .slid = c->own_lid,
                                 .swid = (uint8_t) port->wid,
                                 .epoch = port->at.epoch};
     memset(end, 0, WIRE_ALIGNED(bytes) - bytes);

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "emulator/swif/hosts/connection.h"
+#include "emulator/swif/hosts/guests.h"
 #include "emulator/swif/hosts/reads.h"
 
 #include <stdlib.h>
@@ -99,10 +100,11 @@ dnet_status_t dnet_emu_port_open(const dnet_emu_port_config_t *config, dnet_emu_
         free(port);
         return status;
     }
+    pthread_mutex_init(&port->guests_lock, NULL);
     port->wait_s = config->wait_s;
     port->buffers = port->plug->buffers ? port->plug->buffers(port->end) : 0;
     if (port->plug->ip(&port->at, &ip))
-        port->alive = dnet_emu_alive_start(&ip, &port->at);
+        port->alive = dnet_emu_alive_start(&ip, &port->at, dnet_emu_guest_called, port);
     port->env = dnet_fc_tx_defaults(&dnet_emu_connection_tx_ops, port);
     port->env.window = WINDOW;
     port->env.ack_ns = port->env.stop_ns = SILENT_NS;
@@ -140,6 +142,7 @@ static void free_all(dnet_emu_kept_t *k)
 
 void dnet_emu_port_close(dnet_emu_port_t *port)
 {
+    dnet_emu_guests_say_left(port);
     if (port->alive)
         dnet_emu_alive_end(port->alive);
     port->plug->close(port->end); /* it has no message any more */
@@ -153,6 +156,7 @@ void dnet_emu_port_close(dnet_emu_port_t *port)
     }
     for (unsigned size = 0; size < DNET_EMU_SPARES; size++)
         free_all(port->spare[size].first);
+    dnet_emu_guests_end(port);
     free(port->to);
     free(port);
 }

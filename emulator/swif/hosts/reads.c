@@ -169,6 +169,15 @@ void *dnet_emu_hosts_read_ended(dnet_emu_nic_t *nic, dnet_status_t *status_p)
     return tag;
 }
 
+bool dnet_emu_reads_from(const dnet_emu_port_t *port, const dnet_emu_connection_t *c)
+{
+    const dnet_emu_read_t *r = port->reads;
+
+    while (r && (r->from != c || r->state == ENDED))
+        r = r->next;
+    return r;
+}
+
 void dnet_emu_reads_drop(dnet_emu_port_t *port)
 {
     while (port->reads) {

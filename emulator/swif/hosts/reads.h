@@ -31,6 +31,11 @@ void dnet_emu_read_sent(dnet_emu_port_t *port, dnet_emu_plug_op_t *op, const cha
 /** Hand the plug what waits for it. */
 void dnet_emu_reads_go_on(dnet_emu_port_t *port);
 
+struct dnet_emu_connection;
+
+/** Is a read from that process not over yet? */
+bool dnet_emu_reads_from(const dnet_emu_port_t *port, const struct dnet_emu_connection *c);
+
 /** The port is closed, and its plug has no read any more. */
 void dnet_emu_reads_drop(dnet_emu_port_t *port);
 

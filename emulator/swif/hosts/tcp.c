@@ -41,21 +41,41 @@ static bool tcp_found(char *text, size_t bytes)
     return true;
 }
 
+static void free_peer(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
+{
+    if (p->fd >= 0) {
+        /* What has come and was not read would make the end of the connection a reset, and what
+         * is on its way to the peer would be lost. */
+        while (recv(p->fd, NULL, TCP_BUFFER_BYTES, MSG_DONTWAIT | MSG_TRUNC) > 0)
+            ;
+        dnet_emu_tcp_break(e, p, ECONNRESET);
+    }
+    free(p);
+}
+
 static void free_peers(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
 {
     while (p) {
         dnet_emu_tcp_peer_t *next = p->next;
 
-        if (p->fd >= 0) {
-            /* What has come and was not read would make the end of the connection a reset, and what
-             * is on its way to the peer would be lost. */
-            while (recv(p->fd, NULL, TCP_BUFFER_BYTES, MSG_DONTWAIT | MSG_TRUNC) > 0)
-                ;
-            dnet_emu_tcp_break(e, p, ECONNRESET);
-        }
-        free(p);
+        free_peer(e, p);
         p = next;
     }
+}
+
+static void tcp_part(dnet_emu_plug_end_t *e, uint64_t peer)
+{
+    dnet_emu_tcp_peer_t *p = (dnet_emu_tcp_peer_t *) (uintptr_t) peer;
+    dnet_emu_tcp_peer_t **link = &e->peers, **busy = &e->busy;
+
+    while (*link != p)
+        link = &(*link)->next;
+    *link = p->next;
+    while (*busy && *busy != p)
+        busy = &(*busy)->busy_next;
+    if (*busy)
+        *busy = p->busy_next;
+    free_peer(e, p);
 }
 
 static void tcp_close(dnet_emu_plug_end_t *e)
@@ -384,6 +404,7 @@ const dnet_emu_plug_ops_t dnet_emu_plug_tcp = {
     .found = tcp_found,
     .open = tcp_open,
     .reach = tcp_reach,
+    .part = tcp_part,
     .ip = tcp_ip,
     .send = tcp_send,
     .hold = tcp_hold,

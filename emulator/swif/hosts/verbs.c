@@ -294,6 +294,12 @@ static bool verbs_reach(dnet_emu_plug_end_t *e, const dnet_emu_port_address_t *a
     return p;
 }
 
+/* The queue pair goes when nothing is under way; the address stays. */
+static void verbs_part(dnet_emu_plug_end_t *e, uint64_t peer)
+{
+    dnet_emu_verbs_disconnect(e, (dnet_emu_verbs_peer_t *) (uintptr_t) peer);
+}
+
 /* The IPv4 or global IPv6 address that a RoCE GID is. */
 static socklen_t verbs_ip(const dnet_emu_port_address_t *at, struct sockaddr_storage *ip)
 {
@@ -611,6 +617,7 @@ const dnet_emu_plug_ops_t dnet_emu_plug_verbs = {
     .found = dnet_emu_verbs_found,
     .open = verbs_open,
     .reach = verbs_reach,
+    .part = verbs_part,
     .ip = verbs_ip,
     .send = verbs_send,
     .hold = dnet_emu_verbs_hold,
