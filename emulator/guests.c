@@ -136,7 +136,8 @@ bool dnet_emu_guests_get(dnet_emu_nic_t *nic, unsigned wid, uint32_t number,
 {
     const dnet_emu_guest_entry_t *e;
 
-    if (number == 0 || dnet_emu_guests_open(nic, wid) != DNET_OK || number >= end_of(nic->guests[wid]))
+    if (number == 0 || dnet_emu_guests_open(nic, wid) != DNET_OK ||
+        number >= end_of(nic->guests[wid]))
         return false;
     e = &nic->guests[wid][number];
     if (atomic_load_explicit(&e->uses, memory_order_acquire) == 0)

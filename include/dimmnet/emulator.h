@@ -365,7 +365,8 @@ dnet_status_t dnet_emu_hosts_guest_add(dnet_emu_nic_t *nic, const dnet_emu_far_p
 bool dnet_emu_hosts_guest_find(const dnet_emu_nic_t *nic, uint32_t number,
                                dnet_emu_far_process_t *guest_p);
 
-/** The number that this process has there; it is asked for that.  0: it is out of reach (logged). */
+/** The number that this process has there; it is asked for that.  0: it is out of reach (logged).
+ */
 uint32_t dnet_emu_hosts_guest_number(dnet_emu_nic_t *nic, uint32_t number);
 
 /** Has it left its job in order? */

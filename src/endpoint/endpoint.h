@@ -233,7 +233,8 @@ typedef struct {
 size_t dnet_ep_contact_pack(const dnet_ep_contact_t *contact, uint8_t *bytes);
 
 /** @return DNET_OK; DNET_ERR_FORMAT: that is no contact of this library's version (logged) */
-dnet_status_t dnet_ep_contact_unpack(const uint8_t *bytes, size_t len, dnet_ep_contact_t *contact_p);
+dnet_status_t dnet_ep_contact_unpack(const uint8_t *bytes, size_t len,
+                                     dnet_ep_contact_t *contact_p);
 
 /**
  * The contact of a peer: this process, another of its job, or one added by dnet_ep_add_peer().

@@ -188,7 +188,7 @@ typedef struct {
     dnet_emu_nic_t *emu;
     int32_t *pids;
     bool spans_hosts;
-    bool has_port; /* to other hosts: it spans some, or may have guests there */
+    bool has_port;                     /* to other hosts: it spans some, or may have guests there */
     uint32_t near;                     /* ranks on this host */
     dnet_locality_t *locality;         /* NULL: no distance has been asked for */
     bool no_locality;                  /* it could not be loaded */
@@ -204,9 +204,9 @@ typedef struct {
 typedef struct {
     dnet_ep_contact_t contact; /* of which the host is known when dnet_ep_add_peer() has told it */
     bool far;                  /* of another host */
-    bool known;         /* peers[size + number] is it */
-    bool parted;        /* dnet_ep_drop_peer(), or it has come by itself */
-    bool tried, direct; /* may the memories of both be copied between them? */
+    bool known;                /* peers[size + number] is it */
+    bool parted;               /* dnet_ep_drop_peer(), or it has come by itself */
+    bool tried, direct;        /* may the memories of both be copied between them? */
 } dnet_guest_t;
 
 typedef struct {

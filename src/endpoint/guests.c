@@ -136,7 +136,8 @@ static dnet_status_t know(dnet_ep_t *ep, const dnet_ep_contact_t *contact, bool 
 static dnet_status_t check_hosts(const dnet_ep_t *ep, const dnet_ep_contact_t *contact)
 {
     const dnet_emu_far_process_t *who = &contact->who;
-    const dnet_emu_port_address_t *own = ep->job.has_port ? &ep->job.addresses[ep->rank].port : NULL;
+    const dnet_emu_port_address_t *own =
+        ep->job.has_port ? &ep->job.addresses[ep->rank].port : NULL;
     const char *why = NULL;
     if (!own)
         why = "this job has no port to other hosts: start it with DIMMNET_CONNECT=hosts";
@@ -184,8 +185,7 @@ uint32_t dnet_guest_peer(dnet_ep_t *ep, uint32_t number)
     if (ep->guests.list && ep->guests.list[number].known)
         return ep->size + number;
     bool far = dnet_emu_hosts_guest_find(ep->job.emu, number, &contact.who);
-    if ((!far &&
-         !dnet_emu_guest_find(ep->job.emu, ep->dev->wid, number, &contact.who.process)) ||
+    if ((!far && !dnet_emu_guest_find(ep->job.emu, ep->dev->wid, number, &contact.who.process)) ||
         know(ep, &contact, far, &number) != DNET_OK)
         return DNET_EP_NO_RANK;
     return ep->size + number;
@@ -196,9 +196,9 @@ uint32_t dnet_guest_self(dnet_ep_t *ep, uint32_t peer)
     if (peer < ep->size)
         return ep->rank;
     uint32_t number = peer - ep->size;
-    return DNET_HEAD_GUEST | (ep->guests.list[number].far
-                                  ? dnet_emu_hosts_guest_number(ep->job.emu, number)
-                                  : dnet_emu_guest_number(ep->job.emu, number));
+    return DNET_HEAD_GUEST |
+           (ep->guests.list[number].far ? dnet_emu_hosts_guest_number(ep->job.emu, number)
+                                        : dnet_emu_guest_number(ep->job.emu, number));
 }
 
 bool dnet_guest_direct(dnet_ep_t *ep, uint32_t peer)
@@ -258,8 +258,8 @@ static void tell_lost(const dnet_ep_t *ep, uint32_t number, const char *what)
 {
     const dnet_emu_far_process_t *who = &ep->guests.list[number].contact.who;
     dnet_drv_target_t target = ep->peers[ep->size + number].target;
-    const char *why = dnet_emu_hosts_why(ep->job.emu, dnet_drv_target_lid(target),
-                                         dnet_drv_target_wid(target));
+    const char *why =
+        dnet_emu_hosts_why(ep->job.emu, dnet_drv_target_lid(target), dnet_drv_target_wid(target));
     if (ep->guests.list[number].far)
         dnet_error("rank %u of another job (pid %d on host %s) %s", who->process.member,
                    who->process.pid, who->host, why ? why : what);

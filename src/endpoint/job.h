@@ -10,8 +10,8 @@
 #include "endpoint/ep.h"
 
 /**
- * Decide which NIC each rank is on, whether there is a port to other hosts, and find the cluster the
- * job is to live on, if any; its profile then replaces DIMMNET_PROFILE.
+ * Decide which NIC each rank is on, whether there is a port to other hosts, and find the cluster
+ * the job is to live on, if any; its profile then replaces DIMMNET_PROFILE.
  *
  * @param node, meets_hosts  as in dnet_ep_config_t
  * @return DNET_OK; DNET_NOT_FOUND, DNET_ERR_STATE, DNET_ERR_LIMIT, DNET_ERR_FORMAT (logged);
@@ -31,9 +31,9 @@ void dnet_job_host(const dnet_ep_t *ep, char *host);
 /** Profile of the NICs. */
 dnet_profile_t dnet_job_profile(const dnet_ep_t *ep);
 
-/** Open the port to other hosts if there is to be one; of the ranks that share a NIC the first has it up
- * before the others learn of it.  @param in_line  reception of both WIDs
- * is in line  @return DNET_OK, or why there is none (logged) */
+/** Open the port to other hosts if there is to be one; of the ranks that share a NIC the first has
+ * it up before the others learn of it.  @param in_line  reception of both WIDs is in line  @return
+ * DNET_OK, or why there is none (logged) */
 dnet_status_t dnet_job_take(dnet_ep_t *ep, bool in_line);
 
 /** Join it, learn where the others are, enter the network.  @return as dnet_ep_connect() */
@@ -47,8 +47,7 @@ static inline bool dnet_job_is_near(const dnet_ep_t *ep, uint32_t peer)
 {
     if (!ep->job.hosts)
         return true;
-    return peer < ep->size ? ep->job.hosts[peer][0] == '\0'
-                           : !ep->guests.list[peer - ep->size].far;
+    return peer < ep->size ? ep->job.hosts[peer][0] == '\0' : !ep->guests.list[peer - ep->size].far;
 }
 
 /** Do more ranks of this host have to do with the processors this one may use than there are of

@@ -184,8 +184,8 @@ static long resident_kb(void)
     return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-/* Children of a spawn by all, spawned TIMES times, then of each rank by itself at once.  @param host
- * NULL: any */
+/* Children of a spawn by all, spawned TIMES times, then of each rank by itself at once.  @param
+ * host NULL: any */
 static void spawn(char *host)
 {
     char *arguments[] = {"child", NULL};

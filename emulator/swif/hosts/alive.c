@@ -21,14 +21,14 @@
 
 #define QUESTION 0x51444e44u /* "DNDQ" */
 #define ANSWER 0x41444e44u   /* "DNDA" */
-#define CALL 0x43444e44u     /* "DNDC": so many bytes follow; those of the reply follow the answer */
+#define CALL 0x43444e44u /* "DNDC": so many bytes follow; those of the reply follow the answer */
 #define STACK_BYTES 65536u
 
 /* Question and answer on the wire. */
 typedef struct {
     uint32_t kind;
-    uint32_t key; /* of the process that is asked */
-    uint32_t tag; /* as in the question */
+    uint32_t key;   /* of the process that is asked */
+    uint32_t tag;   /* as in the question */
     uint32_t bytes; /* that follow */
 } datagram_t;
 _Static_assert(sizeof(datagram_t) == 16, "datagram size");
@@ -308,8 +308,7 @@ int dnet_emu_alive_call(const struct sockaddr_storage *ip, const dnet_emu_port_a
         for (int ms = CALL_AGAIN_MS; got < 0 && dnet_clock_ns() - start < wait_ns;) {
             ssize_t sent = send(fd, &c, sizeof c.head + bytes, 0);
 
-            got = sent < 0 && errno == ECONNREFUSED ? 0
-                                                    : reply_from(fd, c.head.tag, reply, ms);
+            got = sent < 0 && errno == ECONNREFUSED ? 0 : reply_from(fd, c.head.tag, reply, ms);
             ms = ms * 2 < CALL_MOST_MS ? ms * 2 : CALL_MOST_MS;
         }
     if (fd >= 0)

@@ -129,8 +129,7 @@ static int64_t call_guest(dnet_emu_port_t *port, const dnet_emu_far_guest_t *g, 
 /* Have this process entered there. */
 DNET_COLD static bool meet(dnet_emu_port_t *port, dnet_emu_far_guest_t *g)
 {
-    call_t call = {
-        .what = ENTER, .number = (uint32_t) (g - port->guests), .from = port->own};
+    call_t call = {.what = ENTER, .number = (uint32_t) (g - port->guests), .from = port->own};
     const char *why = "has no room for another guest";
     int64_t number;
 

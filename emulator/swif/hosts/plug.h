@@ -52,8 +52,8 @@ typedef struct {
                           dnet_emu_plug_end_t **end_p);
     /** Learn an address.  @return false: it cannot be one of this network (logged) */
     bool (*reach)(dnet_emu_plug_end_t *end, const dnet_emu_port_address_t *at, uint64_t *peer_p);
-    /** Forget an address that nothing will be sent to any more.  What is under way to it is reported
-     * as not sent.  NULL: addresses stay. */
+    /** Forget an address that nothing will be sent to any more.  What is under way to it is
+     * reported as not sent.  NULL: addresses stay. */
     void (*part)(dnet_emu_plug_end_t *end, uint64_t peer);
     /** The IP address in a port's address, for alive.c.  @return its bytes; 0: it has none */
     socklen_t (*ip)(const dnet_emu_port_address_t *at, struct sockaddr_storage *ip_p);
