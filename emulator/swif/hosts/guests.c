@@ -12,15 +12,15 @@
 
 #include "emulator/swif/hosts/guests.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "common/log.h"
 #include "emulator/guests.h"
 #include "emulator/swif/hosts/connection.h"
 #include "emulator/swif/hosts/reads.h"
 
+#define GUESTS_BYTES ((DNET_GUESTS_MAX + 1) * sizeof(dnet_emu_far_guest_t))
 #define SAY_LEFT_NS UINT64_C(500000000) /* a host that does not answer is told no longer */
 
 enum { ENTER = 1, LEAVE };
@@ -159,6 +159,10 @@ dnet_status_t dnet_emu_hosts_guest_add(dnet_emu_nic_t *nic, const dnet_emu_far_p
     dnet_emu_port_t *port = nic->hosts;
     dnet_status_t status;
 
+    if (!port->guests) {
+        dnet_error("no memory for guests: %zu bytes needed", GUESTS_BYTES);
+        return DNET_ERR_NO_MEMORY;
+    }
     pthread_mutex_lock(&port->guests_lock);
     port->own = *own;
     port->own.port = port->at;
@@ -271,14 +275,15 @@ bool dnet_emu_hosts_guest_drop(dnet_emu_nic_t *nic, uint32_t number)
 
 void dnet_emu_guests_begin(dnet_emu_port_t *port)
 {
-    dnet_emu_far_guest_t *guests;
+    void *guests;
 
     if (!port->alive || !port->nic->extended ||
         dnet_emu_guests_open(port->nic, port->wid) != DNET_OK)
         return;
-    guests = calloc(DNET_GUESTS_MAX + 1, sizeof *guests);
+    /* Pages that no guest has touched take no memory. */
+    guests = mmap(NULL, GUESTS_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     pthread_mutex_lock(&port->guests_lock);
-    port->guests = guests;
+    port->guests = guests == MAP_FAILED ? NULL : guests;
     pthread_mutex_unlock(&port->guests_lock);
 }
 
@@ -300,6 +305,7 @@ void dnet_emu_guests_say_left(dnet_emu_port_t *port)
 
 void dnet_emu_guests_end(dnet_emu_port_t *port)
 {
-    free(port->guests);
+    if (port->guests)
+        munmap(port->guests, GUESTS_BYTES);
     pthread_mutex_destroy(&port->guests_lock);
 }

@@ -71,7 +71,7 @@ static bool choose_plug(dnet_emu_port_t *port, const dnet_emu_port_config_t *con
             break;
     }
     if (!port->plug)
-        dnet_error("ranks are on several hosts, and there is no plug %s to a network: %s",
+        dnet_error("other hosts are to be reached, and there is no plug %s to a network: %s",
                    wanted ? wanted : "", text);
     return port->plug;
 }
