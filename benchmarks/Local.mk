@@ -28,7 +28,7 @@ benchmarks/incast benchmarks/memory benchmarks/overlap benchmarks/oversub benchm
 # Two NICs without anything above them.
 noinst_PROGRAMS += benchmarks/nic_pingpong
 benchmarks_nic_pingpong_SOURCES = benchmarks/nic_pingpong.c
-benchmarks_nic_pingpong_LDADD = libdnet_emulator.la libdnet_srq_flowctl.la libdnet_common.la
+benchmarks_nic_pingpong_LDADD = libdnet_emulator.la libdnet_locality.la libdnet_srq_flowctl.la libdnet_common.la
 
 # IPUSH rings of their own for frequent partners.
 check_PROGRAMS += benchmarks/rings

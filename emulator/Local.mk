@@ -66,6 +66,11 @@ libdnet_emulator_la_SOURCES = \
 	emulator/swif/hosts/plug.h \
 	emulator/swif/hosts/plugs.def \
 	emulator/swif/hosts/port.c \
+	emulator/swif/hosts/rails.c \
+	emulator/swif/hosts/rails.h \
+	emulator/swif/hosts/rails_end.h \
+	emulator/swif/hosts/rails_reads.c \
+	emulator/swif/hosts/rails_state.c \
 	emulator/swif/hosts/reads.c \
 	emulator/swif/hosts/reads.h \
 	emulator/swif/hosts/tcp.c \
@@ -101,7 +106,7 @@ EXTRA_DIST += emulator/README.md
 check_PROGRAMS += tests/unit/test_numa
 DNET_UNIT_TESTS += tests/unit/test_numa
 tests_unit_test_numa_SOURCES = tests/unit/test_numa.c
-tests_unit_test_numa_LDADD = libdnet_emulator.la libdnet_srq_flowctl.la libdnet_common.la -lcmocka
+tests_unit_test_numa_LDADD = libdnet_emulator.la libdnet_locality.la libdnet_srq_flowctl.la libdnet_common.la -lcmocka
 tests_unit_test_numa_LDFLAGS = -Wl,--wrap=dnet_emu_numa_of
 
 check_PROGRAMS += tests/unit/test_tcp_plug

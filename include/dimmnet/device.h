@@ -48,7 +48,8 @@ typedef struct dnet_device dnet_device_t;
 
 /** Memory that a process lets another host read: what the reader has to know. */
 typedef struct {
-    uint64_t address, key;
+    uint64_t address;
+    uint64_t key[2]; /* as the network wants them, of all rails */
 } dnet_remote_memory_t;
 
 typedef struct {

@@ -154,26 +154,30 @@ void dnet_emu_network_leave(dnet_emu_nic_t *nic);
 
 /* ---- processes of other hosts ---- */
 
-/** Where a process's port to other hosts is: a plain value, to be sent to them. */
+/** Networks, or ports of one, that a process may use at once as rails. */
+#define DNET_RAILS_MAX 4u
+
+/** Where a process's port to other hosts is on one rail: a plain value, to be sent to them. */
 typedef struct {
-    uint8_t bytes;       /* of `at`; 0: there is no port */
+    uint8_t bytes;       /* of `at`; 0: there is no port, or no such rail */
     uint8_t plug;        /* its number in the list of plugs */
     uint16_t epoch;      /* tells this process from earlier ones with the same address */
     uint32_t key;        /* random; what does not carry it is not for this port */
     uint16_t alive_port; /* UDP port where a thread answers for the process; 0: none */
-    uint16_t reserved;
-    uint8_t at[36]; /* address in the plug's network */
+    uint16_t number;     /* of the process, known to its peers: not sent */
+    uint8_t at[36];      /* address in the plug's network */
 } dnet_emu_port_address_t;
 _Static_assert(sizeof(dnet_emu_port_address_t) == 48, "port address layout");
 
 typedef struct {
     const char *plug;      /* NULL: the first that finds a network here */
     const char *provider;  /* of libfabric; NULL: tcp */
-    const char *interface; /* network interface, or address of one; NULL: the first that is not the
-                              loopback */
+    const char *interface; /* network interface, or address of one, or several with commas between;
+                              NULL: the first that is not the loopback */
+    uint32_t rails;        /* at most; 0: as many as are named, or one */
     uint32_t wait_s;       /* a process not heard of for so long is lost */
     /* of verbs */
-    const char *device; /* or device:port; NULL: the first active port */
+    const char *device; /* or device:port, or several with commas between; NULL: an active port */
     const char *gid;    /* index; NULL: chosen */
     const char *pkey;   /* NULL: the default partition's */
     uint32_t mtu_bytes; /* at most */
@@ -191,8 +195,9 @@ typedef struct dnet_emu_port dnet_emu_port_t;
  */
 dnet_status_t dnet_emu_port_open(const dnet_emu_port_config_t *config, dnet_emu_port_t **port_p);
 
-/** Its address, for the others. */
-void dnet_emu_port_address(const dnet_emu_port_t *port, dnet_emu_port_address_t *address_p);
+/** Its addresses, one for each rail, for the others. */
+void dnet_emu_port_address(const dnet_emu_port_t *port,
+                           dnet_emu_port_address_t address[DNET_RAILS_MAX]);
 
 /** Up to how many bytes a message for another host arrives sooner when it is sent at once, whatever
  * is copied then, than when it is read once its receive is known. */
@@ -212,12 +217,14 @@ void dnet_emu_hosts_join(dnet_emu_nic_t *nic, unsigned wid, dnet_emu_port_t *por
  * Tell where a process of another host is.  Nothing is sent or kept for it before its first packet
  * but this address.
  *
+ * @param address  as dnet_emu_port_address() has filled in there
  * @param host  its host's name, for lines; the caller keeps it
  * @return DNET_OK; DNET_ERR_ARGUMENT (no LID of a NIC, or no port there; logged);
  * DNET_ERR_NO_MEMORY
  */
 dnet_status_t dnet_emu_hosts_route(dnet_emu_nic_t *nic, uint16_t lid, unsigned wid,
-                                   const dnet_emu_port_address_t *address, const char *host);
+                                   const dnet_emu_port_address_t address[DNET_RAILS_MAX],
+                                   const char *host);
 
 /** Is anything under way to other hosts that is not known to have arrived, or to be said to them?
  */
@@ -227,22 +234,34 @@ bool dnet_emu_hosts_busy(const dnet_emu_nic_t *nic);
  * does not.  Valid until the NIC is left. */
 const char *dnet_emu_hosts_why(const dnet_emu_nic_t *nic, uint16_t lid, unsigned wid);
 
+/** What has gone by one of several rails. */
+typedef struct {
+    const char *network;             /* "eth0" */
+    uint64_t sent_bytes, read_bytes; /* of messages, and of memory of others */
+} dnet_emu_rail_stats_t;
+
 /** What this process's port has done so far. */
 typedef struct {
     const char *plug, *network; /* "libfabric", "tcp eth0" */
-    uint32_t routes;            /* processes of other hosts */
-    uint32_t connected;         /* of which so many have sent or been sent a packet */
-    uint32_t connection_bytes;  /* memory for one that is connected and has nothing under way */
-    uint64_t sent, received;    /* packets, those sent again included */
-    uint64_t again;             /* packets that were sent again */
-    uint64_t stops;             /* packets from other hosts that found no room here */
-    uint64_t reads;             /* messages read from memory of other hosts */
-    uint64_t registered;        /* messages sent or received whose memory was registered for it, */
-    uint64_t reused;            /* or had been for an earlier one */
+    uint32_t rails;             /* 0: one, of which nothing is counted */
+    dnet_emu_rail_stats_t rail[DNET_RAILS_MAX];
+    uint32_t routes;           /* processes of other hosts */
+    uint32_t connected;        /* of which so many have sent or been sent a packet */
+    uint32_t connection_bytes; /* memory for one that is connected and has nothing under way */
+    uint64_t sent, received;   /* packets, those sent again included */
+    uint64_t again;            /* packets that were sent again */
+    uint64_t stops;            /* packets from other hosts that found no room here */
+    uint64_t reads;            /* messages read from memory of other hosts */
+    uint64_t registered;       /* messages sent or received whose memory was registered for it, */
+    uint64_t reused;           /* or had been for an earlier one */
     int64_t rnr; /* messages of this adapter that found no receive buffer; -1: it does not say */
 } dnet_emu_hosts_stats_t;
 
 void dnet_emu_hosts_stats(const dnet_emu_nic_t *nic, dnet_emu_hosts_stats_t *stats_p);
+
+/** By which of several rails messages to a process leave now; -1: there is but one, or no message
+ * has left. */
+int dnet_emu_hosts_rail(const dnet_emu_nic_t *nic, uint16_t lid, unsigned wid);
 
 /** Close the port; dnet_emu_detach() does it too. */
 void dnet_emu_hosts_leave(dnet_emu_nic_t *nic);

@@ -74,10 +74,10 @@ typedef struct {
     uint64_t host_id; /* equal on processes that share memory */
     int32_t keeper;   /* of the cluster it lives on; 0: none */
     uint32_t reserved;
-    dnet_emu_port_address_t port;  /* for ranks of other hosts */
-    char host[DNET_EP_HOST_BYTES]; /* name of its host, as far as there is room */
+    char host[DNET_EP_HOST_BYTES];                /* name of its host, as far as there is room */
+    dnet_emu_port_address_t port[DNET_RAILS_MAX]; /* for ranks of other hosts */
 } dnet_ep_address_t;
-_Static_assert(sizeof(dnet_ep_address_t) == 128, "address layout");
+_Static_assert(sizeof(dnet_ep_address_t) == 272, "address layout");
 
 typedef struct {
     uint32_t rank; /* in the job */

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ADDRESS_VERSION 3u
+#define ADDRESS_VERSION 4u
 #define FNV_START 0xcbf29ce484222325ull
 
 /* FNV-1a, to make one number of the things that tell hosts apart. */
@@ -278,6 +278,7 @@ dnet_status_t dnet_job_take(dnet_ep_t *ep, bool in_line)
             .buffers = (uint32_t) ep->options.verbs_buffers,
             .provider = ep->options.provider,
             .interface = ep->options.interface,
+            .rails = ep->options.rails == DNET_OPTION_AUTO ? 0 : (uint32_t) ep->options.rails,
             .wait_s = (uint32_t) ep->options.host_wait_s,
         };
         status = dnet_emu_port_open(&config, &ep->job.port);
@@ -327,7 +328,7 @@ void dnet_ep_address(const dnet_ep_t *ep, dnet_ep_address_t *address_p)
         .keeper = ep->job.cluster ? ep->job.cluster->keeper : 0,
     };
     if (ep->job.port)
-        dnet_emu_port_address(ep->job.port, &address_p->port);
+        dnet_emu_port_address(ep->job.port, address_p->port);
     dnet_job_host(ep, address_p->host);
     if (ep->job.emu) {
         dnet_emu_locator_t locator;
@@ -412,7 +413,7 @@ static dnet_status_t route_far(dnet_ep_t *ep, const dnet_ep_address_t *a)
     snprintf(host, DNET_EP_HOST_BYTES, "%.*s", (int) DNET_EP_HOST_BYTES - 1, a->host);
     if (host[0] == '\0')
         snprintf(host, DNET_EP_HOST_BYTES, "without a name");
-    return dnet_emu_hosts_route(ep->job.emu, a->lid, a->wid, &a->port, host);
+    return dnet_emu_hosts_route(ep->job.emu, a->lid, a->wid, a->port, host);
 }
 
 static dnet_status_t route_all(dnet_ep_t *ep, const dnet_ep_address_t *addresses)

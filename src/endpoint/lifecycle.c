@@ -420,34 +420,59 @@ static void print_stats(const dnet_ep_t *ep)
     fprintf(stderr, "%s\n", line);
 }
 
+/* Rail of the messages to a rank; -1: there is one only, or none yet; -2: it is near. */
+static int rail_of(const dnet_ep_t *ep, uint32_t rank)
+{
+    dnet_drv_target_t target = ep->peers[rank].target;
+    return dnet_job_is_near(ep, rank)
+               ? -2
+               : dnet_emu_hosts_rail(ep->job.emu, dnet_drv_target_lid(target),
+                                     dnet_drv_target_wid(target));
+}
+
+/* What has gone by each of several rails. */
+static void write_rails(const dnet_emu_hosts_stats_t *h, char *text, size_t room)
+{
+    size_t n = 0;
+    text[0] = '\0';
+    for (uint32_t r = 0; r < h->rails && n < room; r++)
+        n += (size_t) snprintf(text + n, room - n, "%s %s %" PRIu64 " bytes sent, %" PRIu64 " read",
+                               r ? "," : "; rails:", h->rail[r].network, h->rail[r].sent_bytes,
+                               h->rail[r].read_bytes);
+}
+
 /* By which plug each rank is reached. */
 static void print_plugs(const dnet_ep_t *ep)
 {
     dnet_emu_hosts_stats_t h;
-    char line[1024], rnr[64] = "";
+    char line[1024], rnr[64] = "", rails[512];
     size_t n = 0;
     dnet_emu_hosts_stats(ep->job.emu, &h);
+    write_rails(&h, rails, sizeof(rails));
     if (h.rnr >= 0)
         snprintf(rnr, sizeof(rnr), "; RNR NAKs of the adapter: %" PRId64, h.rnr);
     for (uint32_t first = 0, next; first < ep->size && n < sizeof(line); first = next) {
-        bool near = dnet_job_is_near(ep, first);
-        for (next = first + 1; next < ep->size && dnet_job_is_near(ep, next) == near;)
+        int rail = rail_of(ep, first);
+        for (next = first + 1; next < ep->size && rail_of(ep, next) == rail;)
             next++;
         n += (size_t) snprintf(line + n, sizeof(line) - n, "%s %u", first ? "," : "", first);
         if (n < sizeof(line) && next > first + 1)
             n += (size_t) snprintf(line + n, sizeof(line) - n, "-%u", next - 1);
         if (n < sizeof(line))
-            n += near
+            n += rail == -2
                      ? (size_t) snprintf(line + n, sizeof(line) - n, " shm")
                      : (size_t) snprintf(line + n, sizeof(line) - n, " %s (%s)", h.plug, h.network);
+        if (n < sizeof(line) && rail >= 0)
+            n += (size_t) snprintf(line + n, sizeof(line) - n, " messages by %s",
+                                   h.rail[rail].network);
     }
     fprintf(stderr,
             "dimmnet[rank %u] plugs:%s; %u of %u connected, %u bytes each; messages: %" PRIu64
             " sent, %" PRIu64 " of them again, %" PRIu64 " received, %" PRIu64
             " stopped here, %" PRIu64 " read; memory: %" PRIu64 " times registered, %" PRIu64
-            " times found registered%s\n",
+            " times found registered%s%s\n",
             ep->rank, line, h.connected, h.routes, h.connection_bytes, h.sent, h.again, h.received,
-            h.stops, h.reads, h.registered, h.reused, rnr);
+            h.stops, h.reads, h.registered, h.reused, rnr, rails);
 }
 
 void dnet_ep_close(dnet_ep_t *ep)

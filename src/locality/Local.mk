@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 noinst_LTLIBRARIES += libdnet_locality.la
 libdnet_locality_la_SOURCES = \
+	src/locality/adapter.c \
+	src/locality/adapter.h \
 	src/locality/distances.def \
 	src/locality/locality.c \
 	src/locality/locality.h \

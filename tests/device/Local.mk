@@ -16,12 +16,12 @@ dnet_device_programs = \
 check_PROGRAMS += $(dnet_device_programs)
 DNET_DEVICE_TESTS += $(dnet_device_programs)
 
-dnet_device_libraries = libdnet_board.la libdnet_emulator.la libdnet_srq_flowctl.la libdnet_common.la
+dnet_device_libraries = libdnet_board.la libdnet_emulator.la libdnet_locality.la libdnet_srq_flowctl.la libdnet_common.la
 tests_device_smoke_SOURCES = tests/device/smoke.c
 tests_device_smoke_LDADD = $(dnet_device_libraries)
 tests_device_test_clocks_SOURCES = tests/device/test_clocks.c
 tests_device_test_clocks_CPPFLAGS = $(AM_CPPFLAGS) -DDNET_TIMING
-tests_device_test_clocks_LDADD = libdnet_board.la libdnet_emulator_timing.la libdnet_srq_flowctl.la libdnet_common.la
+tests_device_test_clocks_LDADD = libdnet_board.la libdnet_emulator_timing.la libdnet_locality.la libdnet_srq_flowctl.la libdnet_common.la
 tests_device_test_deaths_SOURCES = tests/device/test_deaths.c
 tests_device_test_deaths_LDADD = $(dnet_device_libraries)
 tests_device_test_extensions_SOURCES = tests/device/test_extensions.c

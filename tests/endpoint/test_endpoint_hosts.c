@@ -616,6 +616,16 @@ int main(int argc, char **argv)
 #ifdef DNET_TEST_FABRIC
     dnet_fabric_end();
 #else
+    const struct CMUnitTest rails[] = {
+        cmocka_unit_test(test_endpoint_hosts_every_size_arrives),
+        cmocka_unit_test(test_endpoint_hosts_unexpected_is_read),
+        cmocka_unit_test(test_endpoint_hosts_any_placement),
+        cmocka_unit_test(test_endpoint_hosts_death_is_noticed),
+        cmocka_unit_test(test_endpoint_hosts_computing_is_not_death),
+    };
+    setenv("DIMMNET_INTERFACE", "lo,lo", 1);
+    failed += cmocka_run_group_tests_name("two rails", rails, NULL, NULL);
+    setenv("DIMMNET_INTERFACE", "lo", 1);
     setenv("DIMMNET_PLUG", "libfabric", 1);
     if (found)
         failed += cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What check-hosts runs where a host or a cable fails: `rounds N` exchanges with all ranks for N
- * seconds and says how often, and "begun" after the first; `wait` has rank 0 receive from each
+ * What check-hosts runs where a host or a cable fails: `rounds N [WORDS]` exchanges messages of so
+ * many words with all ranks for N seconds and says how often, how long the longest time was, and
+ * "begun" after the first; `wait` has rank 0 receive from each
  * other rank what never comes; `there-and-back BYTES N` sends a message N times between ranks 0 and
  * 1, and back, and says how many microseconds that takes.
  */
@@ -10,20 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS = 4096 };
+enum { WORDS = 4096, WORDS_MOST = 262144 };
 
-static int out[WORDS], in[WORDS];
+static int out[WORDS_MOST], in[WORDS_MOST], words = WORDS;
 
 /* A round: each rank to its next one, and the sum of all. */
 static int round_trip(int rank, int size, int round, int *last_p)
 {
     int next = (rank + 1) % size, before = (rank + size - 1) % size;
     int mine[2] = {rank, *last_p}, sum[2];
-    for (int i = 0; i < WORDS; i++)
+    for (int i = 0; i < words; i++)
         out[i] = rank * 1000003 + round + i;
-    MPI_Sendrecv(out, WORDS, MPI_INT, next, 1, in, WORDS, MPI_INT, before, 1, MPI_COMM_WORLD,
+    MPI_Sendrecv(out, words, MPI_INT, next, 1, in, words, MPI_INT, before, 1, MPI_COMM_WORLD,
                  MPI_STATUS_IGNORE);
-    for (int i = 0; i < WORDS; i++)
+    for (int i = 0; i < words; i++)
         if (in[i] != before * 1000003 + round + i)
             return 1;
     MPI_Allreduce(mine, sum, 2, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
@@ -56,17 +57,21 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (argc > 2 && strcmp(argv[1], "rounds") == 0) {
-        double start = MPI_Wtime();
+        double start = MPI_Wtime(), before = start, now, longest = 0;
+        words = argc > 3 && atoi(argv[3]) <= WORDS_MOST ? atoi(argv[3]) : WORDS;
         for (i = 0; !last && !bad; i++) {
             last = rank == 0 && MPI_Wtime() - start >= atoi(argv[2]);
             bad = round_trip(rank, size, i, &last);
+            now = MPI_Wtime();
+            longest = now - before > longest ? now - before : longest;
+            before = now;
             if (i == 0 && rank == 0 && puts("begun") >= 0)
                 fflush(stdout);
         }
         if (bad)
             fprintf(stderr, "rank %d: wrong data in round %d\n", rank, i);
         else if (rank == 0)
-            printf("%d rounds\n", i);
+            printf("%d rounds, the longest %.0f ms\n", i, longest * 1e3);
     } else if (argc > 3 && strcmp(argv[1], "there-and-back") == 0) {
         there_and_back(rank, atoi(argv[2]), atoi(argv[3]));
     } else {

@@ -52,6 +52,34 @@ plugs() {
     verdict "$1" "$problem" "$(grep -m 1 -o 'plugs: .* connected' "$log" || :)"
 }
 
+# rails TITLE RAIL0 RAIL1 MOST_MS COMMAND...: both rails carry messages and reads while the command is run in the midst, and no round lasts
+# longer; the verdict is left to the caller, who may look at more
+rails() {
+    begin "$(echo "$1" | tr " " -)"
+    carries="; rails: $2 [1-9][0-9]* bytes sent, [1-9][0-9]* read, $3 [1-9][0-9]* bytes sent, [1-9][0-9]* read"
+    most_ms=$4
+    shift 4
+    : >"$log"
+    (
+        for i in $(seq 600); do
+            ! grep -q begun "$log" || break
+            sleep 0.1
+        done
+        sleep 1
+        "$@"
+    ) &
+    puller=$!
+    DIMMNET_STATS=1
+    export DIMMNET_STATS
+    job 60 $two 4 "$job_program" rounds 6 65536
+    unset DIMMNET_STATS
+    wait $puller
+    problem=$(good)
+    longest=$(sed -n 's/.* rounds, the longest \([0-9]*\) ms/\1/p' "$log")
+    [ -n "$problem" ] || [ "${longest:-60000}" -le "$most_ms" ] || problem="a round lasts ${longest:-?} ms"
+    [ -n "$problem" ] || [ "$(grep -c "$carries" "$log")" -eq 4 ] || problem="not both rails carry"
+}
+
 # without_power TITLE: host 2 is powered off: one line says which ranks are lost, and the others end within 5 s of the
 # time-out.  mpirun itself waits some seconds more for what it has started on that host.
 without_power() {

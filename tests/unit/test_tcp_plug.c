@@ -321,7 +321,7 @@ static void test_tcp_plug_lost_connection(void **state)
 {
     uint64_t bytes = 8;
     uint8_t to[8];
-    dnet_remote_memory_t memory = {.key = 1};
+    dnet_remote_memory_t memory = {.key = {1}};
     dnet_emu_plug_op_t op;
     side_t a, b;
     (void) state;

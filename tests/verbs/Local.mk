@@ -25,4 +25,10 @@ DNET_UNIT_TESTS += tests/verbs/test_verbs_faults
 tests_verbs_test_verbs_faults_SOURCES = tests/verbs/test_verbs_faults.c
 tests_verbs_test_verbs_faults_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/endpoint
 tests_verbs_test_verbs_faults_LDADD = libdnet_test_fabric.la libdnet_test_job.la libdnet_all.la -lcmocka
+
+check_PROGRAMS += tests/verbs/test_verbs_rails
+DNET_UNIT_TESTS += tests/verbs/test_verbs_rails
+tests_verbs_test_verbs_rails_SOURCES = tests/verbs/test_verbs_rails.c
+tests_verbs_test_verbs_rails_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/endpoint
+tests_verbs_test_verbs_rails_LDADD = libdnet_test_fabric.la libdnet_test_job.la libdnet_all.la -lcmocka
 endif

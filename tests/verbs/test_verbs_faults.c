@@ -150,11 +150,12 @@ static void test_verbs_open_takes_the_right_gid(void **state)
     (void) state;
     static const uint8_t v4[16] = {[10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1};
     dnet_emu_port_t *port;
-    dnet_emu_port_address_t at;
+    dnet_emu_port_address_t at[DNET_RAILS_MAX];
     assert_int_equal(dnet_emu_port_open(&usual, &port), DNET_OK);
-    dnet_emu_port_address(port, &at);
-    assert_memory_equal(at.at, v4, sizeof(v4));
-    assert_int_not_equal(at.alive_port, 0);
+    dnet_emu_port_address(port, at);
+    assert_memory_equal(at[0].at, v4, sizeof(v4));
+    assert_int_not_equal(at[0].alive_port, 0);
+    assert_int_equal(at[1].bytes, 0);
     dnet_emu_port_close(port);
 }
 

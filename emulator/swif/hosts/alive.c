@@ -47,7 +47,8 @@ typedef union {
 struct dnet_emu_alive {
     pthread_t thread;
     uint32_t key;
-    int answers_fd, asks_fd;
+    unsigned rails;
+    int answers_fd[DNET_RAILS_MAX], asks_fd[DNET_RAILS_MAX];
     int end_fd;   /* an eventfd: the thread ends */
     int epoll_fd; /* of the others, and of watched_fd while the process sleeps */
     int watched_fd;
@@ -81,19 +82,19 @@ static uint32_t reply_to(const dnet_emu_alive_t *a, call_t *c)
     return a->called(a->called_arg, call.data, call.head.bytes, c->data);
 }
 
-static void answer(const dnet_emu_alive_t *a)
+static void answer(const dnet_emu_alive_t *a, int fd)
 {
     call_t c;
     address_t from;
     socklen_t length = sizeof from;
-    ssize_t n = recvfrom(a->answers_fd, &c, sizeof c, MSG_DONTWAIT, &from.any, &length);
+    ssize_t n = recvfrom(fd, &c, sizeof c, MSG_DONTWAIT, &from.any, &length);
 
     if (n < (ssize_t) sizeof c.head || (size_t) n != sizeof c.head + c.head.bytes ||
         (c.head.kind != CALL && (c.head.kind != QUESTION || c.head.key != a->key)))
         return;
     c.head.bytes = c.head.kind == CALL ? reply_to(a, &c) : 0;
     c.head.kind = ANSWER;
-    (void) sendto(a->answers_fd, &c, sizeof c.head + c.head.bytes, MSG_DONTWAIT, &from.any, length);
+    (void) sendto(fd, &c, sizeof c.head + c.head.bytes, MSG_DONTWAIT, &from.any, length);
 }
 
 static void *serve(void *arg)
@@ -104,10 +105,10 @@ static void *serve(void *arg)
     while (epoll_wait(a->epoll_fd, &e, 1, -1) == 1 || errno == EINTR) {
         if (e.data.fd == a->end_fd)
             return NULL;
-        if (e.data.fd == a->answers_fd)
-            answer(a);
-        else if (e.data.fd == a->watched_fd)
+        if (e.data.fd == a->watched_fd)
             dnet_emu_wake_slow(a->sleeper);
+        else
+            answer(a, e.data.fd);
         e.data.fd = -1;
     }
     return NULL;
@@ -155,51 +156,65 @@ static bool start_thread(dnet_emu_alive_t *a)
 
 static void close_all(dnet_emu_alive_t *a)
 {
-    int fds[] = {a->answers_fd, a->asks_fd, a->end_fd, a->epoll_fd};
+    int fds[] = {a->end_fd, a->epoll_fd};
 
     for (unsigned i = 0; i < sizeof fds / sizeof *fds; i++)
         if (fds[i] >= 0)
             close(fds[i]);
+    for (unsigned r = 0; r < a->rails; r++) {
+        if (a->answers_fd[r] >= 0)
+            close(a->answers_fd[r]);
+        if (a->asks_fd[r] >= 0)
+            close(a->asks_fd[r]);
+    }
     free(a);
 }
 
-dnet_emu_alive_t *dnet_emu_alive_start(const struct sockaddr_storage *ip,
-                                       dnet_emu_port_address_t *at, dnet_emu_alive_called_fn called,
-                                       void *arg)
+/* The sockets of one more rail. */
+static bool open_rail(dnet_emu_alive_t *a, const struct sockaddr_storage *ip,
+                      dnet_emu_port_address_t *at)
 {
     const int on = 1;
     address_t own;
     socklen_t length = address_of(ip, 0, &own);
-    dnet_emu_alive_t *a;
+    unsigned r = a->rails++;
+    bool v4 = own.any.sa_family == AF_INET;
+
+    a->answers_fd[r] = socket(own.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    a->asks_fd[r] = socket(own.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (a->answers_fd[r] < 0 || a->asks_fd[r] < 0 || !add(a, a->answers_fd[r], EPOLLIN) ||
+        bind(a->answers_fd[r], &own.any, length) != 0 ||
+        getsockname(a->answers_fd[r], &own.any, &length) != 0)
+        return false;
+    (void) setsockopt(a->asks_fd[r], v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_RECVERR : IPV6_RECVERR,
+                      &on, sizeof on);
+    at->alive_port = ntohs(v4 ? own.v4.sin_port : own.v6.sin6_port);
+    return true;
+}
+
+dnet_emu_alive_t *dnet_emu_alive_start(const struct sockaddr_storage *ip, unsigned rails,
+                                       dnet_emu_port_address_t *at, dnet_emu_alive_called_fn called,
+                                       void *arg)
+{
+    dnet_emu_alive_t *a = calloc(1, sizeof *a);
     bool good;
 
-    if (length == 0)
-        return NULL;
-    a = calloc(1, sizeof *a);
     if (!a)
         return NULL;
     a->key = at->key;
     a->called = called;
     a->called_arg = arg;
-    a->answers_fd = socket(own.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    a->asks_fd = socket(own.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     a->end_fd = eventfd(0, EFD_CLOEXEC);
     a->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     a->watched_fd = -1;
-    good = a->answers_fd >= 0 && a->asks_fd >= 0 && a->end_fd >= 0 && a->epoll_fd >= 0 &&
-           add(a, a->answers_fd, EPOLLIN) && add(a, a->end_fd, EPOLLIN) &&
-           bind(a->answers_fd, &own.any, length) == 0 &&
-           getsockname(a->answers_fd, &own.any, &length) == 0;
-    if (good && own.any.sa_family == AF_INET)
-        (void) setsockopt(a->asks_fd, IPPROTO_IP, IP_RECVERR, &on, sizeof on);
-    else if (good)
-        (void) setsockopt(a->asks_fd, IPPROTO_IPV6, IPV6_RECVERR, &on, sizeof on);
+    good = a->end_fd >= 0 && a->epoll_fd >= 0 && add(a, a->end_fd, EPOLLIN);
+    for (unsigned r = 0; r < rails && good; r++)
+        good = open_rail(a, &ip[r], &at[r]);
     if (!good || !start_thread(a)) {
         dnet_error("no socket or thread to answer other hosts: %m");
         close_all(a);
         return NULL;
     }
-    at->alive_port = ntohs(own.any.sa_family == AF_INET ? own.v4.sin_port : own.v6.sin6_port);
     return a;
 }
 
@@ -212,7 +227,7 @@ void dnet_emu_alive_end(dnet_emu_alive_t *a)
     close_all(a);
 }
 
-void dnet_emu_alive_ask(dnet_emu_alive_t *a, const struct sockaddr_storage *ip,
+void dnet_emu_alive_ask(dnet_emu_alive_t *a, unsigned rail, const struct sockaddr_storage *ip,
                         const dnet_emu_port_address_t *at, uint32_t tag)
 {
     const datagram_t d = {.kind = QUESTION, .key = at->key, .tag = tag};
@@ -220,12 +235,12 @@ void dnet_emu_alive_ask(dnet_emu_alive_t *a, const struct sockaddr_storage *ip,
     socklen_t length = address_of(ip, at->alive_port, &to);
 
     /* A host that cannot be reached now answers nothing, and that is what counts. */
-    if (length && at->alive_port)
-        (void) sendto(a->asks_fd, &d, sizeof d, MSG_DONTWAIT, &to.any, length);
+    if (length && at->alive_port && rail < a->rails)
+        (void) sendto(a->asks_fd[rail], &d, sizeof d, MSG_DONTWAIT, &to.any, length);
 }
 
 /* What a host's kernel says of a question: it comes back with an error behind it. */
-static bool refused(dnet_emu_alive_t *a, datagram_t *d, bool *gone_p)
+static bool refused(int fd, datagram_t *d, bool *gone_p)
 {
     union {
         struct cmsghdr first;
@@ -237,7 +252,7 @@ static bool refused(dnet_emu_alive_t *a, datagram_t *d, bool *gone_p)
                        .msg_control = &control,
                        .msg_controllen = sizeof control};
 
-    if (recvmsg(a->asks_fd, &m, MSG_ERRQUEUE | MSG_DONTWAIT) != sizeof *d)
+    if (recvmsg(fd, &m, MSG_ERRQUEUE | MSG_DONTWAIT) != sizeof *d)
         return false;
     *gone_p = false;
     for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c)) {
@@ -251,21 +266,29 @@ static bool refused(dnet_emu_alive_t *a, datagram_t *d, bool *gone_p)
     return d->kind == QUESTION;
 }
 
-bool dnet_emu_alive_answer(dnet_emu_alive_t *a, uint32_t *tag_p, bool *gone_p)
+static bool answered(int fd, uint32_t *tag_p, bool *gone_p)
 {
     datagram_t d;
 
-    while (refused(a, &d, gone_p))
+    while (refused(fd, &d, gone_p))
         if (*gone_p) {
             *tag_p = d.tag;
             return true;
         }
     *gone_p = false;
-    while (recv(a->asks_fd, &d, sizeof d, MSG_DONTWAIT) == sizeof d)
+    while (recv(fd, &d, sizeof d, MSG_DONTWAIT) == sizeof d)
         if (d.kind == ANSWER) {
             *tag_p = d.tag;
             return true;
         }
+    return false;
+}
+
+bool dnet_emu_alive_answer(dnet_emu_alive_t *a, uint32_t *tag_p, bool *gone_p)
+{
+    for (unsigned r = 0; r < a->rails; r++)
+        if (answered(a->asks_fd[r], tag_p, gone_p))
+            return true;
     return false;
 }
 

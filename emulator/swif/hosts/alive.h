@@ -23,11 +23,12 @@ typedef uint32_t (*dnet_emu_alive_called_fn)(void *arg, const void *call, uint32
 /**
  * Answer from now on.
  *
- * @param ip  an IP address of this host
- * @param at  in: `key` is set; out: `alive_port`
- * @return NULL: cannot be had (logged), or `ip` is no IP address
+ * @param ip     IP addresses of this host, one for each rail
+ * @param rails  how many
+ * @param at     in: `key` of the first is set; out: `alive_port` of each
+ * @return NULL: cannot be had (logged), or one is no IP address
  */
-dnet_emu_alive_t *dnet_emu_alive_start(const struct sockaddr_storage *ip,
+dnet_emu_alive_t *dnet_emu_alive_start(const struct sockaddr_storage *ip, unsigned rails,
                                        dnet_emu_port_address_t *at, dnet_emu_alive_called_fn called,
                                        void *arg);
 
@@ -41,9 +42,9 @@ void dnet_emu_alive_watch(dnet_emu_alive_t *a, int fd, dnet_emu_wid_t *sleeper);
 /** The process sleeps from now on.  @return false: nothing could wake it */
 bool dnet_emu_alive_arm(dnet_emu_alive_t *a);
 
-/** Ask the process that has this address, on the host `ip`.  @param tag  comes back with the answer
- */
-void dnet_emu_alive_ask(dnet_emu_alive_t *a, const struct sockaddr_storage *ip,
+/** Ask the process that has this address, on the host `ip`, by a rail.  @param tag  comes back with
+ * the answer */
+void dnet_emu_alive_ask(dnet_emu_alive_t *a, unsigned rail, const struct sockaddr_storage *ip,
                         const dnet_emu_port_address_t *at, uint32_t tag);
 
 /** The next answer.  @param gone_p  its host says that no such process is there  @return false:

@@ -35,6 +35,13 @@ dnet_emu_far_t *dnet_emu_far_of(const dnet_emu_port_t *port, uint16_t lid, unsig
     return i < port->to_count && port->to[i].at.bytes ? &port->to[i] : guest_of(port, lid, wid);
 }
 
+const dnet_emu_port_address_t *dnet_emu_far_at(const dnet_emu_far_t *f, unsigned rail)
+{
+    const dnet_emu_port_address_t *at = f->rails ? &f->rails[rail] : rail == 0 ? &f->at : NULL;
+
+    return at && at->bytes ? at : NULL;
+}
+
 void dnet_emu_connection_due(dnet_emu_port_t *port, dnet_emu_connection_t *c)
 {
     if (c->is_due)
@@ -81,6 +88,7 @@ DNET_COLD static dnet_emu_connection_t *connect_to(dnet_emu_port_t *port, dnet_e
 {
     const dnet_emu_far_guest_t *g = dnet_emu_far_guest(port, dnet_emu_guest_of(lid));
     uint32_t number = g ? atomic_load_explicit(&g->number, memory_order_acquire) : 0;
+    const dnet_emu_port_address_t one[DNET_RAILS_MAX] = {f->at};
     dnet_emu_connection_t *c;
 
     if (g && number == 0)
@@ -90,7 +98,7 @@ DNET_COLD static dnet_emu_connection_t *connect_to(dnet_emu_port_t *port, dnet_e
         dnet_error("no memory for a connection to %s: %zu bytes needed", f->host, sizeof *c);
         return NULL;
     }
-    if (!port->plug->reach(port->end, &f->at, &c->peer)) {
+    if (!port->plug->reach(port->end, f->rails ? f->rails : one, &c->peer)) {
         free(c);
         return NULL;
     }
@@ -99,7 +107,7 @@ DNET_COLD static dnet_emu_connection_t *connect_to(dnet_emu_port_t *port, dnet_e
     c->own_lid = g ? dnet_emu_guest_lid(number) : port->nic->lid;
     c->its_lid = g ? g->who.process.nic.lid : 0;
     c->wid = (uint8_t) wid;
-    dnet_fc_tx_open(&c->tx, port->at.epoch, 0, 0);
+    dnet_fc_tx_open(&c->tx, port->at->epoch, 0, 0);
     dnet_fc_rx_open(&c->rx, f->at.epoch, 0);
     c->share = port->buffers ? 1 : 0; /* until the peer says more */
     c->next = port->connections;

@@ -110,9 +110,10 @@ typedef struct {
 
 /* A process of another host. */
 typedef struct {
-    dnet_emu_port_address_t at;
+    dnet_emu_port_address_t at; /* on the first rail */
     const char *host;
     dnet_emu_connection_t *connection; /* NULL: no packet so far */
+    dnet_emu_port_address_t *rails;    /* DNET_RAILS_MAX, the first included; NULL: one */
 } dnet_emu_far_t;
 
 /* A guest of another host, by its number in the guest table.  The port's thread enters some. */
@@ -132,7 +133,7 @@ struct dnet_emu_port {
     dnet_emu_nic_t *nic;     /* NULL: not joined */
     unsigned wid;
     uint32_t wait_s;
-    dnet_emu_port_address_t at;
+    dnet_emu_port_address_t at[DNET_RAILS_MAX];
     dnet_fc_tx_env_t env;
     dnet_fc_pool_t pool;
     dnet_emu_far_t *to; /* by CLID and WID */
@@ -157,6 +158,9 @@ struct dnet_emu_port {
 
 /* The process of another host that has a WID; NULL: none is known. */
 dnet_emu_far_t *dnet_emu_far_of(const dnet_emu_port_t *port, uint16_t lid, unsigned wid);
+
+/* Its address on a rail; NULL: there is none. */
+const dnet_emu_port_address_t *dnet_emu_far_at(const dnet_emu_far_t *f, unsigned rail);
 
 /* The connection to it, made if need be; NULL: no such process, or no memory (logged). */
 dnet_emu_connection_t *dnet_emu_connection_of(dnet_emu_port_t *port, uint16_t lid, unsigned wid);
@@ -204,8 +208,9 @@ void dnet_emu_out_push_due(dnet_emu_port_t *port);
 /* All packets of a message have been acknowledged. */
 void dnet_emu_out_release(dnet_emu_port_t *port, dnet_emu_kept_t *k);
 
-/* The plug's sent event. */
+/* The plug's sent event, and its lost event. */
 void dnet_emu_out_sent(void *arg, dnet_emu_plug_op_t *op, const char *why);
+void dnet_emu_out_lost(void *arg, uint64_t peer);
 
 /* ---- flow.c: the connection machine's wishes ---- */
 

@@ -58,7 +58,7 @@ static bool is_sound(const dnet_emu_port_t *port, const dnet_emu_far_process_t *
 {
     return who->process.wid < DNET_PROCESSES_PER_NIC && who->process.nic.id != 0 &&
            who->port.bytes > 0 && who->port.bytes <= sizeof who->port.at &&
-           who->port.plug == port->at.plug;
+           who->port.plug == port->at->plug;
 }
 
 /* @return the caller's number here; 0: there is no room (logged) */
@@ -165,7 +165,7 @@ dnet_status_t dnet_emu_hosts_guest_add(dnet_emu_nic_t *nic, const dnet_emu_far_p
     }
     pthread_mutex_lock(&port->guests_lock);
     port->own = *own;
-    port->own.port = port->at;
+    port->own.port = port->at[0];
     status = dnet_emu_guests_enter(nic, port->wid, &guest->process,
                                    DNET_EMU_GUEST_HOSTED | DNET_EMU_GUEST_FAR, number_p);
     if (status == DNET_OK)
@@ -292,7 +292,7 @@ void dnet_emu_guests_say_left(dnet_emu_port_t *port)
     call_t call = {.what = LEAVE, .from = port->own};
     const char *why;
 
-    call.from.port = port->at;
+    call.from.port = port->at[0];
     for (uint32_t n = 1; n <= DNET_GUESTS_MAX; n++) {
         dnet_emu_far_guest_t *g = dnet_emu_far_guest(port, n);
 

@@ -30,6 +30,7 @@
 #include "emulator/receive_controller.h"
 #include "emulator/swif/hosts/connection.h"
 #include "emulator/swif/hosts/guests.h"
+#include "emulator/swif/hosts/rails.h"
 #include "emulator/swif/hosts/reads.h"
 #include "emulator/swif/swif.h"
 #include "emulator/write_unit.h"
@@ -158,7 +159,8 @@ static void sent(void *arg, dnet_emu_plug_op_t *op, const char *why)
         dnet_emu_out_sent(arg, op, why);
 }
 
-static const dnet_emu_plug_events_t events = {.arrived = dnet_emu_in_arrived, .sent = sent};
+static const dnet_emu_plug_events_t events = {
+    .arrived = dnet_emu_in_arrived, .sent = sent, .lost = dnet_emu_out_lost};
 
 static unsigned hosts_poll(dnet_emu_nic_t *via, unsigned budget)
 {
@@ -220,6 +222,7 @@ static void hear_answers(dnet_emu_port_t *port)
 static void ask(dnet_emu_port_t *port, const dnet_emu_far_t *f, dnet_emu_connection_t *c)
 {
     uint64_t now = dnet_clock_ns();
+    const dnet_emu_port_address_t *at;
     struct sockaddr_storage ip;
 
     if (port->alive)
@@ -239,8 +242,9 @@ static void ask(dnet_emu_port_t *port, const dnet_emu_far_t *f, dnet_emu_connect
         c->asked_ns = now;
     if (!port->alive)
         c->asked_ns = port->plug->ask(port->end, c->peer) ? 0 : c->asked_ns;
-    else if (port->plug->ip(&f->at, &ip))
-        dnet_emu_alive_ask(port->alive, &ip, &f->at, dnet_hold_index(c->lid, c->wid));
+    for (unsigned r = 0; port->alive && r < DNET_RAILS_MAX && (at = dnet_emu_far_at(f, r)); r++)
+        if (port->plug->ip(at, &ip))
+            dnet_emu_alive_ask(port->alive, r, &ip, at, dnet_hold_index(c->lid, c->wid));
 }
 
 static bool hosts_lost(dnet_emu_nic_t *via, uint16_t lid, unsigned wid)
@@ -279,15 +283,37 @@ void dnet_emu_hosts_join(dnet_emu_nic_t *nic, unsigned wid, dnet_emu_port_t *por
     dnet_emu_swif_choose(nic);
 }
 
+/* Both sides of a pair have the same number for it, so that peers of a process spread over its
+ * rails. */
+static bool keep_rails(const dnet_emu_port_t *port, dnet_emu_far_t *f,
+                       const dnet_emu_port_address_t *address, uint32_t i)
+{
+    size_t bytes = DNET_RAILS_MAX * sizeof *f->rails;
+
+    f->rails = malloc(bytes);
+    if (!f->rails) {
+        dnet_error("no memory for addresses of other hosts: %zu bytes needed", bytes);
+        return false;
+    }
+    memcpy(f->rails, address, bytes);
+    for (unsigned r = 1; r < DNET_RAILS_MAX; r++)
+        if (address[r].bytes > sizeof address[r].at || address[r].plug != address->plug)
+            f->rails[r].bytes = 0;
+    f->rails[0].number = (uint16_t) (dnet_lid_to_clid(port->nic->lid) + port->wid +
+                                     i / DNET_PROCESSES_PER_NIC + i % DNET_PROCESSES_PER_NIC);
+    return true;
+}
+
 dnet_status_t dnet_emu_hosts_route(dnet_emu_nic_t *nic, uint16_t lid, unsigned wid,
-                                   const dnet_emu_port_address_t *address, const char *host)
+                                   const dnet_emu_port_address_t address[DNET_RAILS_MAX],
+                                   const char *host)
 {
     dnet_emu_port_t *port = nic->hosts;
     uint32_t i = dnet_hold_index(lid, wid);
 
     if (lid == 0 || lid > DNET_LID_UNICAST_LAST || dnet_clid_to_lid(dnet_lid_to_clid(lid)) != lid ||
         wid >= DNET_PROCESSES_PER_NIC || address->bytes == 0 ||
-        address->bytes > sizeof address->at || address->plug != port->at.plug) {
+        address->bytes > sizeof address->at || address->plug != port->at->plug) {
         dnet_error("no way to WID %u of LID %#x on %s: it has no port of plug %s", wid, lid, host,
                    port->plug->name);
         return DNET_ERR_ARGUMENT;
@@ -305,7 +331,10 @@ dnet_status_t dnet_emu_hosts_route(dnet_emu_nic_t *nic, uint16_t lid, unsigned w
         port->to = to;
         port->to_count = count;
     }
+    free(port->to[i].rails);
     port->to[i] = (dnet_emu_far_t){.at = *address, .host = host};
+    if (port->at[1].bytes && !keep_rails(port, &port->to[i], address, i))
+        return DNET_ERR_NO_MEMORY;
     port->stats.routes++;
     return DNET_OK;
 }
@@ -329,6 +358,15 @@ void dnet_emu_hosts_stats(const dnet_emu_nic_t *nic, dnet_emu_hosts_stats_t *sta
     *stats_p = nic->hosts ? nic->hosts->stats : (dnet_emu_hosts_stats_t){.plug = NULL};
     if (nic->hosts && nic->hosts->plug->count)
         nic->hosts->plug->count(nic->hosts->end, stats_p);
+}
+
+int dnet_emu_hosts_rail(const dnet_emu_nic_t *nic, uint16_t lid, unsigned wid)
+{
+    const dnet_emu_port_t *port = nic->hosts;
+    const dnet_emu_far_t *f = port ? dnet_emu_far_of(port, lid, wid) : NULL;
+
+    return f && f->connection && port->at[1].bytes ? (int) dnet_emu_rails_now(f->connection->peer)
+                                                   : -1;
 }
 
 void dnet_emu_hosts_leave(dnet_emu_nic_t *nic)

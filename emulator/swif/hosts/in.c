@@ -117,7 +117,7 @@ static dnet_emu_connection_t *one_arrived(dnet_emu_port_t *port, const dnet_emu_
     c->share = h->share;
     if (h->flags & WIRE_ACK) {
         dnet_fc_control_t ack = {
-            .type = DNET_FC_CONTROL_ACK, .epoch = port->at.epoch, .seq = h->ack};
+            .type = DNET_FC_CONTROL_ACK, .epoch = port->at->epoch, .seq = h->ack};
 
         dnet_fc_tx_control(&c->tx, &port->env, &ack, port->now_ns);
     }
@@ -141,7 +141,7 @@ bool dnet_emu_in_arrived(void *arg, uint8_t *data, uint32_t bytes)
         uint32_t whole;
 
         memcpy(&h, data, sizeof h);
-        if (h.key != port->at.key || h.version != WIRE_VERSION || h.bytes < sizeof h ||
+        if (h.key != port->at->key || h.version != WIRE_VERSION || h.bytes < sizeof h ||
             h.bytes > bytes)
             break; /* of somebody else */
         c = one_arrived(port, &h, data + sizeof h);

@@ -421,7 +421,7 @@ static void *libfabric_hold(dnet_emu_plug_end_t *e, const void *at, uint64_t byt
     if (fi_mr_reg(e->domain, at, bytes, FI_REMOTE_READ, 0, ++e->mr_key, 0, &mr, NULL) != 0)
         return NULL;
     *memory_p =
-        (dnet_remote_memory_t){.address = virtual ? (uintptr_t) at : 0, .key = fi_mr_key(mr)};
+        (dnet_remote_memory_t){.address = virtual ? (uintptr_t) at : 0, .key[0] = fi_mr_key(mr)};
     return mr;
 }
 
@@ -443,7 +443,7 @@ static dnet_status_t libfabric_read(dnet_emu_plug_end_t *e, uint64_t peer,
     (void) held;
     if (*bytes_p > most)
         *bytes_p = most;
-    error = fi_read(e->ep, to, *bytes_p, NULL, peer, from->address, from->key, op);
+    error = fi_read(e->ep, to, *bytes_p, NULL, peer, from->address, from->key[0], op);
     if (error == 0)
         return DNET_IN_PROGRESS;
     return error == -FI_EAGAIN ? DNET_STOPPED : DNET_ERR_DEVICE;

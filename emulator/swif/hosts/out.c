@@ -88,7 +88,7 @@ static dnet_emu_wire_head_t *begin(const dnet_emu_port_t *port, const dnet_emu_c
                                 .version = WIRE_VERSION,
                                 .slid = c->own_lid,
                                 .swid = (uint8_t) port->wid,
-                                .epoch = port->at.epoch};
+                                .epoch = port->at->epoch};
     memset(end, 0, WIRE_ALIGNED(bytes) - bytes);
     return h;
 }
@@ -289,14 +289,30 @@ void dnet_emu_out_release(dnet_emu_port_t *port, dnet_emu_kept_t *k)
         drop(port, k);
 }
 
+/* What is not acknowledged goes again, and what has been said. */
+static void send_again(dnet_emu_port_t *port, dnet_emu_connection_t *c)
+{
+    c->post = c->first;
+    c->post_seq = c->tx.una_seq;
+    c->unsaid = true;
+    dnet_emu_connection_due(port, c);
+}
+
 /* A packet that could not leave, and all behind it, go again in a while. */
 static void go_back(dnet_emu_port_t *port, dnet_emu_connection_t *c, const char *why)
 {
     dnet_debug("LID %#x WID %u: a message cannot leave: %s", c->lid, c->wid, why);
     c->pause_until_ns = port->now_ns + FAILED_NS;
-    c->post = c->first;
-    c->post_seq = c->tx.una_seq;
-    dnet_emu_connection_due(port, c);
+    send_again(port, c);
+}
+
+void dnet_emu_out_lost(void *arg, uint64_t peer)
+{
+    dnet_emu_port_t *port = arg;
+
+    for (dnet_emu_connection_t *c = port->connections; c; c = c->next)
+        if (c->peer == peer)
+            send_again(port, c);
 }
 
 void dnet_emu_out_sent(void *arg, dnet_emu_plug_op_t *op, const char *why)

@@ -14,6 +14,8 @@
 
 #include "emulator/core_logic.h"
 
+#define DNET_RAIL_NAME 80 /* of a device and port, of an interface */
+
 /** A port of a plug; each plug has a struct of its own. */
 typedef struct dnet_emu_plug_end dnet_emu_plug_end_t;
 
@@ -21,7 +23,10 @@ typedef struct dnet_emu_plug_end dnet_emu_plug_end_t;
  */
 typedef struct {
     void *scratch[8];
-    bool reads; /* the caller's: a read, and no message */
+    bool reads;   /* the caller's: a read, and no message */
+    bool is_own;  /* of rails.c: its own, and none of its caller's; */
+    uint8_t rail; /* the rail, */
+    void *peer;   /* and the peer, */
 } dnet_emu_plug_op_t;
 
 typedef struct {
@@ -32,7 +37,15 @@ typedef struct {
      * again.
      */
     void (*sent)(void *arg, dnet_emu_plug_op_t *op, const char *why);
+    /** What has left for a peer and was not acknowledged may be lost.  Of rails.c only. */
+    void (*lost)(void *arg, uint64_t peer);
 } dnet_emu_plug_events_t;
+
+/** What a choice between rails goes by. */
+typedef struct {
+    uint32_t mbits_per_s; /* of the link; 0: not known */
+    uint32_t distance;    /* dnet_adapter_distance_t */
+} dnet_emu_rail_facts_t;
 
 typedef struct {
     const char *name;
@@ -46,8 +59,9 @@ typedef struct {
      * @return false: nothing, and the text says what is missing
      */
     bool (*found)(char *text, size_t bytes);
-    /** A port.  @param at  in: which network; out: `plug` and `at` filled in  @return DNET_OK, or
-     * after one logged line DNET_NOT_FOUND, DNET_ERR_SYSTEM, DNET_ERR_NO_MEMORY */
+    /** A port.  @param config  names one network at most  @param at  in: key; out: `at` and its
+     * bytes  @return DNET_OK, or after one logged line DNET_NOT_FOUND, DNET_ERR_SYSTEM,
+     * DNET_ERR_NO_MEMORY */
     dnet_status_t (*open)(const dnet_emu_port_config_t *config, dnet_emu_port_address_t *at,
                           dnet_emu_plug_end_t **end_p);
     /** Learn an address.  @return false: it cannot be one of this network (logged) */
@@ -113,6 +127,25 @@ typedef struct {
     /** Name of the network that the port is on. */
     const char *(*network)(const dnet_emu_plug_end_t *end);
     void (*close)(dnet_emu_plug_end_t *end);
+
+    /* For processes with several ports, their rails (rails.c); NULL: of this network there is one.
+     * hold(), let_go() and forget() are for all of them then, and called of the first. */
+
+    /** What there is, where no names are given: the same in the same order in all processes of a
+     * host.  @param rail  out: `config` with the name of one each  @param name  room for these
+     * @return how many, at most `most` */
+    uint32_t (*choose)(const dnet_emu_port_config_t *config, uint32_t most,
+                       dnet_emu_port_config_t *rail, char (*name)[DNET_RAIL_NAME]);
+    /** From now on the end is that rail of the port whose first is `first`, itself or another. */
+    void (*join)(dnet_emu_plug_end_t *end, dnet_emu_plug_end_t *first, unsigned rail,
+                 dnet_emu_rail_facts_t *facts_p);
+    /** Why messages do not get through now though no connection has failed: to anybody, where
+     * `peer` is 0.  NULL: nothing is known of that. */
+    const char *(*ill)(dnet_emu_plug_end_t *end, uint64_t peer);
+    /** Is there a connection to a peer?  @param begin  make one where there is none */
+    bool (*ready)(dnet_emu_plug_end_t *end, uint64_t peer, bool begin);
+    /** End the connection to a peer: what is under way fails. */
+    void (*drop)(dnet_emu_plug_end_t *end, uint64_t peer);
 } dnet_emu_plug_ops_t;
 
 #define DNET_PLUG(name, title) extern const dnet_emu_plug_ops_t dnet_emu_plug_##name;

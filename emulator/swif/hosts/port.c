@@ -6,6 +6,7 @@
 
 #include "emulator/swif/hosts/connection.h"
 #include "emulator/swif/hosts/guests.h"
+#include "emulator/swif/hosts/rails.h"
 #include "emulator/swif/hosts/reads.h"
 
 #include <stdlib.h>
@@ -65,7 +66,7 @@ static bool choose_plug(dnet_emu_port_t *port, const dnet_emu_port_config_t *con
             continue;
         }
         port->plug = plugs[i].ops;
-        port->at.plug = (uint8_t) i;
+        port->at[0].plug = (uint8_t) i;
         if (!wanted && i + 1 < sizeof plugs / sizeof *plugs &&
             plugs[i].ops->found(text, sizeof text))
             break;
@@ -76,25 +77,37 @@ static bool choose_plug(dnet_emu_port_t *port, const dnet_emu_port_config_t *con
     return port->plug;
 }
 
+/* A thread answers on each rail, where addresses are IP's. */
+static dnet_emu_alive_t *start_alive(dnet_emu_port_t *port)
+{
+    struct sockaddr_storage ip[DNET_RAILS_MAX];
+    unsigned n = 0;
+
+    while (n < DNET_RAILS_MAX && port->at[n].bytes && port->plug->ip(&port->at[n], &ip[n]))
+        n++;
+    return n ? dnet_emu_alive_start(ip, n, port->at, dnet_emu_guest_called, port) : NULL;
+}
+
 dnet_status_t dnet_emu_port_open(const dnet_emu_port_config_t *config, dnet_emu_port_t **port_p)
 {
     dnet_emu_port_t *port = calloc(1, sizeof *port);
     dnet_status_t status = DNET_NOT_FOUND;
-    struct sockaddr_storage ip;
 
     if (!port) {
         dnet_error("no memory for a port: %zu bytes needed", sizeof *port);
         return DNET_ERR_NO_MEMORY;
     }
-    if (getrandom(&port->at.key, sizeof port->at.key, 0) != sizeof port->at.key ||
-        getrandom(&port->at.epoch, sizeof port->at.epoch, 0) != sizeof port->at.epoch) {
+    if (getrandom(&port->at->key, sizeof port->at->key, 0) != sizeof port->at->key ||
+        getrandom(&port->at->epoch, sizeof port->at->epoch, 0) != sizeof port->at->epoch) {
         dnet_error("no random number for a port: %m");
         status = DNET_ERR_SYSTEM;
     } else if (!is_of_plug(config->plug, "verbs", "RDMA device", config->device) ||
                !is_of_plug(config->plug, "libfabric", "provider", config->provider)) {
         status = DNET_ERR_ARGUMENT;
     } else if (choose_plug(port, config)) {
-        status = port->plug->open(config, &port->at, &port->end);
+        status = dnet_emu_rails_wanted(config)
+                     ? dnet_emu_rails_open(config, port->at, &port->plug, &port->end)
+                     : port->plug->open(config, port->at, &port->end);
     }
     if (status != DNET_OK) {
         free(port);
@@ -103,14 +116,13 @@ dnet_status_t dnet_emu_port_open(const dnet_emu_port_config_t *config, dnet_emu_
     pthread_mutex_init(&port->guests_lock, NULL);
     port->wait_s = config->wait_s;
     port->buffers = port->plug->buffers ? port->plug->buffers(port->end) : 0;
-    if (port->plug->ip(&port->at, &ip))
-        port->alive = dnet_emu_alive_start(&ip, &port->at, dnet_emu_guest_called, port);
+    port->alive = start_alive(port);
     port->env = dnet_fc_tx_defaults(&dnet_emu_connection_tx_ops, port);
     port->env.window = WINDOW;
     port->env.ack_ns = port->env.stop_ns = SILENT_NS;
     /* A process that computes answers no PROBE; alive.c says whether it is there. */
     port->env.repeats = UINT32_MAX;
-    port->env.random = port->at.key;
+    port->env.random = port->at->key;
     port->pool = (dnet_fc_pool_t){.ops = &dnet_emu_connection_rx_ops, .arg = port};
     port->stats.plug = port->plug->name;
     port->stats.network = port->plug->network(port->end);
@@ -120,9 +132,10 @@ dnet_status_t dnet_emu_port_open(const dnet_emu_port_config_t *config, dnet_emu_
     return DNET_OK;
 }
 
-void dnet_emu_port_address(const dnet_emu_port_t *port, dnet_emu_port_address_t *address_p)
+void dnet_emu_port_address(const dnet_emu_port_t *port,
+                           dnet_emu_port_address_t address[DNET_RAILS_MAX])
 {
-    *address_p = port->at;
+    memcpy(address, port->at, sizeof port->at);
 }
 
 uint32_t dnet_emu_port_eager_bytes(const dnet_emu_port_t *port)
@@ -157,6 +170,8 @@ void dnet_emu_port_close(dnet_emu_port_t *port)
     for (unsigned size = 0; size < DNET_EMU_SPARES; size++)
         free_all(port->spare[size].first);
     dnet_emu_guests_end(port);
+    for (uint32_t i = 0; i < port->to_count; i++)
+        free(port->to[i].rails);
     free(port->to);
     free(port);
 }

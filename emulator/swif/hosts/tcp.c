@@ -108,6 +108,7 @@ static dnet_status_t tcp_open(const dnet_emu_port_config_t *config, dnet_emu_por
     }
     e->epoll_fd = e->listen_fd = -1;
     e->key = at->key;
+    e->first = e;
     if (!dnet_emu_tcp_own_address(config->interface, &e->at, e->network, sizeof e->network, all,
                                   sizeof all)) {
         dnet_error("no interface %s with an IP address; there are %s",
@@ -219,7 +220,7 @@ static void *tcp_hold(dnet_emu_plug_end_t *e, const void *at, uint64_t bytes, bo
     l->bytes = bytes;
     l->to = NULL;
     l->ahead = NULL;
-    *memory_p = (dnet_remote_memory_t){.address = 0, .key = (uint64_t) ++l->key << 32 | i};
+    *memory_p = (dnet_remote_memory_t){.address = 0, .key[0] = (uint64_t) ++l->key << 32 | i};
     return (void *) (uintptr_t) (i + 1);
 }
 
@@ -260,7 +261,7 @@ static dnet_status_t tcp_read(dnet_emu_plug_end_t *e, uint64_t peer,
         *bytes_p = TCP_READ_MOST;
     *o = (dnet_emu_tcp_out_t){.to = to,
                               .frame = {.kind = TCP_ASKS, .bytes = (uint32_t) *bytes_p},
-                              .request = {.memory = *from, .bytes = *bytes_p}};
+                              .request = {from->address, from->key[0], *bytes_p}};
     if (dnet_emu_tcp_take_ahead(p, o))
         return DNET_IN_PROGRESS;
     dnet_emu_tcp_queue(e, p, o, 0);
@@ -397,6 +398,48 @@ static const char *tcp_network(const dnet_emu_plug_end_t *e)
     return e->network;
 }
 
+/* ---- one of several rails ---- */
+
+static uint32_t tcp_choose(const dnet_emu_port_config_t *config, uint32_t most,
+                           dnet_emu_port_config_t *rail, char (*name)[DNET_RAIL_NAME])
+{
+    uint32_t n = config->interface ? 0 : dnet_emu_tcp_interfaces(most, name);
+
+    for (uint32_t i = 0; i < n; i++) {
+        rail[i] = *config;
+        rail[i].interface = name[i];
+    }
+    return n;
+}
+
+static void tcp_join(dnet_emu_plug_end_t *e, dnet_emu_plug_end_t *first, unsigned rail,
+                     dnet_emu_rail_facts_t *facts_p)
+{
+    (void) rail;
+    e->first = first;
+    e->is_rail = true;
+    dnet_emu_tcp_interface_facts(e->network, facts_p);
+}
+
+static const char *tcp_ill(dnet_emu_plug_end_t *e, uint64_t peer)
+{
+    const dnet_emu_tcp_peer_t *p = (const dnet_emu_tcp_peer_t *) (uintptr_t) peer;
+
+    return p ? dnet_emu_tcp_peer_ill(p) : dnet_emu_tcp_interface_ill(e->listen_fd, e->network);
+}
+
+static bool tcp_ready(dnet_emu_plug_end_t *e, uint64_t peer, bool begin)
+{
+    dnet_emu_tcp_peer_t *p = (dnet_emu_tcp_peer_t *) (uintptr_t) peer;
+
+    return begin ? is_open(e, p) : p->state == TCP_OPEN;
+}
+
+static void tcp_drop(dnet_emu_plug_end_t *e, uint64_t peer)
+{
+    dnet_emu_tcp_break(e, (dnet_emu_tcp_peer_t *) (uintptr_t) peer, ENETDOWN);
+}
+
 const dnet_emu_plug_ops_t dnet_emu_plug_tcp = {
     .name = "tcp",
     .message_bytes = TCP_MESSAGE_BYTES,
@@ -417,4 +460,9 @@ const dnet_emu_plug_ops_t dnet_emu_plug_tcp = {
     .may_wait = tcp_may_wait,
     .network = tcp_network,
     .close = tcp_close,
+    .choose = tcp_choose,
+    .join = tcp_join,
+    .ill = tcp_ill,
+    .ready = tcp_ready,
+    .drop = tcp_drop,
 };

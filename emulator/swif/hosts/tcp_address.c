@@ -10,6 +10,9 @@
 #include <net/if.h>
 #include <netdb.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
+
+#include "locality/adapter.h"
 
 socklen_t dnet_emu_tcp_address_bytes(const dnet_emu_tcp_address_t *at)
 {
@@ -65,6 +68,55 @@ static void add_name(char *all, size_t bytes, const char *name)
         if ((at == all || at[-1] == ' ') && (at[length] == ',' || at[length] == '\0'))
             return;
     snprintf(all + strlen(all), bytes - strlen(all), "%s%s", all[0] ? ", " : "", name);
+}
+
+uint32_t dnet_emu_tcp_interfaces(uint32_t most, char (*name)[DNET_RAIL_NAME])
+{
+    struct ifaddrs *list;
+    bool others_reach;
+    uint32_t n = 0;
+
+    if (getifaddrs(&list) != 0)
+        return 0;
+    for (const struct ifaddrs *i = list; i && n < most; i = i->ifa_next) {
+        uint32_t known = 0;
+
+        while (known < n && strcmp(name[known], i->ifa_name) != 0)
+            known++;
+        if (known == n && is_usable(i, &others_reach) && others_reach)
+            snprintf(name[n++], DNET_RAIL_NAME, "%s", i->ifa_name);
+    }
+    freeifaddrs(list);
+    return n;
+}
+
+const char *dnet_emu_tcp_interface_ill(int fd, const char *name)
+{
+    struct ifreq r = {.ifr_flags = 0};
+
+    snprintf(r.ifr_name, sizeof r.ifr_name, "%s", name);
+    if (ioctl(fd, SIOCGIFFLAGS, &r) != 0)
+        return "its interface is gone";
+    if (!(r.ifr_flags & IFF_UP))
+        return "its interface is down";
+    return r.ifr_flags & IFF_RUNNING ? NULL : "its cable is out";
+}
+
+void dnet_emu_tcp_interface_facts(const char *name, dnet_emu_rail_facts_t *facts_p)
+{
+    char path[64];
+    int mbits = 0;
+    FILE *f;
+
+    snprintf(path, sizeof path, "/sys/class/net/%.15s/speed", name);
+    f = fopen(path, "re");
+    if (f && fscanf(f, "%d", &mbits) != 1)
+        mbits = 0;
+    if (f)
+        fclose(f);
+    snprintf(path, sizeof path, "/sys/class/net/%.15s", name);
+    *facts_p = (dnet_emu_rail_facts_t){.mbits_per_s = mbits > 0 ? (uint32_t) mbits : 0,
+                                       .distance = (uint32_t) dnet_adapter_distance(path)};
 }
 
 bool dnet_emu_tcp_own_address(const char *interface, dnet_emu_tcp_address_t *at, char *name,

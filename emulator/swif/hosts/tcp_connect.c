@@ -21,6 +21,9 @@
 #define MAGIC 0x31504354u           /* "TCP1" */
 #define RETRY_NS UINT64_C(10000000) /* nobody was there */
 #define WAITING 1024                /* connections that wait to be accepted */
+/* A packet was sent again so often without an answer, on a local network after 1.4 s, or 1 s. */
+#define SENT_AGAIN 3
+#define CONNECTS_AGAIN 1
 
 bool dnet_emu_tcp_listen(dnet_emu_plug_end_t *e)
 {
@@ -214,7 +217,34 @@ static void accept_greeting(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *strange
     forget(e, stranger);
 }
 
+/* ---- does it get through? ---- */
+
+/* A kernel acknowledges whatever its process does.  One that has no more room for data says so, and
+ * those are not sent again. */
+const char *dnet_emu_tcp_peer_ill(const dnet_emu_tcp_peer_t *p)
+{
+    struct tcp_info info = {.tcpi_retransmits = 0};
+    socklen_t length = sizeof info;
+    unsigned most = p->state == TCP_CONNECTING ? CONNECTS_AGAIN : SENT_AGAIN;
+
+    if (p->fd < 0 || getsockopt(p->fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0)
+        return NULL;
+    return info.tcpi_retransmits < most ? NULL : "no acknowledgement comes";
+}
+
 /* ---- who connects ---- */
+
+/* Of several rails a connection has the address of its own, by which routes may go. */
+static bool leave_by(const dnet_emu_plug_end_t *e, int fd)
+{
+    dnet_emu_tcp_address_t at = e->at;
+
+    if (at.any.sa_family == AF_INET6)
+        at.v6.sin6_port = 0;
+    else
+        at.v4.sin_port = 0;
+    return bind(fd, &at.any, dnet_emu_tcp_address_bytes(&at)) == 0;
+}
 
 void dnet_emu_tcp_connect(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
 {
@@ -223,8 +253,9 @@ void dnet_emu_tcp_connect(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
     if (p->state != TCP_NONE || (p->retry_ns && dnet_clock_ns() < p->retry_ns))
         return;
     fd = socket(p->at.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0 || (connect(fd, &p->at.any, dnet_emu_tcp_address_bytes(&p->at)) != 0 &&
-                   errno != EINPROGRESS)) {
+    if (fd < 0 || (e->is_rail && !leave_by(e, fd)) ||
+        (connect(fd, &p->at.any, dnet_emu_tcp_address_bytes(&p->at)) != 0 &&
+         errno != EINPROGRESS)) {
         int error = errno;
 
         if (fd >= 0)

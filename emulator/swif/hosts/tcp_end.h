@@ -38,8 +38,7 @@ typedef struct {
 
 /* What follows the head of TCP_ASKS, and, before the data, that of TCP_AHEAD. */
 typedef struct {
-    dnet_remote_memory_t memory;
-    uint64_t bytes;
+    uint64_t address, key, bytes;
 } dnet_emu_tcp_request_t;
 
 /* The first that is sent on a connection, in both directions. */
@@ -142,8 +141,10 @@ struct dnet_emu_plug_end {
     uint32_t spares;
     dnet_emu_tcp_queue_t ended; /* to be reported */
     dnet_emu_tcp_loan_t *loan;
-    uint32_t loans, loan_free; /* loan_free: number of a free one; `loans`: none */
-    uint32_t polls;            /* their number, never 0 */
+    uint32_t loans, loan_free;  /* loan_free: number of a free one; `loans`: none */
+    uint32_t polls;             /* their number, never 0 */
+    dnet_emu_plug_end_t *first; /* of several rails: that one has the loans; else itself */
+    bool is_rail;
     /* of the poll that runs */
     const dnet_emu_plug_events_t *events;
     void *arg;
@@ -152,6 +153,15 @@ struct dnet_emu_plug_end {
 };
 
 /* ---- tcp_address.c ---- */
+
+/* Interfaces that others can reach, each once.  @return how many, at most `most` */
+uint32_t dnet_emu_tcp_interfaces(uint32_t most, char (*name)[DNET_RAIL_NAME]);
+
+/* Why nothing goes by an interface; NULL: it does. */
+const char *dnet_emu_tcp_interface_ill(int fd, const char *name);
+
+/* What the kernel says of an interface's link. */
+void dnet_emu_tcp_interface_facts(const char *name, dnet_emu_rail_facts_t *facts_p);
 
 /* The address of an interface, or of the first that others can reach.
  *
@@ -228,6 +238,10 @@ void dnet_emu_tcp_connect(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p);
 
 /* Somebody connects. */
 void dnet_emu_tcp_accept(dnet_emu_plug_end_t *e);
+
+/* Why nothing gets through to a peer: what was sent is not acknowledged, nor the connection.  NULL:
+ * it does, or there is none. */
+const char *dnet_emu_tcp_peer_ill(const dnet_emu_tcp_peer_t *p);
 
 /* A connection that is not open goes on: its descriptor can be read or written. */
 void dnet_emu_tcp_go_on(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p);

@@ -113,7 +113,7 @@ void dnet_emu_tcp_busy(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
 static void forget(dnet_emu_plug_end_t *e, dnet_emu_tcp_out_t *o)
 {
     if (o->frame.kind == TCP_AHEAD)
-        e->loan[(uint32_t) o->request.memory.key].ahead = NULL;
+        e->loan[(uint32_t) o->request.key].ahead = NULL;
     free(o);
 }
 
@@ -328,7 +328,7 @@ void dnet_emu_tcp_send_ahead(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p, uin
     *o = (dnet_emu_tcp_out_t){
         .data = l->at,
         .frame = {.kind = TCP_AHEAD, .bytes = (uint32_t) l->bytes},
-        .request = {.memory.key = (uint64_t) l->key << 32 | loan, .bytes = l->bytes}};
+        .request = {.key = (uint64_t) l->key << 32 | loan, .bytes = l->bytes}};
     l->to = p;
     l->ahead = o;
     p->sent_ahead++;
@@ -338,7 +338,7 @@ void dnet_emu_tcp_send_ahead(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p, uin
 void dnet_emu_tcp_sent_ahead(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
 {
     if (p->follows)
-        dnet_emu_tcp_ahead_ends(e, &e->loan[(uint32_t) p->follows->request.memory.key]);
+        dnet_emu_tcp_ahead_ends(e, &e->loan[(uint32_t) p->follows->request.key]);
 }
 
 void dnet_emu_tcp_ahead_ends(dnet_emu_plug_end_t *e, dnet_emu_tcp_loan_t *l)
@@ -368,8 +368,8 @@ bool dnet_emu_tcp_take_ahead(dnet_emu_tcp_peer_t *p, dnet_emu_tcp_out_t *o)
 {
     const dnet_emu_tcp_request_t *a = &p->ahead;
 
-    if (!p->ahead_in || a->memory.key != o->request.memory.key ||
-        a->memory.address != o->request.memory.address || o->request.bytes != a->bytes ||
+    if (!p->ahead_in || a->key != o->request.key ||
+        a->address != o->request.address || o->request.bytes != a->bytes ||
         p->coming != a->bytes)
         return false;
     p->ahead_in = 0;
@@ -405,8 +405,8 @@ static size_t receive(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p, void *to, 
 /* A peer asks for memory of this process. */
 static void answer(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p, const dnet_emu_tcp_request_t *r)
 {
-    uint32_t i = (uint32_t) r->memory.key;
-    const dnet_emu_tcp_loan_t *l = i < e->loans ? &e->loan[i] : NULL;
+    uint32_t i = (uint32_t) r->key;
+    const dnet_emu_tcp_loan_t *l = i < e->first->loans ? &e->first->loan[i] : NULL;
     dnet_emu_tcp_out_t *o = calloc(1, sizeof *o);
 
     if (!o) {
@@ -415,10 +415,10 @@ static void answer(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p, const dnet_em
         return;
     }
     o->frame.kind = TCP_REFUSED;
-    if (l && l->at && l->key == r->memory.key >> 32 && r->memory.address <= l->bytes &&
-        r->bytes <= l->bytes - r->memory.address && r->bytes <= UINT32_MAX) {
+    if (l && l->at && l->key == r->key >> 32 && r->address <= l->bytes &&
+        r->bytes <= l->bytes - r->address && r->bytes <= UINT32_MAX) {
         o->frame = (dnet_emu_tcp_frame_t){.kind = TCP_DATA, .bytes = (uint32_t) r->bytes};
-        o->data = l->at + r->memory.address;
+        o->data = l->at + r->address;
         if (l->to)
             p->rests = AHEAD_RESTS;
     }

@@ -60,7 +60,7 @@ static void verbs_close(dnet_emu_plug_end_t *e)
         e->lib.destroy_cq(e->cq);
     if (e->channel)
         e->lib.destroy_comp_channel(e->channel);
-    dnet_emu_verbs_memory_close(e);
+    dnet_emu_verbs_memory_close(e->first); /* it may be registered here, too */
     if (e->mr)
         e->lib.dereg_mr(e->mr);
     if (e->pd)
@@ -74,24 +74,10 @@ static void verbs_close(dnet_emu_plug_end_t *e)
     free(e);
 }
 
-/* Mbit/s of the link. */
-static uint64_t rate_of(const struct ibv_port_attr *a)
-{
-    static const uint32_t lane[] = {2500, 5000, 10000, 10000, 14063, 25781, 53125, 106250};
-    unsigned speed = a->active_speed ? (unsigned) __builtin_ctz(a->active_speed) : 0;
-    unsigned lanes = a->active_width == 2    ? 4
-                     : a->active_width == 4  ? 8
-                     : a->active_width == 8  ? 12
-                     : a->active_width == 16 ? 2
-                                             : 1;
-
-    return (uint64_t) lane[speed < 8 ? speed : 7] * lanes;
-}
-
 static uint32_t buffers_for(const dnet_emu_plug_end_t *e, const dnet_emu_port_config_t *config,
                             const struct ibv_device_attr *device)
 {
-    uint64_t bytes = rate_of(&e->port.attr) * POLL_US / 8;
+    uint64_t bytes = (uint64_t) e->port.mbits_per_s * POLL_US / 8;
     uint32_t n = config->buffers ? config->buffers
                                  : (uint32_t) ((bytes + VERBS_BYTES - 1) / VERBS_BYTES) + BURST;
 
@@ -243,6 +229,8 @@ static dnet_status_t verbs_open(const dnet_emu_port_config_t *config, dnet_emu_p
     }
     e->wait_fd = -1;
     e->key = at->key;
+    e->first = e->rails[0] = e;
+    e->rails_count = 1;
     e->wait_ns = config->wait_s * UINT64_C(1000000000);
     e->inline_bytes = VERBS_INLINE;
     for (uint32_t i = 0; i < VERBS_TX; i++)
@@ -404,14 +392,15 @@ static dnet_status_t verbs_read(dnet_emu_plug_end_t *e, uint64_t peer,
                                 uint64_t *bytes_p, dnet_emu_plug_op_t *op)
 {
     dnet_emu_verbs_peer_t *p = (dnet_emu_verbs_peer_t *) (uintptr_t) peer;
-    struct ibv_sge sge = {.addr = (uintptr_t) to, .lkey = dnet_emu_verbs_key(held)};
+    struct ibv_sge sge = {.addr = (uintptr_t) to, .lkey = dnet_emu_verbs_key(held, e->rail)};
     struct ibv_send_wr wr = {
         .wr_id = dnet_emu_verbs_wr(VERBS_WR_TX, e->tx_free),
         .sg_list = &sge,
         .num_sge = 1,
         .opcode = IBV_WR_RDMA_READ,
         .send_flags = IBV_SEND_SIGNALED,
-        .wr.rdma = {.remote_addr = from->address, .rkey = (uint32_t) from->key}};
+        .wr.rdma = {.remote_addr = from->address,
+                    .rkey = (uint32_t) (from->key[e->rail / 2] >> (e->rail % 2 * 32))}};
     dnet_status_t status = get_ready(e, p);
 
     if (status != DNET_OK)
@@ -477,8 +466,11 @@ static void take_events(dnet_emu_plug_end_t *e, const dnet_emu_plug_events_t *ev
         bool of_port =
             event.event_type == IBV_EVENT_PORT_ERR || event.event_type == IBV_EVENT_PORT_ACTIVE;
 
-        if (of_port && event.element.port_num == e->port.port)
-            dnet_warn("verbs: %s: %s", e->port.text, e->lib.event_type_str(event.event_type));
+        if (of_port && event.element.port_num == e->port.port) {
+            DNET_LOG_AT(e->is_rail ? DNET_LOG_INFO : DNET_LOG_WARN, "verbs: %s: %s", e->port.text,
+                        e->lib.event_type_str(event.event_type));
+            e->is_down = event.event_type == IBV_EVENT_PORT_ERR;
+        }
         e->lib.ack_async_event(&event);
         if (fatal)
             device_failed(e, "its driver has reported a fatal error", events, arg);
@@ -576,6 +568,8 @@ static int verbs_wait_fd(const dnet_emu_plug_end_t *e)
 
 static bool verbs_may_wait(dnet_emu_plug_end_t *e)
 {
+    if (e->fatal && e->is_rail)
+        return true;
     if (e->unsettled || e->ud_why || e->kept_at < e->kept_count || e->fatal)
         return false;
     e->armed = ibv_req_notify_cq(e->cq, 0) == 0;
@@ -610,6 +604,43 @@ static const char *verbs_why(const dnet_emu_plug_end_t *e, uint64_t peer)
     return p->state == VERBS_DEAD ? p->why : NULL;
 }
 
+/* ---- one of several rails ---- */
+
+static void verbs_join(dnet_emu_plug_end_t *e, dnet_emu_plug_end_t *first, unsigned rail,
+                       dnet_emu_rail_facts_t *facts_p)
+{
+    e->is_rail = true;
+    e->rail = (uint8_t) rail;
+    e->first = first;
+    e->wait_ns = UINT64_MAX; /* whoever has the other rails says when a peer is lost */
+    first->rails[rail] = e;
+    first->rails_count = rail + 1;
+    *facts_p =
+        (dnet_emu_rail_facts_t){.mbits_per_s = e->port.mbits_per_s, .distance = e->port.distance};
+}
+
+/* What does not get through to one peer is told by its connection. */
+static const char *verbs_ill(dnet_emu_plug_end_t *e, uint64_t peer)
+{
+    if (peer)
+        return NULL;
+    return e->fatal ? "its device has failed" : e->is_down ? "its port is down" : NULL;
+}
+
+static bool verbs_ready(dnet_emu_plug_end_t *e, uint64_t peer, bool begin)
+{
+    dnet_emu_verbs_peer_t *p = (dnet_emu_verbs_peer_t *) (uintptr_t) peer;
+
+    if (begin && p->state == VERBS_IDLE)
+        dnet_emu_verbs_connect(e, p);
+    return p->state == VERBS_READY && !e->fatal;
+}
+
+static void verbs_drop(dnet_emu_plug_end_t *e, uint64_t peer)
+{
+    dnet_emu_verbs_disconnect(e, (dnet_emu_verbs_peer_t *) (uintptr_t) peer);
+}
+
 const dnet_emu_plug_ops_t dnet_emu_plug_verbs = {
     .name = "verbs",
     .message_bytes = VERBS_BYTES,
@@ -633,6 +664,11 @@ const dnet_emu_plug_ops_t dnet_emu_plug_verbs = {
     .buffers = verbs_buffers,
     .network = verbs_network,
     .close = verbs_close,
+    .choose = dnet_emu_verbs_choose_rails,
+    .join = verbs_join,
+    .ill = verbs_ill,
+    .ready = verbs_ready,
+    .drop = verbs_drop,
 };
 
 #else

@@ -295,7 +295,8 @@ void dnet_emu_verbs_failed(dnet_emu_plug_end_t *e, dnet_emu_verbs_peer_t *p, con
     uint64_t now = dnet_clock_ns();
 
     if (why && !p->failing_ns) {
-        dnet_warn("verbs: a connection by %s has failed: %s; it is made anew", e->port.text, why);
+        DNET_LOG_AT(e->is_rail ? DNET_LOG_INFO : DNET_LOG_WARN,
+                    "verbs: a connection by %s has failed: %s; it is made anew", e->port.text, why);
         p->failing_ns = now;
     } else if (why && now - p->failing_ns >= e->wait_ns) {
         snprintf(p->why, sizeof p->why, "cannot be reached: %s", why);
@@ -346,8 +347,9 @@ static void ud_failed(dnet_emu_plug_end_t *e, enum ibv_wc_status status)
     e->ud_why = e->lib.wc_status_str(status);
     e->ud_again_ns = now + UD_AGAIN_NS;
     if (!e->ud_failing_ns) {
-        dnet_warn("verbs: a datagram by %s, GID %u, cannot leave: %s; it is tried again",
-                  e->port.text, e->port.gid_index, e->ud_why);
+        DNET_LOG_AT(e->is_rail ? DNET_LOG_INFO : DNET_LOG_WARN,
+                    "verbs: a datagram by %s, GID %u, cannot leave: %s; it is tried again",
+                    e->port.text, e->port.gid_index, e->ud_why);
         e->ud_failing_ns = now;
     }
     (void) e->lib.modify_qp(e->ud, &a, IBV_QP_STATE);

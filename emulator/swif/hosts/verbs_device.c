@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which device, port, GID, PKEY and MTU a verbs port uses: what the options name, else the first
- * active port; of a RoCE port the GID of type RoCE v2, an IPv4 address first.
+ * Which device, port, GID, PKEY and MTU a verbs port uses: what the options name, else the active
+ * port nearest to the process on the network of the first one; of a RoCE port the GID of type RoCE
+ * v2, an IPv4 address first.
  */
 #include "config.h"
 
@@ -12,12 +13,14 @@
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <ifaddrs.h>
 #include <inttypes.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "common/log.h"
+#include "locality/adapter.h"
 
 #define NO_RIGHT "; this user must be able to read and write /dev/infiniband/uverbs*"
 
@@ -147,6 +150,20 @@ static unsigned mtu_bytes(unsigned mtu)
 
 /* ---- ports ---- */
 
+/* Mbit/s of the link. */
+static uint32_t rate_of(const struct ibv_port_attr *a)
+{
+    static const uint32_t lane[] = {2500, 5000, 10000, 10000, 14063, 25781, 53125, 106250};
+    unsigned speed = a->active_speed ? (unsigned) __builtin_ctz(a->active_speed) : 0;
+    unsigned lanes = a->active_width == 2    ? 4
+                     : a->active_width == 4  ? 8
+                     : a->active_width == 8  ? 12
+                     : a->active_width == 16 ? 2
+                                             : 1;
+
+    return lane[speed < 8 ? speed : 7] * lanes;
+}
+
 /* "name" or "name:port" */
 static bool is_wanted(const char *wanted, const char *name, uint8_t port)
 {
@@ -176,6 +193,7 @@ static bool look_at(const dnet_emu_verbs_lib_t *lib, const dnet_emu_port_config_
         return false;
     }
     p->roce = p->attr.link_layer == IBV_LINK_LAYER_ETHERNET;
+    p->mbits_per_s = rate_of(&p->attr);
     if (p->attr.state != IBV_PORT_ACTIVE) {
         snprintf(p->text, sizeof p->text, "its state is %s", lib->port_state_str(p->attr.state));
         return false;
@@ -207,8 +225,9 @@ static bool look_at(const dnet_emu_verbs_lib_t *lib, const dnet_emu_port_config_
 /* Call for each port of each device, until it returns true. */
 typedef bool visit_t(void *arg, const dnet_emu_verbs_lib_t *lib, dnet_emu_verbs_port_t *p);
 
-/* @return devices there are; -1: not to be said (errno) */
-static int each_port(const dnet_emu_verbs_lib_t *lib, visit_t *visit, void *arg)
+/* @param least  where there are fewer devices nothing is called  @return devices there are; -1: not
+ * to be said (errno) */
+static int each_port(const dnet_emu_verbs_lib_t *lib, int least, visit_t *visit, void *arg)
 {
     int count = 0;
     struct ibv_device **list = lib->get_device_list(&count);
@@ -216,11 +235,12 @@ static int each_port(const dnet_emu_verbs_lib_t *lib, visit_t *visit, void *arg)
 
     if (!list)
         return -1;
-    for (int i = 0; i < count && !done; i++) {
+    for (int i = 0; i < count && count >= least && !done; i++) {
         struct ibv_device_attr attr;
         dnet_emu_verbs_port_t p = {.port = 1};
 
         snprintf(p.name, sizeof p.name, "%s", lib->get_device_name(list[i]));
+        p.distance = (uint8_t) dnet_adapter_distance(list[i]->ibdev_path);
         p.context = lib->open_device(list[i]);
         if (!p.context) {
             (void) visit(arg, lib, &p);
@@ -235,6 +255,8 @@ static int each_port(const dnet_emu_verbs_lib_t *lib, visit_t *visit, void *arg)
     lib->free_device_list(list);
     return count;
 }
+
+/* ---- which port ---- */
 
 typedef struct {
     const dnet_emu_port_config_t *config;
@@ -285,11 +307,72 @@ int64_t dnet_emu_verbs_rnr(const dnet_emu_verbs_port_t *p)
     return n;
 }
 
+/* Ports of one network: of InfiniBand they have one subnet prefix, of RoCE IPv6 addresses with one
+ * prefix, or IPv4 addresses that the interface of the first can reach by itself. */
+static bool is_one_network(const dnet_emu_verbs_port_t *a, const dnet_emu_verbs_port_t *b)
+{
+    struct ifaddrs *list;
+    uint32_t at_a, at_b, mask = UINT32_MAX;
+
+    if (a->roce != b->roce)
+        return false;
+    if (memcmp(a->gid, v4_mapped, sizeof v4_mapped) != 0 ||
+        memcmp(b->gid, v4_mapped, sizeof v4_mapped) != 0)
+        return memcmp(a->gid, b->gid, 8) == 0;
+    memcpy(&at_a, a->gid + 12, sizeof at_a);
+    memcpy(&at_b, b->gid + 12, sizeof at_b);
+    if (getifaddrs(&list) != 0)
+        return false;
+    for (const struct ifaddrs *i = list; i; i = i->ifa_next) {
+        const struct sockaddr_in *own = (const void *) i->ifa_addr;
+        const struct sockaddr_in *net = (const void *) i->ifa_netmask;
+
+        if (own && net && own->sin_family == AF_INET && own->sin_addr.s_addr == at_a)
+            mask = net->sin_addr.s_addr;
+    }
+    freeifaddrs(list);
+    return (at_a & mask) == (at_b & mask);
+}
+
+typedef struct {
+    const dnet_emu_port_config_t *config;
+    dnet_emu_verbs_port_t first, best;
+    bool found;
+} search_t;
+
+/* The nearest, then the fastest, on the network of the first that can be used. */
+static bool compare_port(void *arg, const dnet_emu_verbs_lib_t *lib, dnet_emu_verbs_port_t *p)
+{
+    search_t *s = arg;
+
+    if (!p->context || !look_at(lib, s->config, p))
+        return false;
+    if (!s->found) {
+        s->first = s->best = *p;
+    } else if (is_one_network(&s->first, p) &&
+               (p->distance < s->best.distance ||
+                (p->distance == s->best.distance && p->mbits_per_s > s->best.mbits_per_s))) {
+        s->best = *p;
+    }
+    s->found = true;
+    return false;
+}
+
 dnet_status_t dnet_emu_verbs_choose(const dnet_emu_verbs_lib_t *lib,
                                     const dnet_emu_port_config_t *config, dnet_emu_verbs_port_t *p)
 {
-    choice_t c = {.config = config, .chosen = p};
-    int devices = each_port(lib, try_port, &c);
+    search_t s = {.config = config};
+    dnet_emu_port_config_t one = *config;
+    choice_t c = {.config = &one, .chosen = p};
+    char name[DNET_RAIL_NAME];
+    int devices = config->device ? 1 : each_port(lib, 2, compare_port, &s);
+
+    if (s.found) {
+        snprintf(name, sizeof name, "%s:%u", s.best.name, s.best.port);
+        one.device = name;
+    }
+    if (devices > 0)
+        devices = each_port(lib, 1, try_port, &c);
 
     if (c.found)
         return DNET_OK;
@@ -308,9 +391,48 @@ dnet_status_t dnet_emu_verbs_choose(const dnet_emu_verbs_lib_t *lib,
 }
 
 typedef struct {
+    const dnet_emu_port_config_t *config;
+    uint32_t most, count, mbits_per_s;
+    char (*name)[DNET_RAIL_NAME];
+} rails_t;
+
+/* Ports with the rate of the first one, whatever their networks. */
+static bool add_rail(void *arg, const dnet_emu_verbs_lib_t *lib, dnet_emu_verbs_port_t *p)
+{
+    rails_t *r = arg;
+
+    if (r->count == r->most || !p->context || !is_wanted(r->config->device, p->name, p->port) ||
+        !look_at(lib, r->config, p))
+        return false;
+    if (r->count == 0)
+        r->mbits_per_s = p->mbits_per_s;
+    if (p->mbits_per_s == r->mbits_per_s)
+        snprintf(r->name[r->count++], DNET_RAIL_NAME, "%s:%u", p->name, p->port);
+    return false;
+}
+
+uint32_t dnet_emu_verbs_choose_rails(const dnet_emu_port_config_t *config, uint32_t most,
+                                     dnet_emu_port_config_t *rail, char (*name)[DNET_RAIL_NAME])
+{
+    rails_t r = {.config = config, .most = most, .name = name};
+    dnet_emu_verbs_lib_t lib;
+
+    if (!dnet_emu_verbs_load(&lib) || each_port(&lib, 1, add_rail, &r) < 0)
+        return 0;
+    for (uint32_t i = 0; i < r.count; i++) {
+        rail[i] = *config;
+        rail[i].device = name[i];
+    }
+    return r.count;
+}
+
+/* ---- what there is, for people ---- */
+
+typedef struct {
     char *text;
     size_t bytes, used;
     bool found;
+    unsigned distance; /* the ports of this one */
     char why[320];
 } listing_t;
 
@@ -323,9 +445,10 @@ static bool list_port(void *arg, const dnet_emu_verbs_lib_t *lib, dnet_emu_verbs
         snprintf(l->why, sizeof l->why, "%s cannot be opened: %s", p->name, strerror(errno));
     } else if (!look_at(lib, &any, p)) {
         snprintf(l->why, sizeof l->why, "%s:%u: %s", p->name, p->port, p->text);
-    } else if (l->used < l->bytes) {
-        l->used += (size_t) snprintf(l->text + l->used, l->bytes - l->used, "%s%s",
-                                     l->found ? ", " : VERBS_LIBRARY ", ", p->text);
+    } else if (p->distance == l->distance && l->used < l->bytes) {
+        l->used += (size_t) snprintf(l->text + l->used, l->bytes - l->used, "%s%s%s",
+                                     l->found ? ", " : VERBS_LIBRARY ", ", p->text,
+                                     dnet_adapter_distance_text(p->distance));
         l->found = true;
     }
     return false;
@@ -334,13 +457,16 @@ static bool list_port(void *arg, const dnet_emu_verbs_lib_t *lib, dnet_emu_verbs
 bool dnet_emu_verbs_found(char *text, size_t bytes)
 {
     dnet_emu_verbs_lib_t lib;
-    listing_t l = {.text = text, .bytes = bytes};
+    listing_t l = {.text = text, .bytes = bytes, .distance = DNET_ADAPTER_NEAR};
+    int devices = 1;
 
     if (!dnet_emu_verbs_load(&lib)) {
         snprintf(text, bytes, lib.library ? "%s is too old" : "%s is not installed", VERBS_LIBRARY);
         return false;
     }
-    if (each_port(&lib, list_port, &l) <= 0)
+    for (; l.distance <= DNET_ADAPTER_FAR && devices > 0; l.distance++)
+        devices = each_port(&lib, 1, list_port, &l);
+    if (devices <= 0)
         snprintf(text, bytes, "%s: no RDMA device", VERBS_LIBRARY);
     else if (!l.found)
         snprintf(text, bytes, "%s: %s", VERBS_LIBRARY, l.why);

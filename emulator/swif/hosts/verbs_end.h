@@ -56,8 +56,10 @@ typedef struct {
     struct ibv_port_attr attr;
     uint16_t gid_index, pkey_index, pkey;
     uint8_t gid[16];
-    uint8_t mtu;    /* enum ibv_mtu */
-    char text[192]; /* what it is, or why it cannot be used */
+    uint8_t mtu;          /* enum ibv_mtu */
+    uint8_t distance;     /* dnet_adapter_distance_t of the device */
+    uint32_t mbits_per_s; /* of the link */
+    char text[192];       /* what it is, or why it cannot be used */
 } dnet_emu_verbs_port_t;
 
 typedef enum {
@@ -150,7 +152,15 @@ struct dnet_emu_plug_end {
     struct ibv_wc kept[VERBS_EVENTS]; /* read from the queue, */
     int kept_count, kept_at;          /* so many (below 0: it failed), and the next one to do */
     bool armed;
-    bool fatal; /* the device is gone */
+    bool fatal;   /* the device is gone */
+    bool is_down; /* the port */
+    /* One of several rails: its number, and the first of them, which keeps memory registered for
+     * all; else itself. */
+    bool is_rail;
+    uint8_t rail;
+    dnet_emu_plug_end_t *first;
+    dnet_emu_plug_end_t *rails[DNET_RAILS_MAX]; /* of the first: all */
+    unsigned rails_count;
 };
 
 static inline uint64_t dnet_emu_verbs_wr(unsigned kind, uint32_t i)
@@ -170,6 +180,10 @@ bool dnet_emu_verbs_found(char *text, size_t bytes);
  * @return -1: it does not */
 int64_t dnet_emu_verbs_rnr(const dnet_emu_verbs_port_t *p);
 
+/* Ports for several rails: the plug's operation of this name. */
+uint32_t dnet_emu_verbs_choose_rails(const dnet_emu_port_config_t *config, uint32_t most,
+                                     dnet_emu_port_config_t *rail, char (*name)[DNET_RAIL_NAME]);
+
 /* Open a device's port.  @return DNET_OK; DNET_NOT_FOUND, DNET_ERR_SYSTEM (logged) */
 dnet_status_t dnet_emu_verbs_choose(const dnet_emu_verbs_lib_t *lib,
                                     const dnet_emu_port_config_t *config, dnet_emu_verbs_port_t *p);
@@ -181,8 +195,8 @@ void *dnet_emu_verbs_hold(dnet_emu_plug_end_t *e, const void *at, uint64_t bytes
 void dnet_emu_verbs_let_go(dnet_emu_plug_end_t *e, void *held);
 void dnet_emu_verbs_forget(dnet_emu_plug_end_t *e, const void *at, uint64_t bytes);
 
-/* The local key of what is held. */
-uint32_t dnet_emu_verbs_key(const void *held);
+/* The local key of what is held, on a rail. */
+uint32_t dnet_emu_verbs_key(const void *held, unsigned rail);
 
 /* Nothing is held any more. */
 void dnet_emu_verbs_memory_close(dnet_emu_plug_end_t *e);

@@ -20,7 +20,7 @@
 struct dnet_emu_verbs_region {
     dnet_emu_verbs_region_t *next; /* of all, the last used first */
     uintptr_t from, end;
-    struct ibv_mr *mr;
+    struct ibv_mr *mr[DNET_RAILS_MAX]; /* NULL: that device has failed, or there is none */
     uint32_t users;
     bool writable;
     bool watched;
@@ -84,6 +84,39 @@ static dnet_emu_verbs_region_t *find_idle(dnet_emu_plug_end_t *e, bool only_gone
 
 /* ---- registering; not under the lock, for it may free memory ---- */
 
+static void deregister(dnet_emu_plug_end_t *e, dnet_emu_verbs_region_t *r)
+{
+    for (unsigned i = 0; i < e->rails_count; i++) {
+        if (r->mr[i] && e->lib.dereg_mr(r->mr[i]) != 0)
+            dnet_debug("verbs: ibv_dereg_mr: %s", strerror(errno));
+        r->mr[i] = NULL;
+    }
+}
+
+/* By the devices of all rails.  @return false: one refuses (errno), or none is left */
+static bool register_by_all(dnet_emu_plug_end_t *e, dnet_emu_verbs_region_t *r, int access)
+{
+    bool any = false;
+
+    errno = ENODEV;
+    for (unsigned i = 0; i < e->rails_count; i++) {
+        int error;
+
+        if (e->rails[i]->fatal)
+            continue;
+        r->mr[i] = e->lib.reg_mr(e->rails[i]->pd, (void *) r->from, r->end - r->from, access);
+        if (r->mr[i]) {
+            any = true;
+            continue;
+        }
+        error = errno;
+        deregister(e, r);
+        errno = error;
+        return false;
+    }
+    return any;
+}
+
 static void end_region(dnet_emu_plug_end_t *e, dnet_emu_verbs_region_t *r)
 {
     bool alone = r->watched;
@@ -92,8 +125,7 @@ static void end_region(dnet_emu_plug_end_t *e, dnet_emu_verbs_region_t *r)
         alone = alone && (other->end <= r->from || r->end <= other->from);
     if (alone)
         dnet_emu_unmapped_unwatch(e->unmapped, r->from, r->end);
-    if (r->mr && e->lib.dereg_mr(r->mr) != 0)
-        dnet_debug("verbs: ibv_dereg_mr: %s", strerror(errno));
+    deregister(e, r);
     free(r);
 }
 
@@ -111,18 +143,15 @@ static bool drop_idle(dnet_emu_plug_end_t *e, bool only_gone)
 }
 
 /* Memory that is lent may be read-only. */
-static struct ibv_mr *register_it(dnet_emu_plug_end_t *e, dnet_emu_verbs_region_t *r, bool writable)
+static bool register_it(dnet_emu_plug_end_t *e, dnet_emu_verbs_region_t *r, bool writable)
 {
-    void *at = (void *) r->from;
-    struct ibv_mr *mr;
-
     r->writable = true;
-    mr =
-        e->lib.reg_mr(e->pd, at, r->end - r->from, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
-    if (mr || writable || errno == ENOMEM)
-        return mr;
+    if (register_by_all(e, r, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ))
+        return true;
+    if (writable || errno == ENOMEM)
+        return false;
     r->writable = false;
-    return e->lib.reg_mr(e->pd, at, r->end - r->from, IBV_ACCESS_REMOTE_READ);
+    return register_by_all(e, r, IBV_ACCESS_REMOTE_READ);
 }
 
 static void say_refused(dnet_emu_plug_end_t *e, size_t bytes, int error)
@@ -140,6 +169,7 @@ static dnet_emu_verbs_region_t *make(dnet_emu_plug_end_t *e, uintptr_t from, uin
                                      bool writable, bool steady)
 {
     dnet_emu_verbs_region_t *r = calloc(1, sizeof *r);
+    bool registered;
 
     if (!r)
         return NULL;
@@ -147,9 +177,9 @@ static dnet_emu_verbs_region_t *make(dnet_emu_plug_end_t *e, uintptr_t from, uin
     /* Before it is registered: what happens to it from then on is told. */
     r->watched = !steady && dnet_emu_unmapped_watch(e->unmapped, from, end);
     do
-        r->mr = register_it(e, r, writable);
-    while (!r->mr && errno == ENOMEM && drop_idle(e, false));
-    if (!r->mr) {
+        registered = register_it(e, r, writable);
+    while (!registered && errno == ENOMEM && drop_idle(e, false));
+    if (!registered) {
         say_refused(e, end - from, errno);
         end_region(e, r);
         return NULL;
@@ -157,6 +187,17 @@ static dnet_emu_verbs_region_t *make(dnet_emu_plug_end_t *e, uintptr_t from, uin
     r->kept = steady || (r->watched && dnet_emu_unmapped_is_told(e->unmapped, from, end));
     e->registered++;
     return r;
+}
+
+/* What a peer has to know: of two rails a word. */
+static dnet_remote_memory_t remote_of(const dnet_emu_verbs_region_t *r, const void *at)
+{
+    dnet_remote_memory_t memory = {.address = (uintptr_t) at};
+
+    for (unsigned i = 0; i < DNET_RAILS_MAX; i++)
+        if (r->mr[i])
+            memory.key[i / 2] |= (uint64_t) r->mr[i]->rkey << (i % 2 * 32);
+    return memory;
 }
 
 /* ---- the plug's operations ---- */
@@ -170,7 +211,7 @@ void *dnet_emu_verbs_hold(dnet_emu_plug_end_t *e, const void *at, uint64_t bytes
 
     if (!e->unmapped)
         e->unmapped = dnet_emu_unmapped_open(gone, e);
-    if (!e->unmapped || e->fatal)
+    if (!e->unmapped || (e->fatal && !e->is_rail))
         return NULL;
     while (drop_idle(e, e->regions_count < VERBS_REGIONS))
         ;
@@ -188,7 +229,7 @@ void *dnet_emu_verbs_hold(dnet_emu_plug_end_t *e, const void *at, uint64_t bytes
         e->reused++;
     }
     if (memory_p)
-        *memory_p = (dnet_remote_memory_t){.address = (uintptr_t) at, .key = r->mr->rkey};
+        *memory_p = remote_of(r, at);
     return r;
 }
 
@@ -217,11 +258,11 @@ void dnet_emu_verbs_forget(dnet_emu_plug_end_t *e, const void *at, uint64_t byte
     dnet_emu_unmapped_unlock(e->unmapped);
 }
 
-uint32_t dnet_emu_verbs_key(const void *held)
+uint32_t dnet_emu_verbs_key(const void *held, unsigned rail)
 {
     const dnet_emu_verbs_region_t *r = held;
 
-    return r->mr->lkey;
+    return r->mr[rail] ? r->mr[rail]->lkey : 0;
 }
 
 void dnet_emu_verbs_memory_close(dnet_emu_plug_end_t *e)
@@ -230,6 +271,7 @@ void dnet_emu_verbs_memory_close(dnet_emu_plug_end_t *e)
         end_region(e, take_out(e, &e->regions));
     if (e->unmapped)
         dnet_emu_unmapped_close(e->unmapped);
+    e->unmapped = NULL;
 }
 
 #endif

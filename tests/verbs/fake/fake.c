@@ -112,26 +112,50 @@ static bool is_kind(const char *k)
 
 /* ---- devices ---- */
 
-static struct ibv_device device = {.node_type = IBV_NODE_CA,
-                                   .transport_type = IBV_TRANSPORT_IB,
-                                   .name = "fake0",
-                                   .dev_name = "uverbs0",
-                                   .dev_path = "/nowhere",
-                                   .ibdev_path = "/nowhere"};
+static struct ibv_device device[FAKE_DEVICES];
+
+static unsigned devices(void)
+{
+    const char *n = getenv("DNET_FAKE_VERBS_DEVICES"), *sysfs = getenv("DNET_FAKE_VERBS_SYSFS");
+    unsigned count = is_kind("none") ? 0 : n ? (unsigned) atoi(n) : 1;
+    for (unsigned i = 0; i < count; i++) {
+        device[i] = (struct ibv_device){
+            .node_type = IBV_NODE_CA, .transport_type = IBV_TRANSPORT_IB, .dev_path = "/nowhere"};
+        snprintf(device[i].name, sizeof(device[i].name), "fake%u", i);
+        snprintf(device[i].dev_name, sizeof(device[i].dev_name), "uverbs%u", i);
+        snprintf(device[i].ibdev_path, sizeof(device[i].ibdev_path), "%s/fake%u",
+                 sysfs ? sysfs : "/nowhere", i);
+    }
+    return count;
+}
+
+static unsigned number_of(const struct ibv_context *c)
+{
+    return (unsigned) (c->device - device);
+}
+
+/* A name that faults and counts have: as it is of the first device, with its number of another. */
+const char *fake_of_device(const char *what, unsigned number)
+{
+    static char name[24];
+    snprintf(name, sizeof(name), number ? "%s%u" : "%s", what, number);
+    return name;
+}
 
 struct ibv_device **ibv_get_device_list(int *count)
 {
     int error = fake_fault("get_device_list");
-    struct ibv_device **list = calloc(2, sizeof(*list));
+    unsigned n = devices();
+    struct ibv_device **list = calloc(FAKE_DEVICES + 1, sizeof(*list));
     if (error || !list || !fake_map()) {
         free(list);
         errno = error ? error : ENOSYS;
         return NULL;
     }
-    if (!is_kind("none"))
-        list[0] = &device;
+    for (unsigned i = 0; i < n; i++)
+        list[i] = &device[i];
     if (count)
-        *count = list[0] ? 1 : 0;
+        *count = (int) n;
     return list;
 }
 
@@ -159,13 +183,12 @@ static int query_port(struct ibv_context *c, uint8_t port, struct ibv_port_attr 
                               .gid_tbl_len = 4,
                               .max_msg_sz = FAKE_MESSAGE,
                               .pkey_tbl_len = 2,
-                              .lid = is_kind("ib") ? 7 : 0,
+                              .lid = is_kind("ib") ? (uint16_t) (7 + number_of(c)) : 0,
                               .active_width = 2,
                               .active_speed = 32,
                               .link_layer = is_kind("ib") ? IBV_LINK_LAYER_INFINIBAND
                                                           : IBV_LINK_LAYER_ETHERNET};
     int error = fake_fault("query_port");
-    (void) c;
     if (error || port != 1)
         return error ? error : EINVAL;
     memcpy(attr, &a, bytes < sizeof(a) ? bytes : sizeof(a));
@@ -185,11 +208,11 @@ int _ibv_query_gid_ex(struct ibv_context *c, uint32_t port, uint32_t index,
     static const uint8_t gid[2][16] = {{0xfe, 0x80, [15] = 1},
                                        {[10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1}};
     struct ibv_gid_entry e = {.gid_index = index, .port_num = port, .ndev_ifindex = 1};
-    (void) c;
     (void) flags;
     if (port != 1 || index >= 4 || is_kind("nogid") || (is_kind("ib") && index > 0))
         return ENODATA;
     memcpy(e.gid.raw, gid[index / 2], sizeof(e.gid.raw));
+    e.gid.raw[15] += (uint8_t) number_of(c);
     e.gid_type = is_kind("ib")    ? IBV_GID_TYPE_IB
                  : index % 2 == 0 ? IBV_GID_TYPE_ROCE_V1
                                   : IBV_GID_TYPE_ROCE_V2;
@@ -268,8 +291,10 @@ struct ibv_context *ibv_open_device(struct ibv_device *d)
     }
     fake_lock();
     int index = TAKE(fake_fabric->inbox);
-    if (index >= 0)
+    if (index >= 0) {
         fake_fabric->inbox[index].head = fake_fabric->inbox[index].tail = 0;
+        fake_fabric->inbox[index].link_down = false;
+    }
     fake_unlock();
     if (index < 0) {
         close(pair[0]);
@@ -280,6 +305,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *d)
     }
     c->index = (uint32_t) index;
     c->events = pair[1];
+    c->device = (unsigned) (d - device);
     c->v.sz = sizeof(c->v);
     c->v.query_port = query_port;
     c->v.context = (struct ibv_context){.device = d,

@@ -6,9 +6,13 @@
  *
  *   DNET_FAKE_VERBS         the file; made if need be
  *   DNET_FAKE_VERBS_KIND    roce (default), ib, down (its port), nogid, none (no device)
+ *   DNET_FAKE_VERBS_DEVICES how many, up to 4: fake0 ...; 1 where it is left out.  The IPv4 address
+ * of fakeI is 127.0.0.(1 + I)
+ *   DNET_FAKE_VERBS_SYSFS   the folder with their folders, as /sys/class/infiniband
  *   DNET_FAKE_VERBS_FAULTS  CALL@N=VALUE,...: the Nth call (*: each) fails with that error number
  * or name; of wc (a send on a connection) VALUE is its ibv_wc_status; at the Nth poll happens event
- * 100 + ibv_event_type, the link goes down or up; the Nth ud (datagram) is lost; of ud_wc as of wc
+ * 100 + ibv_event_type, the link goes down or up (of fakeI: downI, upI); the Nth ud (datagram) is
+ * lost; of ud_wc as of wc
  */
 #ifndef DNET_FAKE_VERBS_H
 #define DNET_FAKE_VERBS_H
@@ -29,6 +33,7 @@ enum {
     FAKE_MESSAGE = 32768,
     FAKE_QPN = 0x40, /* number of the first queue pair */
     FAKE_WAITS = 64, /* faults */
+    FAKE_DEVICES = 4,
 };
 
 /* ---- the file ---- */
@@ -42,6 +47,7 @@ typedef struct {
 
 typedef struct {
     pid_t pid;
+    bool link_down;
     uint32_t head, tail;
     fake_message_t slot[FAKE_SLOTS];
 } fake_inbox_t;
@@ -143,7 +149,7 @@ typedef struct {
     fake_qp_t *qps;
     fake_channel_t *channels;
     uint32_t polls;
-    bool link_down;
+    unsigned device;
 } fake_context_t;
 
 /* fake.c */
@@ -159,8 +165,8 @@ int fake_fault(const char *call);
 /* Take other faults from now on. */
 __attribute__((visibility("default"))) void fake_verbs_faults(const char *text);
 
-/* How often something has happened in this process: "rnr" (a send waits for a receive buffer) or a
- * call's name. */
+/* How often something has happened in this process: "rnr" (a send waits for a receive buffer),
+ * "sent" or "read" on a connection (of fakeI: sentI, readI), or a call's name. */
 __attribute__((visibility("default"))) unsigned fake_verbs_count(const char *what);
 
 /* Pages that were registered have been unmapped: a device goes on with them, not with what is
@@ -172,6 +178,7 @@ void fake_note(const char *what);
 
 /* transport.c */
 fake_context_t *fake_context_of(struct ibv_context *c);
+const char *fake_of_device(const char *what, unsigned device);
 int fake_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int fake_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int fake_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);

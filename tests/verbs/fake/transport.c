@@ -239,6 +239,12 @@ static bool put(fake_qp_t *q, fake_send_t *s, uint32_t to, fake_shared_qp_t *t)
     return true;
 }
 
+/* Is there a link all the way? */
+static bool is_linked(const fake_context_t *c, const fake_shared_qp_t *t)
+{
+    return !fake_fabric->inbox[c->index].link_down && !fake_fabric->inbox[t->context].link_down;
+}
+
 /* Datagrams are lost where they are not taken. */
 static void deliver_ud(fake_qp_t *q, fake_send_t *s, const fake_context_t *c)
 {
@@ -250,7 +256,7 @@ static void deliver_ud(fake_qp_t *q, fake_send_t *s, const fake_context_t *c)
         return;
     }
     if (t && t->type == IBV_QPT_UD && t->state >= IBV_QPS_RTR && t->state <= IBV_QPS_RTS &&
-        t->qkey == s->wr.wr.ud.remote_qkey && !c->link_down && !fake_fault("ud"))
+        t->qkey == s->wr.wr.ud.remote_qkey && is_linked(c, t) && !fake_fault("ud"))
         (void) put(q, s, to, t);
     send_done(q, s, IBV_WC_SUCCESS);
 }
@@ -261,7 +267,7 @@ static bool deliver_rc(fake_qp_t *q, fake_send_t *s, const fake_context_t *c)
     uint32_t to = q->shared->dest;
     fake_shared_qp_t *t = find(to);
     int status;
-    if (c->link_down || !t || (t->state != IBV_QPS_RTR && t->state != IBV_QPS_RTS) ||
+    if (!t || !is_linked(c, t) || (t->state != IBV_QPS_RTR && t->state != IBV_QPS_RTS) ||
         t->dest != q->v.qp_num || !is_there(s, t))
         return no_answer(q, s);
     status = fake_fault("wc");
@@ -271,6 +277,8 @@ static bool deliver_rc(fake_qp_t *q, fake_send_t *s, const fake_context_t *c)
     }
     if (s->wr.opcode == IBV_WR_RDMA_WRITE || s->wr.opcode == IBV_WR_RDMA_READ) {
         enum ibv_wc_status result = one_sided(s, t->pid);
+        if (result == IBV_WC_SUCCESS && s->wr.opcode == IBV_WR_RDMA_READ)
+            fake_note(fake_of_device("read", c->device));
         if (result == IBV_WC_SUCCESS)
             send_done(q, s, result);
         else
@@ -279,6 +287,7 @@ static bool deliver_rc(fake_qp_t *q, fake_send_t *s, const fake_context_t *c)
     }
     if (!put(q, s, to, t))
         return false;
+    fake_note(fake_of_device("sent", c->device));
     if (q->v.state == IBV_QPS_RTS)
         send_done(q, s, IBV_WC_SUCCESS);
     return true;
@@ -417,11 +426,14 @@ static void receive(const fake_context_t *c, const fake_message_t *m)
 static void progress(fake_context_t *c)
 {
     fake_inbox_t *box = &fake_fabric->inbox[c->index];
-    int event = fake_fault("poll"), link = fake_fault("down") ? 1 : fake_fault("up") ? 2 : 0;
+    int event = fake_fault("poll");
+    int link = fake_fault(fake_of_device("down", c->device)) ? 1
+               : fake_fault(fake_of_device("up", c->device)) ? 2
+                                                             : 0;
     if (event)
         fake_event(c, (enum ibv_event_type)(event - 100));
     if (link) {
-        c->link_down = link == 1;
+        box->link_down = link == 1;
         fake_event(c, link == 1 ? IBV_EVENT_PORT_ERR : IBV_EVENT_PORT_ACTIVE);
     }
     while (box->head != box->tail) {
