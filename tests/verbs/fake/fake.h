@@ -11,8 +11,8 @@
  *   DNET_FAKE_VERBS_SYSFS   the folder with their folders, as /sys/class/infiniband
  *   DNET_FAKE_VERBS_FAULTS  CALL@N=VALUE,...: the Nth call (*: each) fails with that error number
  * or name; of wc (a send on a connection) VALUE is its ibv_wc_status; at the Nth poll happens event
- * 100 + ibv_event_type, the link goes down or up (of fakeI: downI, upI); the Nth ud (datagram) is
- * lost; of ud_wc as of wc
+ * 100 + ibv_event_type, the link goes down or up (of fakeI: pollI, downI, upI); the Nth ud
+ * (datagram) is lost; of ud_wc as of wc
  */
 #ifndef DNET_FAKE_VERBS_H
 #define DNET_FAKE_VERBS_H

@@ -426,7 +426,7 @@ static void receive(const fake_context_t *c, const fake_message_t *m)
 static void progress(fake_context_t *c)
 {
     fake_inbox_t *box = &fake_fabric->inbox[c->index];
-    int event = fake_fault("poll");
+    int event = fake_fault(fake_of_device("poll", c->device));
     int link = fake_fault(fake_of_device("down", c->device)) ? 1
                : fake_fault(fake_of_device("up", c->device)) ? 2
                                                              : 0;
