@@ -47,7 +47,7 @@ static void describe_by_address(const dnet_ep_t *ep, const dnet_ep_address_t *a,
     g->nic = (dnet_emu_locator_t){owner->pid, owner->nic_fd, owner->nic_id, owner->lid};
     g->wid = (uint8_t) a->wid;
     contact_p->host_id = a->host_id;
-    contact_p->who.port = a->port;
+    contact_p->who.port = a->port[0];
     memcpy(contact_p->who.host, a->host, sizeof(a->host));
 }
 
@@ -137,7 +137,7 @@ static dnet_status_t check_hosts(const dnet_ep_t *ep, const dnet_ep_contact_t *c
 {
     const dnet_emu_far_process_t *who = &contact->who;
     const dnet_emu_port_address_t *own =
-        ep->job.has_port ? &ep->job.addresses[ep->rank].port : NULL;
+        ep->job.has_port ? ep->job.addresses[ep->rank].port : NULL;
     const char *why = NULL;
     if (!own)
         why = "this job has no port to other hosts: start it with DIMMNET_CONNECT=hosts";
