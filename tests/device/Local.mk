@@ -7,6 +7,7 @@ dnet_device_programs = \
 	tests/device/test_clocks \
 	tests/device/test_deaths \
 	tests/device/test_extensions \
+	tests/device/test_lines \
 	tests/device/test_memory \
 	tests/device/test_primitives \
 	tests/device/test_processes \
@@ -26,6 +27,8 @@ tests_device_test_deaths_SOURCES = tests/device/test_deaths.c
 tests_device_test_deaths_LDADD = $(dnet_device_libraries)
 tests_device_test_extensions_SOURCES = tests/device/test_extensions.c
 tests_device_test_extensions_LDADD = $(dnet_device_libraries)
+tests_device_test_lines_SOURCES = tests/device/test_lines.c
+tests_device_test_lines_LDADD = $(dnet_device_libraries)
 tests_device_test_primitives_SOURCES = tests/device/test_primitives.c
 tests_device_test_primitives_LDADD = $(dnet_device_libraries)
 tests_device_test_processes_SOURCES = tests/device/test_processes.c

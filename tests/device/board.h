@@ -70,6 +70,12 @@ void ring_set(cluster_t *c, unsigned node, unsigned wid, unsigned sender, unsign
 unsigned counter(const dnet_device_t *dev, unsigned family);
 bool bit(const dnet_device_t *dev, unsigned n); /* of Controller Status */
 
+/* [X.6] Of the last request: DNET_REPORT_... */
+static inline uint32_t outcome(const dnet_device_t *dev)
+{
+    return (uint32_t) user_load(dev, DNET_UREG_STOP_REPORT);
+}
+
 /* A test runs in a process of its own, on a cluster of its own; profiles: 1 prototype, 2 extended.
  */
 typedef struct {
