@@ -139,7 +139,6 @@ static void reserved_pages_are_mapped(cluster_t *c)
 {
     enum { BYTES = 1 << 20, PAGE = 4096 };
     dnet_device_t *to = c->dev[1][0];
-    uint8_t data[64] = {0};
     long before;
 
     CHECK_EQUAL(to->ops->reserve(to, 0, BYTES), DNET_OK);
