@@ -325,10 +325,10 @@ void dnet_emu_tcp_send_ahead(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p, uin
     o = malloc(sizeof *o);
     if (!o)
         return; /* it will be asked for */
-    *o = (dnet_emu_tcp_out_t){
-        .data = l->at,
-        .frame = {.kind = TCP_AHEAD, .bytes = (uint32_t) l->bytes},
-        .request = {.key = (uint64_t) l->key << 32 | loan, .bytes = l->bytes}};
+    *o =
+        (dnet_emu_tcp_out_t){.data = l->at,
+                             .frame = {.kind = TCP_AHEAD, .bytes = (uint32_t) l->bytes},
+                             .request = {.key = (uint64_t) l->key << 32 | loan, .bytes = l->bytes}};
     l->to = p;
     l->ahead = o;
     p->sent_ahead++;
@@ -368,9 +368,8 @@ bool dnet_emu_tcp_take_ahead(dnet_emu_tcp_peer_t *p, dnet_emu_tcp_out_t *o)
 {
     const dnet_emu_tcp_request_t *a = &p->ahead;
 
-    if (!p->ahead_in || a->key != o->request.key ||
-        a->address != o->request.address || o->request.bytes != a->bytes ||
-        p->coming != a->bytes)
+    if (!p->ahead_in || a->key != o->request.key || a->address != o->request.address ||
+        o->request.bytes != a->bytes || p->coming != a->bytes)
         return false;
     p->ahead_in = 0;
     p->into = o;
