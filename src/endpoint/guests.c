@@ -136,8 +136,7 @@ static dnet_status_t know(dnet_ep_t *ep, const dnet_ep_contact_t *contact, bool 
 static dnet_status_t check_hosts(const dnet_ep_t *ep, const dnet_ep_contact_t *contact)
 {
     const dnet_emu_far_process_t *who = &contact->who;
-    const dnet_emu_port_address_t *own =
-        ep->job.has_port ? ep->job.addresses[ep->rank].port : NULL;
+    const dnet_emu_port_address_t *own = ep->job.has_port ? ep->job.addresses[ep->rank].port : NULL;
     const char *why = NULL;
     if (!own)
         why = "this job has no port to other hosts: start it with DIMMNET_CONNECT=hosts";
