@@ -114,12 +114,14 @@ static void cancel_persistent(uint8_t *buf)
         }
     }
     MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1)
+        nothing_is_left("persistent");
+    MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) {
         MPI_Start(&request);
         CHECK(!wait_cancelled(&request), "a persistent send remains cancelled");
         MPI_Request_free(&request);
     } else {
-        nothing_is_left("persistent");
         MPI_Recv(buf, MOST, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         CHECK_PATTERN(buf, MOST, 1);
     }
@@ -162,6 +164,7 @@ static void cancel_gaps(void *buf)
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 1)
         nothing_is_left("gaps");
+    MPI_Barrier(MPI_COMM_WORLD); /* the next one is sent */
     MPI_Type_free(&type);
 }
 
