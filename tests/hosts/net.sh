@@ -18,7 +18,7 @@ net=10.77.0
 space() { echo "$1-$2"; }
 
 # A host's name is a namespace too, and all that runs on the host is in the same one.
-name_of() { echo "/run/netns/$1.uts"; }
+name_of() { echo "/run/$1.uts"; }
 
 # run NAME I COMMAND: with the host's network and name
 run() {
