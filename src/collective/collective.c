@@ -27,7 +27,7 @@
  * of 16 to all 260 instead of 970).  One rank that combines all reads for few ranks only. */
 #define READ_LEAST_BYTES 8192u
 #define READ_LATE_BYTES 16384u
-/* The same, both, where the kernel is slow to copy (2 ranks, 16 KB by slots in 0.3 to 0.8 of the
+/* The same, both, where the kernel is slow to copy (2 ranks, 16 KB by slots in 0.3 to 1.0 of the
  * time, 64 KB in 0.8 to 1.9), and where each of a few ranks combines all (256 KB in 0.6). */
 #define READ_BYTES_SLOW 65536u
 #define COMBINE_READ_BYTES_SLOW 524288u
