@@ -371,12 +371,14 @@ static dnet_flush_t flush(dnet_ep_t *ep, dnet_channel_t *ch)
     dnet_op_t *op;
     while ((op = first(ch)) != NULL) {
         bool granted = dnet_defer_tx_is_held(&ch->defer) && !op->control;
+        size_t sent = op->off;
         dnet_status_t status = emit_op(ep, op, granted);
+        if (status == DNET_OK || op->off != sent)
+            ch->retries = 0; /* some pieces went out: the receiver answers */
         if (dnet_is_refusal(status))
             return not_taken(ep, ch, status);
         if (granted)
             use_grant(ch, op);
-        ch->retries = 0;
         dnet_channel_remove(ch, op);
         if (status == DNET_OK)
             packets_out(ep, op);

@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "endpoint/channel.h"
 #include "job.h"
 
 enum { CONTEXT = 1, BULK = 5, LAST = 6, NEVER = 7, LONGEST = 60000, RANKS_MAX = 8 };
@@ -407,6 +408,51 @@ static void test_stop_lost_doubled_and_late_words_are_survived(void **state)
     unsetenv("DIMMNET_FAULTS");
 }
 
+/* The waits of a long message whose pieces are stopped again and again, by loss: those of which some
+ * pieces went out in between say nothing about the receiver. */
+static int longest_wait_is_short(dnet_job_rank_t *job, void *arg)
+{
+    static send_t send;
+    const uint32_t len = 59996;
+    const uint64_t most_ns = 400000000; /* five doublings of 10 ms, and more */
+    uint64_t longest = 0;
+    (void) arg;
+    if (job->rank == 0) {
+        int bad = expect(job, 1, BULK, 7, len);
+        dnet_job_barrier(job);
+        return bad;
+    }
+    send_one(job, &send, 0, BULK, 7, len, false);
+    while (!send.r.done) {
+        const dnet_channel_t *ch = job->ep->peers[0].channel;
+        if (ch && ch->retry_ns - ch->stopped_ns > longest)
+            longest = ch->retry_ns - ch->stopped_ns;
+        bool did;
+        if (dnet_ep_progress(job->ep, &did) != DNET_OK)
+            return 1;
+    }
+    uint64_t retries = dnet_ep_counters(job->ep)->retries;
+    dnet_job_barrier(job);
+    if (retries > 6 && longest <= most_ns)
+        return 0;
+    fprintf(stderr, "%u retries, the longest after %u ms\n", (unsigned) retries,
+            (unsigned) (longest / 1000000));
+    return 1;
+}
+
+static void test_stop_of_pieces_is_not_tried_later_each_time(void **state)
+{
+    (void) state;
+    setenv("DIMMNET_FAULTS", "200", 1);
+    setenv("DIMMNET_PROFILE", "prototype", 1);
+    setenv("DIMMNET_EAGER_LIMIT", "65536", 1);
+    setenv("DIMMNET_RING_BYTES", "262144", 1);
+    assert_int_equal(dnet_job_run(2, 100, longest_wait_is_short, NULL), 0);
+    unsetenv("DIMMNET_EAGER_LIMIT");
+    unsetenv("DIMMNET_PROFILE");
+    unsetenv("DIMMNET_FAULTS");
+}
+
 /* ---- probe, cancel, finish ---- */
 
 static int probe_and_cancel(dnet_job_rank_t *job, void *arg)
@@ -663,6 +709,7 @@ int main(void)
         cmocka_unit_test(test_stop_no_sender_starves),
         cmocka_unit_test(test_stop_all_to_all_with_one_entry_rings),
         cmocka_unit_test(test_stop_lost_doubled_and_late_words_are_survived),
+        cmocka_unit_test(test_stop_of_pieces_is_not_tried_later_each_time),
         cmocka_unit_test(test_stop_probe_and_cancel),
         cmocka_unit_test(test_stop_finish_delivers_first),
         cmocka_unit_test(test_stop_sender_dies_others_finish),
