@@ -15,8 +15,27 @@
 static MPIR_Comm *comms;
 static pthread_mutex_t comms_lock = PTHREAD_MUTEX_INITIALIZER; /* nothing is taken inside */
 
+/* The table of a communicator's ranks, where it has one, is in use until the netmod has forgotten the
+ * communicator: ch4 gives its own reference back before it calls the hook below. */
+static void keep_ranks(const MPIDI_rank_map_t *map)
+{
+    if (map->mode == MPIDI_RANK_MAP_LUT || map->mode == MPIDI_RANK_MAP_LUT_INTRA)
+        MPIR_Object_add_ref(map->irreg.lut.t);
+    else if (map->mode == MPIDI_RANK_MAP_MLUT)
+        MPIR_Object_add_ref(map->irreg.mlut.t);
+}
+
+static void release_ranks(const MPIDI_rank_map_t *map)
+{
+    if (map->mode == MPIDI_RANK_MAP_LUT || map->mode == MPIDI_RANK_MAP_LUT_INTRA)
+        MPIDIU_release_lut(map->irreg.lut.t);
+    else if (map->mode == MPIDI_RANK_MAP_MLUT)
+        MPIDIU_release_mlut(map->irreg.mlut.t);
+}
+
 int MPIDI_DIMMNET_mpi_comm_commit_pre_hook(MPIR_Comm *comm)
 {
+    keep_ranks(&MPIDI_COMM(comm, map));
     comm->dev.ch4.netmod.dimmnet.board = NULL;
     comm->dev.ch4.netmod.dimmnet.collectives = 0;
     comm->dev.ch4.netmod.dimmnet.without_board = false;
@@ -42,6 +61,7 @@ int MPIDI_DIMMNET_mpi_comm_free_hook(MPIR_Comm *comm)
     if (*link)
         *link = NEXT(comm);
     pthread_mutex_unlock(&comms_lock);
+    release_ranks(&MPIDI_COMM(comm, map));
     MPIDI_DIMMNET_drop_peers();
     return MPI_SUCCESS;
 }

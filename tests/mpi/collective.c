@@ -5,7 +5,9 @@
  * communicators of all kinds, made and freed.  The counters say which of them had a board.
  */
 #include <complex.h>
+#include <malloc.h>
 #include <stdbool.h>
+#include <unistd.h>
 
 #include "counter.h"
 
@@ -223,9 +225,39 @@ static void many_communicators(void)
     }
 }
 
+static void add_late(void *in, void *inout, int *len, MPI_Datatype *type)
+{
+    (void) type;
+    if (comm_rank == 0)
+        usleep(5000); /* not needed for success: the others fall asleep meanwhile */
+    for (int i = 0; i < *len; i++)
+        ((int *) inout)[i] += ((int *) in)[i];
+}
+
+/* MPI_Scan goes by MPICH's own way, which ends with a broadcast on a communicator below this one;
+ * that one soon has a board.  The root comes late, leaves, and frees both while others still sleep
+ * there. The order of the ranks has a table, which is freed with them. */
+static void left_while_others_sleep(void)
+{
+    MPI_Op op;
+    MPI_Op_create(add_late, 1, &op);
+    for (int i = 0; i < 5; i++) {
+        MPI_Comm comm;
+        int sum = 0, one = 1;
+        MPI_Comm_split(MPI_COMM_WORLD, 0, rank ^ 1, &comm);
+        MPI_Comm_rank(comm, &comm_rank);
+        for (int round = 0; round < ROUNDS; round++)
+            MPI_Scan(&one, &sum, 1, MPI_INT, op, comm);
+        CHECK(sum == comm_rank + 1, "scan %d brought %d", i, sum);
+        MPI_Comm_free(&comm);
+    }
+    MPI_Op_free(&op);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Comm comm;
+    mallopt(M_PERTURB, 0x5a); /* what is freed does not keep its values */
     check_begin(&argc, &argv);
     bool packets = argc > 1 && strcmp(argv[1], "packets") == 0;
     int32_t *a = check_alloc(ELEMENTS_MAX * 2 * sizeof(*a));
@@ -239,6 +271,7 @@ int main(int argc, char **argv)
     MPI_Comm_free(&comm);
     with_messages(a, b);
     many_communicators();
+    left_while_others_sleep();
     CHECK((counter("board_collectives") > 1000) == !packets, "%llu collectives on boards",
           (unsigned long long) counter("board_collectives"));
     counters_end();
