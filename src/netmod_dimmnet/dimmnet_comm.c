@@ -15,8 +15,8 @@
 static MPIR_Comm *comms;
 static pthread_mutex_t comms_lock = PTHREAD_MUTEX_INITIALIZER; /* nothing is taken inside */
 
-/* The table of a communicator's ranks, where it has one, is in use until the netmod has forgotten the
- * communicator: ch4 gives its own reference back before it calls the hook below. */
+/* The table of a communicator's ranks, where it has one, is in use until the netmod has forgotten
+ * the communicator: ch4 gives its own reference back before it calls the hook below. */
 static void keep_ranks(const MPIDI_rank_map_t *map)
 {
     if (map->mode == MPIDI_RANK_MAP_LUT || map->mode == MPIDI_RANK_MAP_LUT_INTRA)

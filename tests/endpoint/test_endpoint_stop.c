@@ -408,8 +408,8 @@ static void test_stop_lost_doubled_and_late_words_are_survived(void **state)
     unsetenv("DIMMNET_FAULTS");
 }
 
-/* The waits of a long message whose pieces are stopped again and again, by loss: those of which some
- * pieces went out in between say nothing about the receiver. */
+/* The waits of a long message whose pieces are stopped again and again, by loss: those of which
+ * some pieces went out in between say nothing about the receiver. */
 static int longest_wait_is_short(dnet_job_rank_t *job, void *arg)
 {
     static send_t send;
