@@ -72,10 +72,15 @@ static bool credit_due(const dnet_ep_t *ep, const dnet_rndv_recv_t *r, uint64_t 
            dnet_job_is_near(ep, r->rank);
 }
 
+/* A NIC that stalls has a request, and its window, until that is done. */
 static void give_credit(dnet_ep_t *ep, dnet_rndv_recv_t *r)
 {
-    (void) dnet_drv_put_word(&ep->drv, ep->peers[r->rank].target,
-                             dnet_drv_word_offset(r->credit_word), r->taken);
+    r->owes_credit = ep->stalled;
+    if (r->owes_credit)
+        return;
+    dnet_status_t status = dnet_drv_put_word(&ep->drv, ep->peers[r->rank].target,
+                                             dnet_drv_word_offset(r->credit_word), r->taken);
+    (void) dnet_rndv_is_stalled(ep, status);
 }
 
 static void take_chunks(dnet_ep_t *ep, dnet_rndv_recv_t *r, uint64_t sent)
@@ -111,6 +116,8 @@ bool dnet_rndv_staged_round(dnet_ep_t *ep)
             take_chunks(ep, r, sent);
             did = true;
         }
+        if (r->owes_credit)
+            give_credit(ep, r);
     }
     return did;
 }
@@ -119,7 +126,7 @@ bool dnet_rndv_staged_waiting(const dnet_ep_t *ep)
 {
     for (uint32_t area = 0; ep->rndv.recvs_polled && area < DNET_STAGING_AREAS; area++) {
         const dnet_rndv_recv_t *r = ep->rndv.area[area];
-        if (r && (dnet_drv_word(&ep->drv, area) & DNET_COUNT_MASK) > r->taken)
+        if (r && (r->owes_credit || (dnet_drv_word(&ep->drv, area) & DNET_COUNT_MASK) > r->taken))
             return true;
     }
     return false;
