@@ -206,6 +206,7 @@ typedef struct {
     bool far;                  /* of another host */
     bool known;                /* peers[size + number] is it */
     bool parted;               /* dnet_ep_drop_peer(), or it has come by itself */
+    bool asked;                /* dnet_ep_set_asked() */
     bool tried, direct;        /* may the memories of both be copied between them? */
 } dnet_guest_t;
 

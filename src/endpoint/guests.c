@@ -267,12 +267,24 @@ static void tell_lost(const dnet_ep_t *ep, uint32_t number, const char *what)
                    what);
 }
 
+void dnet_ep_set_asked(dnet_ep_t *ep, uint32_t peer, bool asked)
+{
+    if (peer >= ep->size && peer < dnet_peers_end(ep))
+        ep->guests.list[peer - ep->size].asked = asked;
+}
+
+bool dnet_ep_peer_gone(const dnet_ep_t *ep, uint32_t peer)
+{
+    return peer >= ep->size && peer < dnet_peers_end(ep) &&
+           (has_left(ep, peer - ep->size) || is_lost(ep, peer - ep->size));
+}
+
 bool dnet_guests_lost(dnet_ep_t *ep, bool quiet)
 {
     for (uint32_t n = 1; n < ep->guests.end; n++) {
         const dnet_guest_t *g = &ep->guests.list[n];
         const char *what = NULL;
-        if (!g->known)
+        if (!g->known || g->asked)
             continue;
         bool lost = (g->far || !g->parted) && is_lost(ep, n);
         if (g->parted && quiet) {

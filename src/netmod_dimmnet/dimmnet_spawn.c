@@ -154,19 +154,31 @@ void MPIDI_DIMMNET_drop_peers(void)
 
 /* ---- messages of the leaders, before there is a communicator ---- */
 
-static int no_answer(void)
+static int no_answer(bool gone)
 {
+    if (gone)
+        return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                    MPI_ERR_PORT, "**dimmnet_portgone", 0);
     return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_PORT,
                                 "**dimmnet_noaccept", 0);
 }
 
-/* Until it is finished, or for so many seconds; 0: for ever.  False: time is up. */
-static bool wait_for(const MPIDI_DIMMNET_plain_request_t *req, int timeout)
+static bool is_gone(uint32_t peer)
+{
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+    bool gone = dnet_ep_peer_gone(MPIDI_DIMMNET_EP(0), peer);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+    return gone;
+}
+
+/* Until it is finished, or that peer has ended (DNET_EP_NO_RANK: nobody's end matters), or for so
+ * many seconds; 0: for ever.  False: it is not finished. */
+static bool wait_for(const MPIDI_DIMMNET_plain_request_t *req, int timeout, uint32_t peer)
 {
     MPL_time_t start, now;
     double waited = 0;
     MPL_wtime(&start);
-    while (!req->done && (timeout <= 0 || waited < timeout)) {
+    while (!req->done && (timeout <= 0 || waited < timeout) && !is_gone(peer)) {
         (void) MPIDI_progress_wait_round();
         MPIDI_progress_yield();
         MPL_wtime(&now);
@@ -178,58 +190,104 @@ static bool wait_for(const MPIDI_DIMMNET_plain_request_t *req, int timeout)
 /* Who connects sends a request and then receives the answer, who accepts the other way round; a
  * process may do both at once, in two threads, and its ports and those of others have the same
  * tags. MPICH's functions do not say which it is: an answer is a context, and a thread that has
- * sent a request receives the answer next. */
+ * sent a request receives the answer next, from the peer that it has asked. */
 enum { REQUEST, ANSWER };
 
-static _Thread_local bool has_asked;
+static _Thread_local uint32_t asked = DNET_EP_NO_RANK;
 
 static uint64_t port_envelope(int what, int tag)
 {
     return dnet_ep_envelope(MPIDI_DIMMNET_PORT_CONTEXT, (uint32_t) what, (uint32_t) tag);
 }
 
+/* That peer is asked now. */
+static void ask(uint32_t peer)
+{
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+    dnet_ep_set_asked(MPIDI_DIMMNET_EP(0), peer, true);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+}
+
+/* Whoever was asked has answered; or there will be no connection, and why is the error. */
+static int asked_ends(uint32_t peer, bool answered)
+{
+    int mpi_errno = MPI_SUCCESS;
+    if (!answered)
+        mpi_errno = no_answer(is_gone(peer));
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+    if (!answered)
+        dnet_ep_drop_peer(MPIDI_DIMMNET_EP(0), peer);
+    dnet_ep_set_asked(MPIDI_DIMMNET_EP(0), peer, false);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+    return mpi_errno;
+}
+
 /* A few bytes: on its way at once, or when the peer has room. */
+static dnet_status_t send_short(uint32_t peer, uint64_t envelope, const void *buf, int size)
+{
+    MPIDI_DIMMNET_plain_request_t req = {.ep.complete = MPIDI_DIMMNET_plain_done};
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+    dnet_status_t status =
+        dnet_ep_send(MPIDI_DIMMNET_EP(0), peer, envelope, buf, (size_t) size, false, &req.ep);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+    if (status != DNET_IN_PROGRESS)
+        return status;
+    if (!wait_for(&req, 0, peer)) { /* what has not left can be withdrawn at once */
+        MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+        dnet_ep_cancel_send(MPIDI_DIMMNET_EP(0), &req.ep);
+        MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+        (void) wait_for(&req, 0, DNET_EP_NO_RANK); /* it lives on the stack */
+    }
+    return req.status;
+}
+
 int MPIDI_DIMMNET_dynamic_send(uint64_t remote_gpid, int tag, const void *buf, int size,
                                int timeout)
 {
     MPIDI_av_entry_t *av =
         &MPIDIU_get_av(MPIDIU_GPID_GET_AVTID(remote_gpid), MPIDIU_GPID_GET_LPID(remote_gpid));
-    MPIDI_DIMMNET_plain_request_t req = {.ep.complete = MPIDI_DIMMNET_plain_done};
-    int what = size == sizeof(MPIR_Context_id_t) ? ANSWER : REQUEST;
-    has_asked = what == REQUEST;
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+    uint32_t peer = MPIDI_DIMMNET_AV(av).peer;
+    bool answers = size == sizeof(MPIR_Context_id_t);
+    if (!answers)
+        ask(peer);
     dnet_status_t status =
-        dnet_ep_send(MPIDI_DIMMNET_EP(0), MPIDI_DIMMNET_AV(av).peer, port_envelope(what, tag), buf,
-                     (size_t) size, false, &req.ep);
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
-    if (status == DNET_OK)
-        return MPI_SUCCESS;
-    if (status == DNET_IN_PROGRESS) {
-        (void) wait_for(&req, 0); /* it lives on the stack */
-        status = req.status;
-    }
-    return status == DNET_OK ? MPI_SUCCESS : no_answer();
+        send_short(peer, port_envelope(answers ? ANSWER : REQUEST, tag), buf, size);
+    if (answers)
+        return status == DNET_OK ? MPI_SUCCESS : no_answer(true);
+    if (status != DNET_OK)
+        return asked_ends(peer, false);
+    asked = peer;
+    return MPI_SUCCESS;
 }
 
-int MPIDI_DIMMNET_dynamic_recv(int tag, void *buf, int size, int timeout)
+/* DNET_IN_PROGRESS: it has been withdrawn. */
+static dnet_status_t recv_short(uint64_t envelope, void *buf, int size, int timeout, uint32_t peer)
 {
     dnet_ep_t *ep = MPIDI_DIMMNET_EP(0);
     MPIDI_DIMMNET_plain_request_t req = {.ep.complete = MPIDI_DIMMNET_plain_done};
-    int what = has_asked ? ANSWER : REQUEST;
-    has_asked = false;
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-    dnet_status_t status =
-        dnet_ep_recv(ep, port_envelope(what, tag), DNET_MATCH_BITS, buf, (size_t) size, &req.ep);
+    dnet_status_t status = dnet_ep_recv(ep, envelope, DNET_MATCH_BITS, buf, (size_t) size, &req.ep);
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
     if (status != DNET_IN_PROGRESS)
-        return status == DNET_OK ? MPI_SUCCESS : no_answer();
-    if (!wait_for(&req, timeout)) {
+        return status;
+    if (!wait_for(&req, timeout, peer)) {
         MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
         bool withdrawn = dnet_ep_cancel_recv(ep, &req.ep);
         MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
         if (withdrawn)
-            return no_answer();
-        (void) wait_for(&req, 0);
+            return DNET_IN_PROGRESS;
+        (void) wait_for(&req, 0, DNET_EP_NO_RANK);
     }
-    return req.status == DNET_OK ? MPI_SUCCESS : no_answer();
+    return req.status;
+}
+
+int MPIDI_DIMMNET_dynamic_recv(int tag, void *buf, int size, int timeout)
+{
+    uint32_t peer = asked;
+    int what = peer == DNET_EP_NO_RANK ? REQUEST : ANSWER;
+    asked = DNET_EP_NO_RANK;
+    dnet_status_t status = recv_short(port_envelope(what, tag), buf, size, timeout, peer);
+    if (what == ANSWER)
+        return asked_ends(peer, status == DNET_OK);
+    return status == DNET_OK ? MPI_SUCCESS : no_answer(false);
 }

@@ -3,7 +3,8 @@
 #
 # Two jobs, each with a process manager of its own, meet by a port, exchange messages of all ways, and part.
 # When a rank of one is killed while the other waits for it, the other ends within 5 seconds and names a rank of
-# the first: whichever it misses, for the first's process manager ends them all.
+# the first: whichever it misses, for the first's process manager ends them all.  When whoever opened the port ends,
+# or has ended, without accepting, whoever connects gets an error, and goes on.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 program=$DNET_TEST_DIR/connect-$RANKS
@@ -35,5 +36,16 @@ echo "a rank of the other job killed: status $one after $took ms: $(grep -m 1 'o
 [ $one != 0 ] || fail "a rank of the other job was killed, and this one ends with status 0"
 [ $took -lt 5000 ] || fail "a rank of the other job was killed: took $took ms"
 grep -q 'rank [0-9]* of another job (pid [0-9]*) has ended' "$program.one" || fail "no rank is named: $(tail -n 3 "$program.one")"
+for how in '' die; do
+    rm -f "$program.port"
+    timeout -k 2 60 mpirun -n 1 "$program" leave "$program.port" $how >"$program.one" 2>&1 &
+    first=$!
+    for when in while after; do
+        two=0
+        timeout -k 2 20 mpirun -n 2 "$program" missed "$program.port" >"$program.two" 2>&1 || two=$?
+        [ $two = 0 ] || fail "connecting $when the other one ends ${how:+by SIGKILL}: status $two: $(tail -n 5 "$program.two")"
+        wait $first || :
+    done
+done
 [ -z "$(running)" ] || fail "processes remain: $(running)"
 exit $failed

@@ -6,8 +6,9 @@
  * "accept FILE", "connect FILE": two jobs of two process managers, which meet by the port in a file
  * (connect.sh); with "die" the last rank that connects ends by SIGKILL, and the others wait for it;
  * with "often" they part and meet many times.
- * "missed FILE": the job of that port is there no more, or cannot be reached.
- * "spawn HOST": children on that host.
+ * "leave FILE": opens a port and ends without accepting, while somebody may be connecting; with
+ * "die" by SIGKILL. "missed FILE": the job of that port is there no more, ends, or cannot be
+ * reached. "spawn HOST": children on that host.
  */
 #include <dirent.h>
 #include <signal.h>
@@ -317,6 +318,18 @@ static void meet_often(int accept, char *port)
                descriptors() - before);
 }
 
+/* Whoever connects has asked by the time this ends. */
+static void leave(const char *path, int die)
+{
+    char port[MPI_MAX_PORT_NAME];
+    MPI_Open_port(MPI_INFO_NULL, port);
+    write_port(path, port);
+    sleep(2);
+    if (die)
+        raise(SIGKILL);
+    MPI_Close_port(port);
+}
+
 /* An error comes back, and the job goes on. */
 static void missed(const char *path)
 {
@@ -373,6 +386,10 @@ int main(int argc, char **argv)
         return child(parent);
     if (argc > 1 && strcmp(argv[1], "refused") == 0) {
         refused();
+        return check_end();
+    }
+    if (argc > 2 && strcmp(argv[1], "leave") == 0) {
+        leave(argv[2], argc > 3);
         return check_end();
     }
     if (argc > 2 && strcmp(argv[1], "missed") == 0) {
