@@ -82,8 +82,17 @@ struct dnet_emu_plug_end {
 };
 _Static_assert(sizeof(dnet_emu_plug_op_t) >= sizeof(struct fi_context), "room for the provider");
 
+/* The library keeps registrations of memory and listens for what is unmapped.  Of memory that is
+ * emptied where it lies, as MPI_Free_mem() does with shared pages, it hears nothing, and would send
+ * what lay there before: it shall register anew each time. */
+static void keep_no_registrations(void)
+{
+    (void) setenv("FI_MR_CACHE_MONITOR", "disabled", 0);
+}
+
 static bool load(library_t *lib)
 {
+    keep_no_registrations();
     lib->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (!lib->library)
         return false;
