@@ -149,7 +149,8 @@ typedef struct {
     uint32_t yields;
     uint32_t check_next; /* peer that is looked at next */
     uint32_t network_skips;
-    uint64_t idle_since_ns;
+    uint64_t idle_since_ns, idle_until_ns; /* begin of this wait, last look of it or the last one */
+    uint64_t usual_wait_ns;                /* for messages, where processors are few */
     /* polling where processors are few: when it last had one back, and how long it was without */
     uint64_t runs_since_ns, away_ns;
     uint64_t checked_ns;        /* last look at the peers */

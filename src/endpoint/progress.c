@@ -29,6 +29,10 @@
 #define ROUNDS_BEFORE_YIELD 2u
 #define YIELDS_BEFORE_SLEEP 512u
 #define YIELDS_OF_STOPPED 4u
+/* Where ranks outnumber processors and the waits for messages are usually so long, the yields of
+ * those who wait take more of the processors than to fall asleep and be woken. */
+#define LONG_WAIT_NS 300000u
+#define YIELDS_OF_LONG_WAIT 4u
 #define YIELDS_FAR 16u /* with CLOCK_EVERY rounds between, of AT_ONCE_FAR_NS at most */
 #define SLEEP_US 1000u
 #define CHECK_EVERY_NS 50000000u /* a look at the peers' lives */
@@ -199,8 +203,12 @@ static DNET_COLD dnet_status_t idle_round_impatient(dnet_ep_t *ep)
 static uint32_t yields_before_sleep(const dnet_ep_t *ep)
 {
     bool stopped = ep->tx.open_channels && ep->tx.retry_ns != UINT64_MAX;
+    if (ep->oversubscribed && stopped)
+        return YIELDS_OF_STOPPED;
+    if (ep->oversubscribed && !ep->progress.awaited && ep->progress.usual_wait_ns > LONG_WAIT_NS)
+        return YIELDS_OF_LONG_WAIT;
     if (ep->oversubscribed)
-        return stopped ? YIELDS_OF_STOPPED : YIELDS_BEFORE_SLEEP;
+        return YIELDS_BEFORE_SLEEP;
     return ep->job.has_port ? YIELDS_FAR : YIELDS_BEFORE_SLEEP;
 }
 
@@ -219,6 +227,19 @@ static dnet_status_t look_round(dnet_ep_t *ep, uint64_t now)
     return check_peers_at_times(ep);
 }
 
+/* A wait begins: learn from the one before. */
+static void wait_begins(dnet_ep_t *ep, uint64_t now)
+{
+    dnet_progress_t *p = &ep->progress;
+    if (p->idle_until_ns) {
+        int64_t waited = (int64_t) (p->idle_until_ns - p->idle_since_ns);
+        p->usual_wait_ns += (uint64_t) ((waited - (int64_t) p->usual_wait_ns) / 4);
+    }
+    p->idle_since_ns = now;
+    p->idle_until_ns = p->awaited ? 0 : now;
+    p->yields = 0;
+}
+
 /* Poll for a while, then give the time slice away, then, in a call that waits, sleep. */
 static DNET_COLD dnet_status_t idle_round(dnet_ep_t *ep)
 {
@@ -232,14 +253,18 @@ static DNET_COLD dnet_status_t idle_round(dnet_ep_t *ep)
     uint64_t away_ns = now - ep->looked_ns;
     uint64_t at_once_ns = ep->job.has_port ? AT_ONCE_FAR_NS : AT_ONCE_NS;
     if (first || away_ns > at_once_ns * (ep->oversubscribed ? 1 : CLOCK_EVERY)) {
-        ep->looked_ns = ep->progress.idle_since_ns = now;
-        if (!first)
+        ep->looked_ns = now;
+        if (!first) {
+            ep->progress.idle_since_ns = now;
             return look_round(ep, now);
+        }
+        wait_begins(ep, now);
         give_back_all(ep);
-        ep->progress.yields = 0;
         return DNET_OK;
     }
     ep->looked_ns = now;
+    if (!ep->progress.awaited)
+        ep->progress.idle_until_ns = now;
     if (!ep->oversubscribed && now - ep->progress.idle_since_ns < ep->options.spin_us * 1000)
         return DNET_OK;
     if (!ep->progress.only_looks && ep->progress.yields++ >= yields_before_sleep(ep))
