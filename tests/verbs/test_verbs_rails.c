@@ -126,15 +126,22 @@ static void test_rails_long_messages_are_striped(void **state)
     assert_int_equal(dnet_job_run_hosts(2, 60, two, 2, stripe, NULL), 0);
 }
 
-static int spread(dnet_job_rank_t *job, void *arg)
+static int swap_with_all(dnet_job_rank_t *job)
 {
-    int rail[3];
-    (void) arg;
     for (uint32_t shift = 0; shift < job->size; shift++) {
         uint32_t peer = (job->size + shift - job->rank) % job->size;
         if (peer != job->rank && swap(job, peer, shift, 8))
             return 1;
     }
+    return 0;
+}
+
+static int spread(dnet_job_rank_t *job, void *arg)
+{
+    int rail[3];
+    (void) arg;
+    if (swap_with_all(job))
+        return 1;
     for (uint32_t r = 0; r < job->size; r++)
         rail[r] = rail_to(job, r);
     /* Pairs have numbers in a row. */
@@ -182,17 +189,23 @@ static void remove_near(void)
     }
 }
 
+/* Messages to every other host go by it. */
 static int near(dnet_job_rank_t *job, void *arg)
 {
     const char *wanted = arg;
-    if (swap(job, 1 - job->rank, 1, 8))
+    if (swap_with_all(job))
         return 1;
     dnet_emu_hosts_stats_t h = stats_of(job);
-    const char *used = h.rails ? h.rail[rail_to(job, 1 - job->rank)].network : h.network;
-    if (strncmp(used, wanted, strlen(wanted)) == 0)
-        return 0;
-    fprintf(stderr, "messages go by %s\n", used);
-    return 1;
+    for (uint32_t peer = 0; peer < job->size; peer++) {
+        if (peer == job->rank)
+            continue;
+        const char *used = h.rails ? h.rail[rail_to(job, peer)].network : h.network;
+        if (strncmp(used, wanted, strlen(wanted)) != 0) {
+            fprintf(stderr, "rank %u: messages to rank %u go by %s\n", job->rank, peer, used);
+            return 1;
+        }
+    }
+    return 0;
 }
 
 static void test_rails_nearest_first(void **state)
@@ -203,15 +216,15 @@ static void test_rails_nearest_first(void **state)
     setenv("DNET_FAKE_VERBS_SYSFS", folder, 1);
     put_near("fake0", "8000-8100"); /* none of this machine's */
     put_near("fake1", "0-8191");
-    assert_int_equal(dnet_job_run_hosts(2, 60, two, 2, near, (void *) "fake1:1"), 0);
+    assert_int_equal(dnet_job_run_hosts(3, 60, three, 3, near, (void *) "fake1:1"), 0);
     unsetenv("DIMMNET_VERBS_DEVICE"); /* one rail */
-    assert_int_equal(dnet_job_run_hosts(2, 60, two, 2, near, (void *) "fake1:1"), 0);
+    assert_int_equal(dnet_job_run_hosts(3, 60, three, 3, near, (void *) "fake1:1"), 0);
     assert_true(dnet_emu_plug_verbs.found(text, sizeof(text)));
     assert_non_null(strstr(text, "fake1:1 RoCE 127.0.0.2, fake0:1 RoCE 127.0.0.1, far"));
     put_near("fake1", "8000-8100");
-    assert_int_equal(dnet_job_run_hosts(2, 60, two, 2, near, (void *) "fake0:1"), 0);
+    assert_int_equal(dnet_job_run_hosts(3, 60, three, 3, near, (void *) "fake0:1"), 0);
     setenv("DIMMNET_RAILS", "2", 1);
-    assert_int_equal(dnet_job_run_hosts(2, 60, two, 2, near, (void *) "fake"), 0);
+    assert_int_equal(dnet_job_run_hosts(3, 60, three, 3, near, (void *) "fake"), 0);
     unsetenv("DIMMNET_RAILS");
     setenv("DIMMNET_VERBS_DEVICE", "fake0,fake1", 1);
     unsetenv("DNET_FAKE_VERBS_SYSFS");
@@ -223,9 +236,10 @@ static void test_rails_nearest_first(void **state)
 typedef struct {
     const char *first, *then; /* faults of rank 0 */
     int other;                /* rail that must carry then; -1: any */
+    bool all_read;            /* no part of a read is given up */
 } failing_t;
 
-enum { ROUNDS = 60, IN_A_ROW = 20, LENGTHS = 4 };
+enum { ROUNDS = 60, IN_A_ROW = 20, LENGTHS = 4, READ_IN_A_ROW = IN_A_ROW / 2 };
 
 /* Messages in a row of all lengths: by packets, and read. */
 static int in_order(dnet_job_rank_t *job, uint32_t *tag)
@@ -258,10 +272,17 @@ static int fail_over(dnet_job_rank_t *job, void *arg)
     uint32_t tag = 0;
     int bad = until_both_read(job, &tag, 20);
     time_t start = time(NULL);
+    uint64_t reads = stats_of(job).reads;
     for (uint32_t i = 0; i < ROUNDS && !bad; i++) {
         if (job->rank == 0 && i == ROUNDS / 3)
             dnet_fabric_faults(f->first);
         bad = in_order(job, &tag);
+    }
+    reads = stats_of(job).reads - reads;
+    if (!bad && f->all_read && reads != ROUNDS * READ_IN_A_ROW) {
+        fprintf(stderr, "rank %u: %u long messages, %llu read\n", job->rank, ROUNDS * READ_IN_A_ROW,
+                (unsigned long long) reads);
+        bad = 1;
     }
     if (!bad && f->other >= 0 && rail_to(job, 1 - job->rank) != f->other) {
         fprintf(stderr, "rank %u: messages go by rail %d\n", job->rank,
@@ -285,7 +306,8 @@ static int fail_over(dnet_job_rank_t *job, void *arg)
 static void test_rails_port_goes_down(void **state)
 {
     (void) state;
-    failing_t rail_0 = {"down@50=1", "up@1=1", 1}, rail_1 = {"down1@50=1", "up1@1=1", 0};
+    failing_t rail_0 = {"down@50=1", "up@1=1", 1, true},
+              rail_1 = {"down1@50=1", "up1@1=1", 0, true};
     assert_int_equal(dnet_job_run_hosts(2, 90, two, 2, fail_over, &rail_0), 0);
     assert_int_equal(dnet_job_run_hosts(2, 90, two, 2, fail_over, &rail_1), 0);
 }
@@ -294,7 +316,7 @@ static void test_rails_port_goes_down(void **state)
 static void test_rails_connections_break(void **state)
 {
     (void) state;
-    failing_t f = {"wc@40=12,wc@400=12,wc@1000=12", "", -1};
+    failing_t f = {"wc@40=12,wc@400=12,wc@1000=12", "", -1, true};
     assert_int_equal(dnet_job_run_hosts(2, 90, two, 2, fail_over, &f), 0);
 }
 
