@@ -82,6 +82,16 @@ dnet_status_t dnet_job_irecv(dnet_job_rank_t *job, dnet_job_request_t *r, uint64
     return dnet_job_started(r, dnet_ep_recv(job->ep, envelope, mask, buf, len, &r->req));
 }
 
+void dnet_job_settle(dnet_job_rank_t *job)
+{
+    for (unsigned idle = 0; idle < 200; idle++) {
+        bool did = false;
+        dnet_ep_progress(job->ep, &did);
+        if (did)
+            idle = 0;
+    }
+}
+
 dnet_status_t dnet_job_wait(dnet_job_rank_t *job, const dnet_job_request_t *r)
 {
     bool did;

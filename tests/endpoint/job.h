@@ -81,6 +81,9 @@ dnet_status_t dnet_job_isend(dnet_job_rank_t *job, dnet_job_request_t *r, uint32
 dnet_status_t dnet_job_irecv(dnet_job_rank_t *job, dnet_job_request_t *r, uint64_t envelope,
                              uint64_t mask, void *buf, size_t len);
 
+/** Make progress until there has been nothing to do for a while. */
+void dnet_job_settle(dnet_job_rank_t *job);
+
 /** Make progress until the request is over.  @return how it ended; DNET_ERR_PEER_DEAD: it may never
  * be */
 dnet_status_t dnet_job_wait(dnet_job_rank_t *job, const dnet_job_request_t *r);

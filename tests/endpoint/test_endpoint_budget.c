@@ -130,21 +130,11 @@ static int flood_receiver(dnet_job_rank_t *job, const flood_t *f)
     return bad || within_budget(job);
 }
 
-static void progress_until_idle(dnet_job_rank_t *job)
-{
-    for (unsigned idle = 0; idle < 200; idle++) {
-        bool did = false;
-        dnet_ep_progress(job->ep, &did);
-        if (did)
-            idle = 0;
-    }
-}
-
 static int flood(dnet_job_rank_t *job, void *arg)
 {
     const flood_t *f = arg;
     if (job->rank == 0 && !f->early)
-        progress_until_idle(job); /* let the flood come first */
+        dnet_job_settle(job); /* let the flood come first */
     int bad = job->rank == 0 ? flood_receiver(job, f) : flood_sender(job, f);
     dnet_job_barrier(job);
     return bad;
@@ -244,7 +234,7 @@ static int flood_until_held(dnet_job_rank_t *job, send_t *sends)
         bad |= send_numbered(job, &sends[i], 0, BULK, i);
     while (job->rank == 1 && (c->held == 0 || c->offered < kept(sends)))
         dnet_ep_progress(job->ep, &did);
-    progress_until_idle(job);
+    dnet_job_settle(job);
     dnet_job_barrier(job);
     return bad;
 }
@@ -343,7 +333,7 @@ static int probe_before_receive(dnet_job_rank_t *job, void *arg)
                            false);
         dnet_job_stand(job);
         dnet_job_barrier(job);
-        progress_until_idle(job);
+        dnet_job_settle(job);
         dnet_job_barrier(job);
     }
     if (job->rank == 0)

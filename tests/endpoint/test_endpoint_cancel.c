@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "endpoint/wire.h"
 #include "job.h"
 
 enum { CONTEXT = 1, BULK = 1, OTHER = 2, FLOOD = 3000, LONG = 200000 };
@@ -31,16 +32,6 @@ static dnet_status_t send_numbered(dnet_job_rank_t *job, send_t *s, uint32_t num
     return dnet_job_isend(job, &s->r, 0, envelope(BULK), &s->number, 4, false);
 }
 
-static void progress_until_idle(dnet_job_rank_t *job)
-{
-    for (unsigned idle = 0; idle < 200; idle++) {
-        bool did = false;
-        dnet_ep_progress(job->ep, &did);
-        if (did)
-            idle = 0;
-    }
-}
-
 /* @return 0; 1: a message with that tag is there */
 static int nothing_with(dnet_job_rank_t *job, uint32_t tag)
 {
@@ -51,7 +42,7 @@ static int nothing_with(dnet_job_rank_t *job, uint32_t tag)
                     (size_t) found.len_bytes, tag);
             return 1;
         }
-        progress_until_idle(job);
+        dnet_job_settle(job);
     }
     return 0;
 }
@@ -167,34 +158,44 @@ static uint32_t send_until_held(dnet_job_rank_t *job, send_t *sends)
     while (job->rank == 1 && n < FLOOD && dnet_ep_counters(job->ep)->held == 0) {
         send_numbered(job, &sends[n], n);
         n++;
-        progress_until_idle(job);
+        dnet_job_settle(job);
     }
     dnet_job_barrier(job);
-    progress_until_idle(job);
+    dnet_job_settle(job);
     dnet_job_barrier(job);
     return n;
 }
 
-/* Two in three are cancelled at once, where one OFFER is out and the others are due for the next
- * ones. */
+/* So many are sent and, but for every so-manieth, cancelled, while the receiver does nothing: the
+ * first have been offered, the next are offered before the receiver's answers have come, the last
+ * never are. */
+typedef struct {
+    uint32_t count, keep_every;
+} held_t;
+
 static int held(dnet_job_rank_t *job, void *arg)
 {
     static send_t sends[FLOOD + 100];
+    const held_t *h = arg;
     bool *cancelled = dnet_job_shared();
     uint32_t *counts = (uint32_t *) (cancelled + FLOOD + 100);
     int bad = 0;
-    (void) arg;
-    uint32_t first = send_until_held(job, sends), end = first + 100;
+    uint32_t first = send_until_held(job, sends), end = first + h->count;
+    dnet_job_stand(job);
     for (uint32_t i = first; job->rank == 1 && i < end; i++)
         send_numbered(job, &sends[i], i);
     for (uint32_t i = first; job->rank == 1 && i < end; i++)
-        if (i % 3)
+        if ((i - first) % h->keep_every)
             dnet_ep_cancel_send(job->ep, &sends[i].r.req);
-    for (uint32_t i = first; job->rank == 1 && i < end; i++)
-        if (i % 3)
+    dnet_job_stand(job);
+    if (job->rank == 0)
+        dnet_job_settle(job); /* its answers come together */
+    dnet_job_stand(job);
+    for (uint32_t i = first; job->rank == 1 && i < end; i++) {
+        if ((i - first) % h->keep_every)
             cancelled[i] = dnet_job_wait(job, &sends[i].r) == DNET_CANCELLED;
-    for (uint32_t i = first; job->rank == 1 && i < end; i++)
-        bad |= cancelled[i] != (i % 3 != 0);
+        bad |= cancelled[i] != ((i - first) % h->keep_every != 0);
+    }
     if (job->rank == 1)
         *counts = end;
     dnet_job_barrier(job);
@@ -208,8 +209,67 @@ static int held(dnet_job_rank_t *job, void *arg)
 
 static void test_cancel_what_is_held(void **state)
 {
+    static const held_t cases[] = {{100, 3}, {100, 1000}};
     (void) state;
-    assert_int_equal(dnet_job_run(2, 30, held, NULL), 0);
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        held_t h = cases[i];
+        assert_int_equal(dnet_job_run(2, 30, held, &h), 0);
+    }
+}
+
+/* The receiver is asked, and answers that it does not know of it, while so many others are ahead.
+ * Behind few it has been offered meanwhile, and a receive takes it; behind more than one OFFER has
+ * room for it is cancelled, and that receive gets the next one. */
+static int behind(dnet_job_rank_t *job, void *arg)
+{
+    static send_t sends[FLOOD + 32];
+    static const uint32_t data[2] = {7, 8};
+    const uint32_t *others = arg;
+    uint32_t *came = dnet_job_shared(), *is_cancelled = came + 1; /* how many messages; the last? */
+    uint32_t got = 0;
+    dnet_job_request_t last[2], wanted;
+    int bad = 0;
+    uint32_t n = send_until_held(job, sends);
+    dnet_job_stand(job);
+    for (uint32_t i = 0; job->rank == 1 && i < *others; i++, n++)
+        send_numbered(job, &sends[n], n);
+    if (job->rank == 1) {
+        *came = n;
+        dnet_job_isend(job, &last[0], 0, envelope(OTHER), &data[0], 4, false);
+        dnet_ep_cancel_send(job->ep, &last[0].req);
+    }
+    for (uint32_t turn = 0; turn < 6; turn++) { /* each says something, the other answers */
+        dnet_job_stand(job);
+        if (job->rank == 0 && turn == 2)
+            dnet_job_irecv(job, &wanted, envelope(OTHER), DNET_MATCH_BITS, &got, 4);
+        if (job->rank == turn % 2)
+            dnet_job_settle(job);
+    }
+    if (job->rank == 1)
+        *is_cancelled = dnet_job_wait(job, &last[0]) == DNET_CANCELLED;
+    dnet_job_barrier(job);
+    if (job->rank == 1 && *is_cancelled)
+        dnet_job_isend(job, &last[1], 0, envelope(OTHER), &data[1], 4, false);
+    if (job->rank == 0)
+        bad |= dnet_job_wait(job, &wanted) != DNET_OK || got != data[*is_cancelled];
+    bad |= (*others < DNET_OFFERS_MAX && *is_cancelled) ||
+           (*others > DNET_OFFERS_MAX && !*is_cancelled);
+    for (uint32_t i = 0; job->rank == 0 && i < *came; i++)
+        bad |= dnet_job_recv(job, envelope(BULK), DNET_MATCH_BITS, &got, 4) != 4 || got != i;
+    for (uint32_t i = 0; job->rank == 1 && i < n; i++)
+        bad |= dnet_job_wait(job, &sends[i].r) != DNET_OK;
+    if (job->rank == 1 && *is_cancelled)
+        bad |= dnet_job_wait(job, &last[1]) != DNET_OK;
+    dnet_job_barrier(job);
+    return bad;
+}
+
+static void test_cancel_what_may_be_offered_meanwhile(void **state)
+{
+    uint32_t others[] = {1, DNET_OFFERS_MAX - 1, DNET_OFFERS_MAX, DNET_OFFERS_MAX + 1};
+    (void) state;
+    for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        assert_int_equal(dnet_job_run(2, 30, behind, &others[i]), 0);
 }
 
 /* It is sent, by a grant, when the receiver has been asked, and before it looks. */
@@ -228,7 +288,7 @@ static int granted(dnet_job_rank_t *job, void *arg)
         *came = n - 1;
     }
     dnet_job_barrier(job);
-    progress_until_idle(job);
+    dnet_job_settle(job);
     dnet_job_barrier(job);
     for (uint32_t i = 0; job->rank == 0 && i < *came; i++)
         bad |= dnet_job_recv(job, envelope(BULK), DNET_MATCH_BITS, &got, 4) != 4;
@@ -237,7 +297,7 @@ static int granted(dnet_job_rank_t *job, void *arg)
     dnet_job_stand(job);
     if (job->rank == 1) {
         dnet_ep_cancel_send(job->ep, &last.req);
-        progress_until_idle(job);
+        dnet_job_settle(job);
     }
     dnet_job_stand(job);
     if (job->rank == 1)
@@ -309,6 +369,7 @@ int main(void)
         cmocka_unit_test(test_cancel_what_was_announced),
         cmocka_unit_test(test_cancel_what_was_matched),
         cmocka_unit_test(test_cancel_what_is_held),
+        cmocka_unit_test(test_cancel_what_may_be_offered_meanwhile),
         cmocka_unit_test(test_cancel_what_is_sent_meanwhile),
         cmocka_unit_test(test_cancel_what_a_probe_has_found),
     };
