@@ -25,8 +25,11 @@ static int round_trip(int rank, int size, int round, int *last_p)
     MPI_Sendrecv(out, words, MPI_INT, next, 1, in, words, MPI_INT, before, 1, MPI_COMM_WORLD,
                  MPI_STATUS_IGNORE);
     for (int i = 0; i < words; i++)
-        if (in[i] != before * 1000003 + round + i)
+        if (in[i] != before * 1000003 + round + i) {
+            fprintf(stderr, "rank %d: word %d of round %d is %d, not %d\n", rank, i, round, in[i],
+                    before * 1000003 + round + i);
             return 1;
+        }
     MPI_Allreduce(mine, sum, 2, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     *last_p = sum[1];
     return sum[0] != size * (size - 1) / 2;
