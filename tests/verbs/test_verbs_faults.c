@@ -233,6 +233,8 @@ static void test_verbs_job_goes_on(void **state)
         {"wc@40=12", "create_qp", 2, false},
         {"wc@7=9,wc@60=12,wc@61=12", "create_qp", 3, false},
         {"wc@50=4", "create_qp", 2, false},
+        {"forget@1=1", "create_qp", 2, false},
+        {"forget@60=1", "create_qp", 2, false},
         {"req_notify_cq@1=EINVAL", "wc", 20, false},
         {"poll@50=110,poll@80=109", "poll", 80, false}, /* the port says that it is down, and up */
     };

@@ -318,6 +318,8 @@ static void test_rails_connections_break(void **state)
     (void) state;
     failing_t f = {"wc@40=12,wc@400=12,wc@1000=12", "", -1, true};
     assert_int_equal(dnet_job_run_hosts(2, 90, two, 2, fail_over, &f), 0);
+    f.first = "forget@400=1";
+    assert_int_equal(dnet_job_run_hosts(2, 90, two, 2, fail_over, &f), 0);
 }
 
 /* The device of the first rail, which keeps the registered memory, fails for good: 108 is

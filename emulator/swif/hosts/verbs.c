@@ -434,10 +434,12 @@ static void tx_completed(dnet_emu_plug_end_t *e, uint32_t i, const struct ibv_wc
     dnet_emu_verbs_peer_t *p = e->tx[i].peer;
     const char *why = wc->status == IBV_WC_SUCCESS ? NULL : e->lib.wc_status_str(wc->status);
 
-    if (why)
+    if (why) {
         dnet_emu_verbs_failed(e, p, wc->status == IBV_WC_WR_FLUSH_ERR ? NULL : why);
-    else
+    } else {
         p->failing_ns = 0;
+        p->completed++;
+    }
     p->answered = p->answered || !why;
     tx_done(e, i, why, events, arg);
 }
@@ -545,8 +547,10 @@ static unsigned verbs_poll(dnet_emu_plug_end_t *e, const dnet_emu_plug_events_t 
     unsigned arrived;
     bool go_on = true, more = true;
 
-    if (e->armed || e->polls++ % EVENTS_EVERY == 0)
+    if (e->armed || e->polls++ % EVENTS_EVERY == 0) {
         take_events(e, events, arg);
+        dnet_emu_verbs_look_at_stuck(e);
+    }
     if (e->armed)
         take_notices(e);
     arrived = take(e, events, arg, &go_on);

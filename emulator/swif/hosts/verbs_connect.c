@@ -33,6 +33,12 @@ _Static_assert(VERBS_UD_BYTES >= GRH_BYTES + sizeof(dnet_emu_verbs_connect_t), "
 #define RNR_FOR_EVER 7
 #define RNR_TIMER 12 /* 0.64 ms */
 
+/* Longer than any device tries.  Soft-RoCE has been seen to forget a request whose packet was lost
+ * (Linux 6.1, an interface taken down and up).  A peer without a receive buffer may take longer
+ * still, so that each time in a row doubles it. */
+#define STUCK_NS UINT64_C(4000000000)
+#define STUCK_MOST_NS UINT64_C(64000000000)
+
 #define UD_AGAIN_NS 100000000u /* datagrams that cannot leave are tried again after so long */
 
 /* A Q_Key that no privilege is needed for. */
@@ -170,6 +176,7 @@ dnet_emu_verbs_peer_t *dnet_emu_verbs_peer(dnet_emu_plug_end_t *e, const dnet_em
     }
     p->at = *at;
     p->key = key;
+    p->patience_ns = STUCK_NS;
     p->ah = e->lib.create_ah(e->pd, &way);
     if (!p->ah) {
         dnet_error("verbs: %s has no way to another rank's port: ibv_create_ah: %s", e->port.text,
@@ -399,6 +406,37 @@ static void ud_reopen(dnet_emu_plug_end_t *e, uint64_t now)
     e->ud_again_ns = now + UD_AGAIN_NS;
     if (e->lib.modify_qp(e->ud, &reset, IBV_QP_STATE) == 0 && ud_start(e, &what) == 0)
         e->ud_why = NULL;
+}
+
+/* Has none of what is under way completed for long? */
+static bool is_stuck(dnet_emu_verbs_peer_t *p, uint64_t now)
+{
+    bool moves = p->completed != p->completed_then;
+
+    p->completed_then = p->completed;
+    if (moves)
+        p->patience_ns = STUCK_NS;
+    if (!moves && p->under_way && p->then_ns)
+        return now - p->then_ns >= p->patience_ns;
+    p->then_ns = p->under_way ? now : 0;
+    return false;
+}
+
+void dnet_emu_verbs_look_at_stuck(dnet_emu_plug_end_t *e)
+{
+    uint64_t now = dnet_clock_ns();
+
+    for (dnet_emu_verbs_peer_t *p = e->peers; p; p = p->next) {
+        if (p->state != VERBS_READY || !is_stuck(p, now))
+            continue;
+        DNET_LOG_AT(e->is_rail ? DNET_LOG_INFO : DNET_LOG_WARN,
+                    "verbs: %u requests by %s have not completed for %u s; their connection is "
+                    "made anew",
+                    p->under_way, e->port.text, (unsigned) (p->patience_ns / 1000000000));
+        p->patience_ns = p->patience_ns * 2 < STUCK_MOST_NS ? p->patience_ns * 2 : STUCK_MOST_NS;
+        p->then_ns = 0;
+        dnet_emu_verbs_disconnect(e, p);
+    }
 }
 
 void dnet_emu_verbs_settle(dnet_emu_plug_end_t *e)

@@ -96,7 +96,11 @@ typedef struct dnet_emu_verbs_peer {
     uint32_t number;           /* of the queue pair, or of the last one */
     uint32_t peer_number;      /* that it is joined to; 0: none */
     uint32_t last_number;      /* highest of the peer's that was heard of */
-    uint32_t under_way;        /* sends that have not completed */
+    uint32_t under_way;        /* requests that have not completed */
+    uint32_t completed;        /* those that have, */
+    uint32_t completed_then;   /* and had at the last look */
+    uint64_t then_ns;          /* the first look at which they were so many; 0: none is under way */
+    uint64_t patience_ns;      /* when none has completed for so long it is connected anew */
     uint64_t next_ns, wait_ns; /* CONNECT is said again */
     bool was_ready;            /* at some time */
     bool asking;               /* whether it is there: by a write of no bytes */
@@ -228,5 +232,8 @@ void dnet_emu_verbs_failed(dnet_emu_plug_end_t *e, dnet_emu_verbs_peer_t *peer, 
 
 /* Say CONNECT again where it is time, and end what is CLOSING. */
 void dnet_emu_verbs_settle(dnet_emu_plug_end_t *e);
+
+/* Make the connections anew on which nothing completes. */
+void dnet_emu_verbs_look_at_stuck(dnet_emu_plug_end_t *e);
 
 #endif

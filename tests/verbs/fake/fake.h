@@ -12,7 +12,7 @@
  *   DNET_FAKE_VERBS_FAULTS  CALL@N=VALUE,...: the Nth call (*: each) fails with that error number
  * or name; of wc (a send on a connection) VALUE is its ibv_wc_status; at the Nth poll happens event
  * 100 + ibv_event_type, the link goes down or up (of fakeI: pollI, downI, upI); the Nth ud
- * (datagram) is lost; of ud_wc as of wc
+ * (datagram) is lost; of ud_wc as of wc; the Nth forget (a send on a connection) never completes
  */
 #ifndef DNET_FAKE_VERBS_H
 #define DNET_FAKE_VERBS_H
@@ -106,6 +106,7 @@ typedef struct {
     uint8_t *inlined;
     uint32_t bytes;
     uint64_t since_ns; /* it cannot be delivered; 0: not tried */
+    bool forgotten;    /* by the device: it stays until its queue pair is in error */
 } fake_send_t;
 
 typedef struct fake_qp {

@@ -270,6 +270,9 @@ static bool deliver_rc(fake_qp_t *q, fake_send_t *s, const fake_context_t *c)
     if (!t || !is_linked(c, t) || (t->state != IBV_QPS_RTR && t->state != IBV_QPS_RTS) ||
         t->dest != q->v.qp_num || !is_there(s, t))
         return no_answer(q, s);
+    s->forgotten = s->forgotten || fake_fault("forget");
+    if (s->forgotten)
+        return false;
     status = fake_fault("wc");
     if (status) {
         fail(q, s, (enum ibv_wc_status) status);
