@@ -258,6 +258,19 @@ static void test_verbs_job_each_completion_fails(void **state)
     reads = false;
 }
 
+/* Reads that are reported as done, and nothing has come. */
+static void test_verbs_job_reads_without_data(void **state)
+{
+    (void) state;
+    static fault_case_t cases[] = {{"empty@1=1", "create_qp", 2, false},
+                                   {"empty@3=1,empty@4=1", "create_qp", 3, false}};
+    reads = true;
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        if (dnet_job_run_hosts(2, 60, two, 2, exchange, &cases[i]) != 0)
+            fail_msg("%s", cases[i].faults);
+    reads = false;
+}
+
 /* Nothing can be registered: by packets. */
 static void test_verbs_job_without_registration(void **state)
 {
@@ -534,6 +547,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_verbs_open_takes_the_right_gid),
         cmocka_unit_test(test_verbs_job_goes_on),
         cmocka_unit_test(test_verbs_job_each_completion_fails),
+        cmocka_unit_test(test_verbs_job_reads_without_data),
         cmocka_unit_test(test_verbs_job_without_registration),
         cmocka_unit_test(test_verbs_job_ends),
         cmocka_unit_test(test_verbs_job_memory_is_another_one),

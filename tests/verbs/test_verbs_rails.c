@@ -320,6 +320,8 @@ static void test_rails_connections_break(void **state)
     assert_int_equal(dnet_job_run_hosts(2, 90, two, 2, fail_over, &f), 0);
     f.first = "forget@400=1";
     assert_int_equal(dnet_job_run_hosts(2, 90, two, 2, fail_over, &f), 0);
+    f.first = "empty@40=1,empty@41=1,empty@100=1";
+    assert_int_equal(dnet_job_run_hosts(2, 90, two, 2, fail_over, &f), 0);
 }
 
 /* The device of the first rail, which keeps the registered memory, fails for good: 108 is

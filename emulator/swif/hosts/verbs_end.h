@@ -109,10 +109,12 @@ typedef struct dnet_emu_verbs_peer {
     char why[96];        /* DEAD */
 } dnet_emu_verbs_peer_t;
 
-/* A message under way, or a question. */
+/* A message or read under way, or a question. */
 typedef struct {
     dnet_emu_plug_op_t *op;      /* NULL: a question */
     dnet_emu_verbs_peer_t *peer; /* NULL: free */
+    uint8_t *tail;               /* last bytes of where a read puts its data; NULL: no read */
+    uint64_t mark;               /* that stand there until it has */
     uint32_t next;               /* free one */
 } dnet_emu_verbs_tx_t;
 
@@ -147,6 +149,7 @@ struct dnet_emu_plug_end {
     dnet_emu_unmapped_t *unmapped; /* NULL: nothing has been registered but the slab */
     dnet_emu_verbs_region_t *regions;
     uint32_t regions_count;
+    uint64_t last_mark;
     uint64_t registered, reused; /* messages whose memory was, or had been */
     int64_t rnr_before;          /* the port's count when it was opened; -1: it shows none */
     bool refusal_told;

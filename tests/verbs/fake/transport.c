@@ -279,7 +279,8 @@ static bool deliver_rc(fake_qp_t *q, fake_send_t *s, const fake_context_t *c)
         return true;
     }
     if (s->wr.opcode == IBV_WR_RDMA_WRITE || s->wr.opcode == IBV_WR_RDMA_READ) {
-        enum ibv_wc_status result = one_sided(s, t->pid);
+        bool empty = s->wr.opcode == IBV_WR_RDMA_READ && fake_fault("empty");
+        enum ibv_wc_status result = empty ? IBV_WC_SUCCESS : one_sided(s, t->pid);
         if (result == IBV_WC_SUCCESS && s->wr.opcode == IBV_WR_RDMA_READ)
             fake_note(fake_of_device("read", c->device));
         if (result == IBV_WC_SUCCESS)
