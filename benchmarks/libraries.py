@@ -14,7 +14,8 @@ def leave(number, frame):
     sys.exit(128 + number)
 
 
-signal.signal(signal.SIGTERM, leave)
+for told in (signal.SIGTERM, signal.SIGINT):
+    signal.signal(told, leave)
 
 
 class Failed(SystemExit):
