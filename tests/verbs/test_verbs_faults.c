@@ -189,10 +189,12 @@ static int exchange(dnet_job_rank_t *job, void *arg)
     uint32_t peer = 1 - job->rank;
     static uint8_t out[RENDEZVOUS], in[RENDEZVOUS];
     dnet_job_request_t s, r;
+    /* What happens to a device is looked at each 1024 polls. */
+    uint32_t messages = c->fails ? 20 * MESSAGES : MESSAGES;
     int bad = 0;
     if (job->rank == 0)
         dnet_fabric_faults(c->faults);
-    for (uint32_t i = 0; i < MESSAGES && !bad; i++) {
+    for (uint32_t i = 0; i < messages && !bad; i++) {
         size_t len = length_of(i);
         memset(out, (int) (i + job->rank), len);
         memset(in, 0xee, len);

@@ -36,7 +36,10 @@
  */
 #define POLL_US 50u
 #define BURST 64u
-#define EAGER_BYTES 8192u  /* above that an adapter's read costs less than the copies */
+#define EAGER_BYTES 8192u /* above that an adapter's read costs less than the copies */
+/* Bytes of a read, most: of a longer one nothing would be seen of its going on for too long
+ * (verbs_connect.c). */
+#define READ_BYTES 8388608u
 #define EVENTS_EVERY 1024u /* polls, after which the device's events are looked at */
 
 /* ---- a port ---- */
@@ -429,6 +432,8 @@ static dnet_status_t verbs_read(dnet_emu_plug_end_t *e, uint64_t peer,
 
     if (status != DNET_OK)
         return status;
+    if (*bytes_p > READ_BYTES)
+        *bytes_p = READ_BYTES;
     if (*bytes_p > e->port.attr.max_msg_sz)
         *bytes_p = e->port.attr.max_msg_sz;
     sge.length = (uint32_t) *bytes_p;
