@@ -127,11 +127,12 @@ static inline bool has_come(const word_t *word, uint64_t step)
     return atomic_load_explicit(word, memory_order_acquire) >= step;
 }
 
-/* Some rank dozes: it may wait for what has just been written. */
-static DNET_COLD void wake_all(const dnet_board_t *b)
+/* Some rank dozes: those that wait for this one are woken.  Were others, too, a rank that dozes
+ * would make all slower, so that more of them doze. */
+static DNET_COLD void wake_waiting(const dnet_board_t *b)
 {
     for (uint32_t r = 0; r < b->size; r++)
-        if (r != b->rank && has_come(counter(b, r, DOZES), 1))
+        if (atomic_load_explicit(counter(b, r, DOZES), memory_order_relaxed) == b->rank + 1u)
             b->owner.wake(b->owner.arg, r);
 }
 
@@ -141,7 +142,7 @@ static inline void set(const dnet_board_t *b, word_t *word, uint64_t step)
     atomic_store_explicit(word, step, memory_order_release);
     /* May be too old by the time a store takes to be seen, for which who falls asleep looks on. */
     if (DNET_UNLIKELY(atomic_load_explicit((word_t *) (void *) b->memory, memory_order_relaxed)))
-        wake_all(b);
+        wake_waiting(b);
 }
 
 uint32_t dnet_board_waits_for(const dnet_board_t *b)
@@ -152,11 +153,16 @@ uint32_t dnet_board_waits_for(const dnet_board_t *b)
     return atomic_load_explicit(&b->wait.rank, memory_order_relaxed);
 }
 
-static void doze(const dnet_board_t *b, bool begins)
+static void begin_to_doze(const dnet_board_t *b, uint32_t rank)
 {
-    atomic_store_explicit(counter(b, b->rank, DOZES), begins, memory_order_relaxed);
-    atomic_fetch_add_explicit((word_t *) (void *) b->memory, begins ? 1 : UINT64_MAX,
-                              memory_order_seq_cst);
+    atomic_store_explicit(counter(b, b->rank, DOZES), rank + UINT64_C(1), memory_order_relaxed);
+    atomic_fetch_add_explicit((word_t *) (void *) b->memory, 1, memory_order_seq_cst);
+}
+
+static void end_dozing(const dnet_board_t *b)
+{
+    atomic_store_explicit(counter(b, b->rank, DOZES), 0, memory_order_relaxed);
+    atomic_fetch_sub_explicit((word_t *) (void *) b->memory, 1, memory_order_seq_cst);
 }
 
 static bool poll_for_a_while(const word_t *word, uint64_t step, unsigned polls, bool pause)
@@ -180,11 +186,11 @@ static DNET_COLD void wait_long(dnet_board_t *b, const word_t *word, uint64_t st
     unsigned idle = 0;
     while (!poll_for_a_while(word, step, b->spins ? PAUSES : 0, true)) {
         if (++idle == IDLE_BEFORE_DOZING)
-            doze(b, true);
+            begin_to_doze(b, rank);
         b->owner.idle(b->owner.arg, idle == 1);
     }
     if (idle >= IDLE_BEFORE_DOZING)
-        doze(b, false);
+        end_dozing(b);
     atomic_store_explicit(&b->wait.word, NULL, memory_order_relaxed);
 }
 

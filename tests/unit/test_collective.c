@@ -435,19 +435,24 @@ static void test_root_of_a_bcast_leads_the_barrier_after_it(void **state)
 }
 
 typedef struct {
-    dnet_board_t *waits, *comes;
-    unsigned idle, wakes;
+    dnet_board_t *waits, *comes, *leaves;
+    unsigned idle, wakes, needless;
     uint32_t waits_for, woken;
     bool good;
 } pair_t;
 
-/* The other rank comes when this one has been idle for long. */
+/* The rank that is waited for comes when this one has been idle for long, and after another one,
+ * which wakes nobody. */
 static void idle_of_pair(void *arg, bool first)
 {
     pair_t *p = arg;
     p->good &= first == (p->idle == 0);
     p->waits_for = dnet_board_waits_for(p->waits);
-    if (++p->idle == 100)
+    if (++p->idle == 99) {
+        dnet_board_leave(p->leaves);
+        p->needless = p->wakes;
+    }
+    if (p->idle == 100)
         dnet_board_bcast(p->comes, &(uint64_t){42}, 8, 1);
 }
 
@@ -461,21 +466,23 @@ static void wake_of_pair(void *arg, uint32_t rank)
 static void test_who_dozes_is_woken_and_says_for_whom_it_waits(void **state)
 {
     (void) state;
-    dnet_board_t a, b;
-    pair_t pair = {.waits = &a, .comes = &b, .good = true};
+    dnet_board_t a, b, c;
+    pair_t pair = {.waits = &a, .comes = &b, .leaves = &c, .good = true};
     dnet_board_owner_t owner = {idle_of_pair, wake_of_pair, NULL, &pair, false};
-    void *memory = aligned_alloc(4096, dnet_board_bytes(2));
+    void *memory = aligned_alloc(4096, dnet_board_bytes(3));
     uint64_t word = 0;
     assert_non_null(memory);
-    memset(memory, 0, dnet_board_bytes(2));
-    dnet_board_join(&a, memory, 2, 0, true, &owner);
-    dnet_board_join(&b, memory, 2, 1, true, &owner);
+    memset(memory, 0, dnet_board_bytes(3));
+    dnet_board_join(&a, memory, 3, 0, true, &owner);
+    dnet_board_join(&b, memory, 3, 1, true, &owner);
+    dnet_board_join(&c, memory, 3, 2, true, &owner);
     assert_int_equal(dnet_board_waits_for(&a), DNET_BOARD_NO_RANK);
     dnet_board_bcast(&a, &word, 8, 1);
     assert_int_equal(word, 42);
     assert_int_equal(pair.waits_for, 1);
     assert_int_equal(pair.idle, 100);
     assert_true(pair.good);
+    assert_int_equal(pair.needless, 0);
     assert_int_not_equal(pair.wakes, 0);
     assert_int_equal(pair.woken, 0);
     assert_int_equal(dnet_board_waits_for(&a), DNET_BOARD_NO_RANK);
@@ -485,9 +492,9 @@ static void test_who_dozes_is_woken_and_says_for_whom_it_waits(void **state)
     dnet_board_bcast(&a, &word, 8, 1);
     assert_int_equal(pair.wakes, 0);
     dnet_board_leave(&a);
-    assert_false(dnet_board_left_by_all(memory, 2));
+    assert_false(dnet_board_left_by_all(memory, 3));
     dnet_board_leave(&b);
-    assert_true(dnet_board_left_by_all(memory, 2));
+    assert_true(dnet_board_left_by_all(memory, 3));
     free(memory);
 }
 
