@@ -219,6 +219,14 @@ static int exchange(dnet_job_rank_t *job, void *arg)
     return bad;
 }
 
+/* A job for each. */
+static void run_cases(fault_case_t *cases, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (dnet_job_run_hosts(2, 60, two, 2, exchange, &cases[i]) != 0)
+            fail_msg("%s", cases[i].faults);
+}
+
 /* Jobs that go on: every kind of send that fails, on the connection and before it. */
 static void test_verbs_job_goes_on(void **state)
 {
@@ -240,9 +248,7 @@ static void test_verbs_job_goes_on(void **state)
         {"req_notify_cq@1=EINVAL", "wc", 20, false},
         {"poll@50=110,poll@80=109", "poll", 80, false}, /* the port says that it is down, and up */
     };
-    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        if (dnet_job_run_hosts(2, 60, two, 2, exchange, &cases[i]) != 0)
-            fail_msg("%s", cases[i].faults);
+    run_cases(cases, sizeof(cases) / sizeof(cases[0]));
 }
 
 /* Every completion in turn, over the first messages. */
@@ -267,9 +273,7 @@ static void test_verbs_job_reads_without_data(void **state)
     static fault_case_t cases[] = {{"empty@1=1", "create_qp", 2, false},
                                    {"empty@3=1,empty@4=1", "create_qp", 3, false}};
     reads = true;
-    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        if (dnet_job_run_hosts(2, 60, two, 2, exchange, &cases[i]) != 0)
-            fail_msg("%s", cases[i].faults);
+    run_cases(cases, sizeof(cases) / sizeof(cases[0]));
     reads = false;
 }
 
@@ -281,9 +285,7 @@ static void test_verbs_job_without_registration(void **state)
                                    {"reg_mr@*=ENOMEM", "reg_mr", 3, false},
                                    {"reg_mr@*=14", "reg_mr", 3, false}};
     reads = true;
-    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        if (dnet_job_run_hosts(2, 60, two, 2, exchange, &cases[i]) != 0)
-            fail_msg("%s", cases[i].faults);
+    run_cases(cases, sizeof(cases) / sizeof(cases[0]));
     reads = false;
 }
 
@@ -301,9 +303,7 @@ static void test_verbs_job_ends(void **state)
         {"post_srq_recv@20=ENOMEM", NULL, 0, true},
     };
     setenv("DIMMNET_HOST_WAIT_S", "2", 1);
-    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        if (dnet_job_run_hosts(2, 60, two, 2, exchange, &cases[i]) != 0)
-            fail_msg("%s", cases[i].faults);
+    run_cases(cases, sizeof(cases) / sizeof(cases[0]));
     unsetenv("DIMMNET_HOST_WAIT_S");
 }
 
