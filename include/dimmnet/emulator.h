@@ -234,6 +234,16 @@ bool dnet_emu_hosts_busy(const dnet_emu_nic_t *nic);
  * does not.  Valid until the NIC is left. */
 const char *dnet_emu_hosts_why(const dnet_emu_nic_t *nic, uint16_t lid, unsigned wid);
 
+/**
+ * Packets to a process that it has not acknowledged; of this process's port, so 0 for one of its
+ * host.
+ *
+ * @param since_ns_p  out, where there are some: on CLOCK_MONOTONIC, when one was acknowledged last
+ * or the first was sent
+ */
+uint32_t dnet_emu_hosts_unacked(const dnet_emu_nic_t *nic, uint16_t lid, unsigned wid,
+                                uint64_t *since_ns_p);
+
 /** What has gone by one of several rails. */
 typedef struct {
     const char *network;             /* "eth0" */

@@ -480,8 +480,8 @@ typedef struct {
     uint32_t context; /* of the envelope; DNET_WAIT_NO_COMM: an active message */
     uint32_t source;  /* rank in the envelope; DNET_EP_NO_RANK: any */
     int64_t tag;      /* -1: any */
-    uint64_t bytes;   /* room, or length */
-    uint64_t done;    /* of a send: bytes sent */
+    uint64_t bytes;   /* room, or length; packets that are not acknowledged */
+    uint64_t done;    /* of a send: bytes sent; of packets: for so many milliseconds */
     char comm[24];    /* name of the communicator, "": none */
 } dnet_wait_t;
 _Static_assert(sizeof(dnet_wait_t) == 64, "wait layout");

@@ -21,7 +21,7 @@
 
 /* ---- kinds ---- */
 
-typedef enum { NONE, ROOM, SIZE, SENT } bytes_t;
+typedef enum { NONE, ROOM, SIZE, SENT, PACKETS } bytes_t;
 enum { NO, YES };
 
 static const struct {
@@ -73,6 +73,14 @@ static void put_bytes(dnet_text_t *t, const dnet_wait_t *w)
     bytes_t bytes = kinds[w->kind].bytes;
     if (bytes == NONE)
         return;
+    if (bytes == PACKETS) {
+        dnet_text_put(t, " has not acknowledged ");
+        dnet_text_number(t, w->bytes);
+        dnet_text_put(t, w->bytes == 1 ? " packet for " : " packets for ");
+        dnet_text_number(t, w->done);
+        dnet_text_put(t, " ms");
+        return;
+    }
     dnet_text_put(t, bytes == ROOM ? ", room for " : ", ");
     if (bytes == SENT) {
         dnet_text_number(t, w->done);
@@ -82,10 +90,10 @@ static void put_bytes(dnet_text_t *t, const dnet_wait_t *w)
     dnet_text_put(t, bytes == SENT ? " bytes sent" : " bytes");
 }
 
-/* Windows and what has stopped a rank belong to none. */
+/* Windows, packets and what has stopped a rank belong to none. */
 static bool has_comm(const dnet_wait_t *w)
 {
-    return w->kind != DNET_WAIT_STOPPED &&
+    return w->kind != DNET_WAIT_STOPPED && w->kind != DNET_WAIT_UNACKED &&
            (w->context != DNET_WAIT_NO_COMM || kinds[w->kind].bytes != NONE);
 }
 
@@ -266,6 +274,22 @@ static void visit_stops(const visit_t *v)
     }
 }
 
+/* Packets to other hosts. */
+static void visit_unacked(const visit_t *v)
+{
+    const dnet_ep_t *ep = v->ep;
+    uint64_t now_ns = dnet_clock_ns(), since_ns;
+    for (uint32_t r = 0; ep->job.hosts && r < dnet_peers_end(ep); r++) {
+        dnet_drv_target_t target = ep->peers[r].target;
+        dnet_wait_t w = {.kind = DNET_WAIT_UNACKED, .rank = r, .source = r};
+        w.bytes = dnet_emu_hosts_unacked(ep->job.emu, dnet_drv_target_lid(target),
+                                         dnet_drv_target_wid(target), &since_ns);
+        w.done = w.bytes && now_ns > since_ns ? (now_ns - since_ns) / 1000000 : 0;
+        if (w.bytes)
+            v->fn(v->arg, &w);
+    }
+}
+
 void dnet_waits_visit(dnet_ep_t *ep, const dnet_peek_t *peek, const char *call, dnet_wait_fn fn,
                       void *arg)
 {
@@ -276,6 +300,7 @@ void dnet_waits_visit(dnet_ep_t *ep, const dnet_peek_t *peek, const char *call, 
     if (ep->names.others)
         ep->names.others(ep->vci, call, fn, arg);
     visit_receives(&v);
+    visit_unacked(&v);
     for (unsigned b = 0; b < DNET_MATCH_BINS && m->unexpected_count; b++)
         visit_ring(&v, &m->unexpected[b], true);
 }

@@ -3,13 +3,16 @@
  * What check-hosts runs where a host or a cable fails: `rounds N [WORDS]` exchanges messages of so
  * many words with all ranks for N seconds and says how often, how long the longest time was, and
  * "begun" after the first; `wait` has rank 0 receive from each
- * other rank what never comes; `there-and-back BYTES N` sends a message N times between ranks 0 and
- * 1, and back, and says how many microseconds that takes.
+ * other rank what never comes; `unacknowledged` has rank 0 dump its state before and after rank 1
+ * has looked at a message; `there-and-back BYTES N` sends a message N times between ranks 0 and 1,
+ * and back, and says how many microseconds that takes.
  */
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { WORDS = 4096, WORDS_MOST = 262144 };
 
@@ -53,6 +56,21 @@ static void there_and_back(int rank, int bytes, int times)
     free(buf);
 }
 
+static void unacknowledged(int rank)
+{
+    if (rank == 0) {
+        MPI_Send(out, 1, MPI_INT, 1, 1, MPI_COMM_WORLD);
+        usleep(200000);
+        kill(getpid(), SIGUSR2);
+        MPI_Recv(in, 1, MPI_INT, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        kill(getpid(), SIGUSR2);
+    } else if (rank == 1) {
+        sleep(1); /* in no call, so it takes nothing from the network */
+        MPI_Recv(in, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(in, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+    }
+}
+
 int main(int argc, char **argv)
 {
     int rank, size, bad = 0, last = 0, i;
@@ -77,6 +95,8 @@ int main(int argc, char **argv)
             printf("%d rounds, the longest %.0f ms\n", i, longest * 1e3);
     } else if (argc > 3 && strcmp(argv[1], "there-and-back") == 0) {
         there_and_back(rank, atoi(argv[2]), atoi(argv[3]));
+    } else if (argc > 1 && strcmp(argv[1], "unacknowledged") == 0) {
+        unacknowledged(rank);
     } else {
         bad = round_trip(rank, size, 0, &last);
         if (rank == 0) {

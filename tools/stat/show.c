@@ -134,7 +134,8 @@ static void json_wait(dnet_json_t *j, const dnet_wait_t *w)
     dnet_json_string(j, "kind", dnet_wait_word(w->kind));
     if (w->rank != DNET_EP_NO_RANK)
         dnet_json_int(j, "rank", w->rank);
-    if (w->context != DNET_WAIT_NO_COMM && w->kind != DNET_WAIT_STOPPED) {
+    if (w->context != DNET_WAIT_NO_COMM && w->kind != DNET_WAIT_STOPPED &&
+        w->kind != DNET_WAIT_UNACKED) {
         dnet_json_string(j, "communicator", w->comm);
         dnet_json_int(j, "context", w->context);
         if (w->source != DNET_EP_NO_RANK)
@@ -142,7 +143,12 @@ static void json_wait(dnet_json_t *j, const dnet_wait_t *w)
         if (w->tag >= 0)
             dnet_json_int(j, "tag", w->tag);
     }
-    dnet_json_int(j, "bytes", (long long) w->bytes);
+    if (w->kind == DNET_WAIT_UNACKED) {
+        dnet_json_int(j, "packets", (long long) w->bytes);
+        dnet_json_int(j, "milliseconds", (long long) w->done);
+    } else {
+        dnet_json_int(j, "bytes", (long long) w->bytes);
+    }
     dnet_json_end_object(j);
 }
 

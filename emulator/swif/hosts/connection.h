@@ -95,8 +95,9 @@ struct dnet_emu_connection {
     uint32_t words;                /* a bit for each type of control word that is to be sent, */
     dnet_fc_control_t word[DNET_FC_CONTROL_NAK + 1]; /* by type */
     uint64_t acks_since_ns;
-    uint64_t pause_until_ns; /* the network has refused a message */
-    uint64_t asked_ns;       /* whether it lives: the first question without an answer; 0: none */
+    uint64_t unacked_since_ns; /* something was acknowledged last, or nothing was under way */
+    uint64_t pause_until_ns;   /* the network has refused a message */
+    uint64_t asked_ns;         /* whether it lives: the first question without an answer; 0: none */
     uint64_t ask_next_ns;
     char why[128]; /* it is lost */
 };

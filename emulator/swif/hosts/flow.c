@@ -48,15 +48,18 @@ static void tx_control(void *arg, dnet_fc_tx_t *tx, const dnet_fc_control_t *wor
     c->words |= 1u << word->type;
     dnet_emu_connection_due(arg, c);
 }
+
 static void tx_acked(void *arg, dnet_fc_tx_t *tx, uint32_t una_seq)
 {
+    dnet_emu_port_t *port = arg;
     dnet_emu_connection_t *c = of_tx(tx);
 
+    c->unacked_since_ns = port->now_ns;
     while (c->first && !dnet_fc_before(una_seq, c->first->first + c->first->count)) {
         dnet_emu_kept_t *k = c->first;
 
         c->first = k->next;
-        dnet_emu_out_release(arg, k);
+        dnet_emu_out_release(port, k);
     }
     if (!c->first)
         c->last = NULL;
@@ -65,7 +68,7 @@ static void tx_acked(void *arg, dnet_fc_tx_t *tx, uint32_t una_seq)
         c->post_seq = una_seq;
     }
     if (c->post) /* it may have waited for a buffer there */
-        dnet_emu_connection_due(arg, c);
+        dnet_emu_connection_due(port, c);
 }
 
 /* The peer says that it knows this connection no more. */

@@ -261,6 +261,7 @@ bool dnet_emu_hosts_guest_drop(dnet_emu_nic_t *nic, uint32_t number)
     ended = atomic_load_explicit(&g->left, memory_order_acquire) || (c && c->why[0]) ||
             atomic_load_explicit(&g->number, memory_order_acquire) == 0;
     if (ended) {
+        g->to.connection = NULL;
         if (c)
             end_connection(port, c);
         atomic_store_explicit(&g->known, false, memory_order_relaxed);

@@ -63,6 +63,8 @@ static bool put_part(dnet_emu_port_t *port, dnet_emu_connection_t *c, const dnet
     head->count = (uint8_t) p->header_lines;
     head->packets = (uint16_t) (bytes <= each ? 1 : (bytes + each - 1) / each);
     head->seq = c->tx.next_seq;
+    if (c->tx.una_seq == c->tx.next_seq)
+        c->unacked_since_ns = port->now_ns;
     dnet_emu_out_add(port, c, k, head);
     return dnet_fc_tx_send(&c->tx, &port->env, port->now_ns) == DNET_OK;
 }
@@ -351,6 +353,18 @@ const char *dnet_emu_hosts_why(const dnet_emu_nic_t *nic, uint16_t lid, unsigned
     const dnet_emu_far_t *f = nic->hosts ? dnet_emu_far_of(nic->hosts, lid, wid) : NULL;
 
     return f && f->connection && f->connection->why[0] ? f->connection->why : NULL;
+}
+
+uint32_t dnet_emu_hosts_unacked(const dnet_emu_nic_t *nic, uint16_t lid, unsigned wid,
+                                uint64_t *since_ns_p)
+{
+    const dnet_emu_far_t *f = nic->hosts ? dnet_emu_far_of(nic->hosts, lid, wid) : NULL;
+    const dnet_emu_connection_t *c = f ? f->connection : NULL;
+
+    if (!c)
+        return 0;
+    *since_ns_p = c->unacked_since_ns;
+    return c->tx.next_seq - c->tx.una_seq;
 }
 
 void dnet_emu_hosts_stats(const dnet_emu_nic_t *nic, dnet_emu_hosts_stats_t *stats_p)
