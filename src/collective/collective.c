@@ -45,7 +45,9 @@ typedef _Atomic uint64_t word_t;
  * rank has combined its part of; does its rank doze?  A rank that has left is done with GONE. */
 enum { DONE, COMBINED, DOZES, COUNTERS };
 #define GONE UINT64_MAX
-/* Before the cells: how many ranks doze. */
+/* Before the cells, a line each: how many ranks doze, how many have come to meetings so far, and
+ * the number of the last meeting to which all have. */
+enum { DOZING, COMES, MET };
 #define HEAD_BYTES PAGE
 
 /* With more slots a rank that has given something goes on for longer before it has to wait until
@@ -103,6 +105,11 @@ static inline word_t *counter(const dnet_board_t *b, uint32_t rank, unsigned whi
     return (word_t *) (void *) (b->cells + rank * b->cell_bytes + which * PAIR);
 }
 
+static inline word_t *head(const dnet_board_t *b, unsigned which)
+{
+    return (word_t *) (void *) (b->memory + which * PAIR);
+}
+
 static inline uint8_t *slot(const dnet_board_t *b, uint32_t rank, uint64_t step)
 {
     size_t at = COUNTERS * PAIR + (step & (b->slots - 1)) * (PAIR + b->slot_bytes);
@@ -127,42 +134,65 @@ static inline bool has_come(const word_t *word, uint64_t step)
     return atomic_load_explicit(word, memory_order_acquire) >= step;
 }
 
-/* Some rank dozes: those that wait for this one are woken.  Were others, too, a rank that dozes
- * would make all slower, so that more of them doze. */
-static DNET_COLD void wake_waiting(const dnet_board_t *b)
+/* Some rank dozes: those that wait for `rank` are woken.  Were others, too, a rank that dozes would
+ * make all slower, so that more of them doze. */
+static DNET_COLD void wake_waiting(const dnet_board_t *b, uint32_t rank)
 {
     for (uint32_t r = 0; r < b->size; r++)
-        if (atomic_load_explicit(counter(b, r, DOZES), memory_order_relaxed) == b->rank + 1u)
+        if (atomic_load_explicit(counter(b, r, DOZES), memory_order_relaxed) == rank + UINT64_C(1))
             b->owner.wake(b->owner.arg, r);
 }
 
-static inline void set(const dnet_board_t *b, word_t *word, uint64_t step)
+/* @param rank  those that wait for it wait for this word */
+static inline void set_for(const dnet_board_t *b, word_t *word, uint64_t step, uint32_t rank)
 {
     /* Release: all that the rank has written, and read, comes before. */
     atomic_store_explicit(word, step, memory_order_release);
     /* May be too old by the time a store takes to be seen, for which who falls asleep looks on. */
-    if (DNET_UNLIKELY(atomic_load_explicit((word_t *) (void *) b->memory, memory_order_relaxed)))
-        wake_waiting(b);
+    if (DNET_UNLIKELY(atomic_load_explicit(head(b, DOZING), memory_order_relaxed)))
+        wake_waiting(b, rank);
+}
+
+static inline void set(const dnet_board_t *b, word_t *word, uint64_t step)
+{
+    set_for(b, word, step, b->rank);
+}
+
+bool dnet_board_waits(const dnet_board_t *b)
+{
+    const word_t *word = atomic_load_explicit(&b->wait.word, memory_order_acquire);
+    return word && !has_come(word, atomic_load_explicit(&b->wait.step, memory_order_relaxed));
+}
+
+/* The first that has not come to the meeting in a step. */
+static uint32_t missing(const dnet_board_t *b, uint64_t step)
+{
+    for (uint32_t r = 0; r < b->size; r++)
+        if (!has_come(number(slot(b, r, step)), step))
+            return r;
+    return DNET_BOARD_NO_RANK;
 }
 
 uint32_t dnet_board_waits_for(const dnet_board_t *b)
 {
-    const word_t *word = atomic_load_explicit(&b->wait.word, memory_order_acquire);
-    if (!word || has_come(word, atomic_load_explicit(&b->wait.step, memory_order_relaxed)))
+    if (!dnet_board_waits(b))
         return DNET_BOARD_NO_RANK;
-    return atomic_load_explicit(&b->wait.rank, memory_order_relaxed);
+    uint32_t rank = atomic_load_explicit(&b->wait.rank, memory_order_relaxed);
+    return rank != DNET_BOARD_NO_RANK
+               ? rank
+               : missing(b, atomic_load_explicit(&b->wait.meets_in, memory_order_relaxed));
 }
 
 static void begin_to_doze(const dnet_board_t *b, uint32_t rank)
 {
     atomic_store_explicit(counter(b, b->rank, DOZES), rank + UINT64_C(1), memory_order_relaxed);
-    atomic_fetch_add_explicit((word_t *) (void *) b->memory, 1, memory_order_seq_cst);
+    atomic_fetch_add_explicit(head(b, DOZING), 1, memory_order_seq_cst);
 }
 
 static void end_dozing(const dnet_board_t *b)
 {
     atomic_store_explicit(counter(b, b->rank, DOZES), 0, memory_order_relaxed);
-    atomic_fetch_sub_explicit((word_t *) (void *) b->memory, 1, memory_order_seq_cst);
+    atomic_fetch_sub_explicit(head(b, DOZING), 1, memory_order_seq_cst);
 }
 
 static bool poll_for_a_while(const word_t *word, uint64_t step, unsigned polls, bool pause)
@@ -182,6 +212,7 @@ static DNET_COLD void wait_long(dnet_board_t *b, const word_t *word, uint64_t st
         return;
     atomic_store_explicit(&b->wait.step, step, memory_order_relaxed);
     atomic_store_explicit(&b->wait.rank, rank, memory_order_relaxed);
+    atomic_store_explicit(&b->wait.meets_in, b->step, memory_order_relaxed);
     atomic_store_explicit(&b->wait.word, word, memory_order_release);
     unsigned idle = 0;
     while (!poll_for_a_while(word, step, b->spins ? PAUSES : 0, true)) {
@@ -194,7 +225,7 @@ static DNET_COLD void wait_long(dnet_board_t *b, const word_t *word, uint64_t st
     atomic_store_explicit(&b->wait.word, NULL, memory_order_relaxed);
 }
 
-/* Until a word of rank `rank` says that it has come to a step. */
+/* Until a word of rank `rank` says that it has come to a step; NO_RANK: of all. */
 static inline void wait_for(dnet_board_t *b, const word_t *word, uint64_t step, uint32_t rank)
 {
     if (!has_come(word, step))
@@ -239,6 +270,22 @@ static inline void put(uint8_t *at, const void *from, size_t bytes)
 static inline void contribute(const dnet_board_t *b)
 {
     set(b, number(slot(b, b->rank, b->step)), b->step);
+}
+
+/* Where all ranks contribute, and have no processor each: until all have.  One that waited for each
+ * other one, one after the other, would get a processor, or be woken, as often for nothing.
+ * @return false: they have processors, and nothing was done */
+static bool meet(dnet_board_t *b)
+{
+    if (b->spins || b->size == 2)
+        return false;
+    uint64_t all = ++b->meetings * b->size;
+    /* Release: what this rank has written.  Acquire: for the last one, which says that all have. */
+    if (atomic_fetch_add_explicit(head(b, COMES), 1, memory_order_acq_rel) + 1 == all)
+        set_for(b, head(b, MET), b->meetings, DNET_BOARD_NO_RANK);
+    else
+        wait_for(b, head(b, MET), b->meetings, DNET_BOARD_NO_RANK);
+    return true;
 }
 
 /* What rank r contributes to a step, when it has. */
@@ -376,13 +423,12 @@ void dnet_board_barrier(dnet_board_t *b)
     begin(b, 0);
     if (b->rank != leader)
         contribute(b);
-    if (leader == DNET_BOARD_NO_RANK || leader == b->rank) {
+    if (leader != DNET_BOARD_NO_RANK && leader != b->rank)
+        (void) contribution(b, leader, 0);
+    else if (leader == b->rank || !meet(b))
         for (uint32_t r = 0; r < b->size; r++)
             if (r != b->rank)
                 (void) contribution(b, r, 0);
-    } else {
-        (void) contribution(b, leader, 0);
-    }
     if (b->rank == leader)
         contribute(b);
     end_of_all(b);
@@ -469,6 +515,7 @@ void dnet_board_allgather(dnet_board_t *b, const void *from, void *to, size_t by
         uint8_t *block = (uint8_t *) to + at;
         put(begin(b, n), own, n);
         contribute(b);
+        (void) meet(b);
         for (uint32_t r = 0; r < b->size; r++)
             if (r != b->rank)
                 copy(block + r * bytes, contribution(b, r, n), n);

@@ -37,7 +37,7 @@
 /** What a board wants of its owner. */
 typedef struct {
     /** This rank has to wait: called again and again; may sleep as long as
-     * dnet_board_waits_for() says whom for, until it is woken.  `first`: of this wait */
+     * dnet_board_waits() says that it has to, until it is woken.  `first`: of this wait */
     void (*idle)(void *arg, bool first);
     /** Wake that rank, if it sleeps. */
     void (*wake)(void *arg, uint32_t rank);
@@ -64,6 +64,7 @@ typedef struct {
     size_t cell_bytes;
     uint64_t step;     /* number of the last one; the first is 1 */
     uint64_t all_done; /* with this step, as far as is known */
+    uint64_t meetings; /* number of the last one */
     bool spins;        /* there is a processor for each rank */
     bool backwards;    /* the direction in which others' memory was read last */
     struct {           /* the last broadcast */
@@ -73,8 +74,9 @@ typedef struct {
     dnet_board_owner_t owner;
     struct {                                    /* what it waits for; other threads may ask */
         _Atomic(const _Atomic uint64_t *) word; /* NULL: nothing */
-        _Atomic uint64_t step;
-        _Atomic uint32_t rank;
+        _Atomic uint64_t step;                  /* that the word has to come to */
+        _Atomic uint64_t meets_in;              /* the step of the collective, */
+        _Atomic uint32_t rank;                  /* if it is all of which one is waited for */
     } wait;
 } dnet_board_t;
 
@@ -92,7 +94,11 @@ size_t dnet_board_bytes(uint32_t size);
 void dnet_board_join(dnet_board_t *board, void *memory, uint32_t size, uint32_t rank, bool spins,
                      const dnet_board_owner_t *owner);
 
-/** The rank that this one waits for now, DNET_BOARD_NO_RANK: none.  Also in a signal handler. */
+/** Does this rank wait for another one?  Also in a signal handler. */
+bool dnet_board_waits(const dnet_board_t *board);
+
+/** The rank that this one waits for now, the first of several; DNET_BOARD_NO_RANK: none.  Also in a
+ * signal handler. */
 uint32_t dnet_board_waits_for(const dnet_board_t *board);
 
 /** This rank will not use the board any more. */

@@ -34,7 +34,10 @@
 #define LONG_WAIT_NS 300000u
 #define YIELDS_OF_LONG_WAIT 4u
 #define YIELDS_FAR 16u /* with CLOCK_EVERY rounds between, of AT_ONCE_FAR_NS at most */
+/* A rank that sleeps is woken by what comes.  What there is beside that it looks at by itself, twice
+ * as long after each sleep of a wait: 256 ranks that do so each millisecond take two processors. */
 #define SLEEP_US 1000u
+#define SLEEP_DOUBLINGS 3u
 #define CHECK_EVERY_NS 50000000u /* a look at the peers' lives */
 
 /* Rounds that have received something from this host leave the network alone but for each of so
@@ -162,7 +165,9 @@ static dnet_status_t sleep_once(dnet_ep_t *ep)
 {
     ep->page.counters.sleeps++;
     DNET_TRACE(sleep, 0, 0, 0);
-    ep->dev->ops->sleep(ep->dev, dnet_retry_sleep_us(ep, SLEEP_US), still_idle, ep);
+    uint32_t most_us = SLEEP_US << ep->progress.sleeps;
+    ep->progress.sleeps += ep->progress.sleeps < SLEEP_DOUBLINGS;
+    ep->dev->ops->sleep(ep->dev, dnet_retry_sleep_us(ep, most_us), still_idle, ep);
     DNET_TRACE(wake, 0, 0, 0);
     ep->looked_ns = dnet_clock_ns();
     return check_peers_at_times(ep);
@@ -237,7 +242,7 @@ static void wait_begins(dnet_ep_t *ep, uint64_t now)
     }
     p->idle_since_ns = now;
     p->idle_until_ns = p->awaited ? 0 : now;
-    p->yields = 0;
+    p->yields = p->sleeps = 0;
 }
 
 /* Poll for a while, then give the time slice away, then, in a call that waits, sleep. */

@@ -47,7 +47,7 @@ static uint32_t peer_of(const MPIDI_DIMMNET_board_t *self, uint32_t rank)
 static bool still_waits(void *arg)
 {
     const MPIDI_DIMMNET_board_t *self = arg;
-    return dnet_board_waits_for(&self->board) != DNET_BOARD_NO_RANK;
+    return dnet_board_waits(&self->board);
 }
 
 static void idle(void *arg, bool first)

@@ -5,13 +5,18 @@
  * "refused": a job that can have none says so, and goes on.
  * "accept FILE", "connect FILE": two jobs of two process managers, which meet by the port in a file
  * (connect.sh); with "die" the last rank that connects ends by SIGKILL, and the others wait for it;
- * with "often" they part and meet many times.
+ * with "often" they part and meet many times; with "join" their first ranks meet by a socket.
  * "leave FILE": opens a port and ends without accepting, while somebody may be connecting; with
  * "die" by SIGKILL. "missed FILE": the job of that port is there no more, ends, or cannot be
  * reached. "spawn HOST": children on that host.
  */
+#include <arpa/inet.h>
 #include <dirent.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -351,11 +356,76 @@ static void missed(const char *path)
     CHECK(sum == size, "after the error the sum is %d", sum);
 }
 
+/* An address by which other hosts reach this one; that of the loopback, where there is no other. */
+static struct sockaddr_in own_address(void)
+{
+    struct sockaddr_in own = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct ifaddrs *all = NULL;
+    if (getifaddrs(&all) != 0)
+        all = NULL;
+    for (struct ifaddrs *i = all; i; i = i->ifa_next)
+        if (i->ifa_addr && i->ifa_addr->sa_family == AF_INET && !(i->ifa_flags & IFF_LOOPBACK))
+            own.sin_addr = ((struct sockaddr_in *) (void *) i->ifa_addr)->sin_addr;
+    freeifaddrs(all);
+    return own;
+}
+
+/* A socket to the other job's first rank; -1: there is none. */
+static int meet_by_socket(int accepts, const char *path)
+{
+    char text[MPI_MAX_PORT_NAME] = "", ip[INET_ADDRSTRLEN];
+    struct sockaddr_in at = own_address();
+    socklen_t bytes = sizeof(at);
+    int fd = socket(AF_INET, SOCK_STREAM, 0), number;
+    if (!accepts) {
+        read_port(path, text);
+        int parts = sscanf(text, "%15s %d", ip, &number);
+        if (parts != 2 || inet_pton(AF_INET, ip, &at.sin_addr) != 1)
+            return -1;
+        at.sin_port = htons((uint16_t) number);
+        return connect(fd, (struct sockaddr *) &at, sizeof(at)) == 0 ? fd : -1;
+    }
+    if (bind(fd, (struct sockaddr *) &at, sizeof(at)) != 0 || listen(fd, 1) != 0 ||
+        getsockname(fd, (struct sockaddr *) &at, &bytes) != 0)
+        return -1;
+    inet_ntop(AF_INET, &at.sin_addr, ip, sizeof(ip));
+    snprintf(text, sizeof(text), "%s %d", ip, ntohs(at.sin_port));
+    write_port(path, text);
+    number = accept(fd, NULL, NULL);
+    close(fd);
+    return number;
+}
+
+static void join(int accepts, const char *path)
+{
+    MPI_Comm inter = MPI_COMM_NULL;
+    int n = 0;
+    if (rank == 0) {
+        int fd = meet_by_socket(accepts, path);
+        CHECK(fd >= 0, "no socket to the other job: %s", strerror(errno));
+        int error = fd < 0 ? MPI_ERR_OTHER : MPI_Comm_join(fd, &inter);
+        CHECK(error == MPI_SUCCESS && inter != MPI_COMM_NULL, "MPI_Comm_join returns %d", error);
+        if (inter != MPI_COMM_NULL) {
+            MPI_Comm_remote_size(inter, &n);
+            CHECK(n == 1, "%d processes have joined", n);
+            be_friends(inter, !accepts);
+            MPI_Comm_disconnect(&inter);
+            printf("joined\n");
+        }
+        close(fd);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 static void meet_other_job(int accept, const char *path, const char *how)
 {
     MPI_Comm inter;
     char port[MPI_MAX_PORT_NAME] = "";
     int others, die = strcmp(how, "die") == 0;
+    if (strcmp(how, "join") == 0) {
+        join(accept, path);
+        return;
+    }
     if (rank == 0 && accept) {
         MPI_Open_port(MPI_INFO_NULL, port);
         write_port(path, port);

@@ -434,6 +434,57 @@ static void test_root_of_a_bcast_leads_the_barrier_after_it(void **state)
     assert_int_equal(t.waits_for[0], 1);
 }
 
+/* Three ranks in one thread, without processors: each one that has been idle for long has the next
+ * one come.  @param depth  how many of them wait */
+typedef struct {
+    dnet_board_t rank[3];
+    uint32_t depth, idle[3], first_waits_for[3], woken[3], woken_early;
+} meeting_t;
+
+static void idle_of_meeting(void *arg, bool first)
+{
+    meeting_t *m = arg;
+    uint32_t last = m->depth;
+    if (first)
+        m->first_waits_for[last] = dnet_board_waits_for(&m->rank[0]);
+    if (++m->idle[last] != 100)
+        return;
+    m->depth++;
+    for (uint32_t r = 0; r < 3; r++)
+        m->woken_early += m->woken[r];
+    dnet_board_barrier(&m->rank[m->depth]);
+}
+
+static void wake_of_meeting(void *arg, uint32_t rank)
+{
+    ((meeting_t *) arg)->woken[rank]++;
+}
+
+static void test_the_last_one_of_a_barrier_wakes_all(void **state)
+{
+    (void) state;
+    meeting_t m = {.depth = 0};
+    dnet_board_owner_t owner = {idle_of_meeting, wake_of_meeting, NULL, &m, false};
+    void *memory = aligned_alloc(4096, dnet_board_bytes(3));
+    assert_non_null(memory);
+    memset(memory, 0, dnet_board_bytes(3));
+    for (uint32_t r = 0; r < 3; r++)
+        dnet_board_join(&m.rank[r], memory, 3, r, false, &owner);
+    dnet_board_barrier(&m.rank[0]);
+    assert_int_equal(m.depth, 2);
+    assert_int_equal(m.first_waits_for[0], 1); /* the first rank says who has not come yet */
+    assert_int_equal(m.first_waits_for[1], 2);
+    assert_int_equal(m.woken_early, 0);
+    assert_int_equal(m.woken[0], 1);
+    assert_int_equal(m.woken[1], 1);
+    assert_int_equal(m.woken[2], 0);
+    assert_int_equal(m.idle[0], 100); /* nobody was idle again */
+    assert_int_equal(m.idle[1], 100);
+    for (uint32_t r = 0; r < 3; r++)
+        assert_false(dnet_board_waits(&m.rank[r]));
+    free(memory);
+}
+
 typedef struct {
     dnet_board_t *waits, *comes, *leaves;
     unsigned idle, wakes, needless;
@@ -560,6 +611,7 @@ int main(void)
         cmocka_unit_test(test_root_of_a_bcast_leads_the_barrier_after_it),
         cmocka_unit_test(test_slots_are_many_where_ranks_run_ahead),
         cmocka_unit_test(test_all_of_them_mixed),
+        cmocka_unit_test(test_the_last_one_of_a_barrier_wakes_all),
         cmocka_unit_test(test_who_dozes_is_woken_and_says_for_whom_it_waits),
         cmocka_unit_test(test_boards_are_bounded),
         cmocka_unit_test(test_loops),
