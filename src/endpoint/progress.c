@@ -34,8 +34,9 @@
 #define LONG_WAIT_NS 300000u
 #define YIELDS_OF_LONG_WAIT 4u
 #define YIELDS_FAR 16u /* with CLOCK_EVERY rounds between, of AT_ONCE_FAR_NS at most */
-/* A rank that sleeps is woken by what comes.  What there is beside that it looks at by itself, twice
- * as long after each sleep of a wait: 256 ranks that do so each millisecond take two processors. */
+/* A rank that sleeps is woken by what comes.  What there is beside that it looks at by itself,
+ * twice as long after each sleep of a wait: 256 ranks that do so each millisecond take two
+ * processors. */
 #define SLEEP_US 1000u
 #define SLEEP_DOUBLINGS 3u
 #define CHECK_EVERY_NS 50000000u /* a look at the peers' lives */

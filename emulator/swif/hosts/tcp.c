@@ -100,6 +100,7 @@ static dnet_status_t tcp_open(const dnet_emu_port_config_t *config, dnet_emu_por
                               dnet_emu_plug_end_t **end_p)
 {
     dnet_emu_plug_end_t *e = calloc(1, sizeof *e);
+    dnet_emu_rail_facts_t facts;
     char all[128];
 
     if (!e) {
@@ -121,6 +122,8 @@ static dnet_status_t tcp_open(const dnet_emu_port_config_t *config, dnet_emu_por
         tcp_close(e);
         return DNET_ERR_SYSTEM;
     }
+    dnet_emu_tcp_interface_facts(e->network, &facts);
+    e->mbits_per_s = facts.mbits_per_s;
     at->bytes = (uint8_t) dnet_emu_tcp_address_bytes(&e->at);
     memcpy(at->at, &e->at, at->bytes);
     *end_p = e;

@@ -108,6 +108,7 @@ typedef struct dnet_emu_tcp_peer {
     uint32_t ahead_in;            /* the poll in which their head came; 0: there are none */
     uint32_t sent_ahead;          /* loans whose data were sent ahead, and that last */
     uint32_t rests;               /* so many more loans are not sent ahead */
+    uint32_t rtt_looks;           /* of which each may have made the send buffer short */
     dnet_emu_tcp_queue_t out;
     uint64_t left;              /* bytes of the first of `out` that have left */
     dnet_emu_tcp_queue_t reads; /* asked for */
@@ -130,6 +131,7 @@ struct dnet_emu_plug_end {
     dnet_emu_tcp_address_t at;
     uint32_t key;
     char network[64];
+    uint32_t mbits_per_s; /* of its link; 0: not known */
     dnet_emu_tcp_peer_t *peers, *strangers;
     bool is_full;              /* of descriptors; it has been said */
     uint32_t connected;        /* of which so many have a socket */

@@ -11,6 +11,7 @@
 #include "emulator/swif/hosts/tcp_end.h"
 
 #include <errno.h>
+#include <linux/tcp.h>
 #include <stdlib.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -23,9 +24,15 @@
 /* Messages of at most so many bytes are copied behind their frame: two parts cost a system call
  * more than the copy does. */
 #define COPIED 2048u
-/* Bytes that are written at once: as long as a write lasts, what the other side acknowledges is not
- * looked at, and a stream of 4 MB has a third of the bandwidth. */
-#define WRITTEN 139264u
+/* Bytes that are written at once, in whole packets of the longest kind where one has 1448 bytes on
+ * the wire: what is left over would go as a packet of its own. */
+#define WRITTEN 521280u
+/* Where a short send buffer (the kernel makes twice as much of it) is as long as the network keeps
+ * under way, it is better than a long one, whose pages have left the caches when they are read: 2
+ * MB in a row between two namespaces 4.2 GB/s instead of 2.4.  The round trip is looked at with so
+ * many long writes, of which the shortest counts. */
+#define SHORT_BUFFER 131072
+#define RTT_LOOKS 16u
 /* Sent ahead: loans of at most so many bytes, so many of a peer's at once.  Where data had come too
  * soon and were asked for once more, so many loans are not. */
 #define AHEAD_BYTES 1048576u
@@ -139,6 +146,7 @@ void dnet_emu_tcp_break(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p, int erro
     p->waits_to_write = p->is_quiet = false;
     p->left = p->coming = 0;
     p->ahead_in = 0;
+    p->rtt_looks = 0;
     if (p->into)
         end(e, p->into, error);
     p->into = NULL;
@@ -229,6 +237,21 @@ static void has_left(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
         forget(e, o);
 }
 
+/* Give a connection a short send buffer where that does. */
+static DNET_COLD void look_at_rtt(const dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
+{
+    struct tcp_info info = {.tcpi_min_rtt = UINT32_MAX};
+    socklen_t length = sizeof info;
+    int bytes = SHORT_BUFFER;
+
+    p->rtt_looks++;
+    if (getsockopt(p->fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0 || info.tcpi_min_rtt == 0 ||
+        (uint64_t) e->mbits_per_s * info.tcpi_min_rtt / 8 > SHORT_BUFFER / 2)
+        return;
+    (void) setsockopt(p->fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+    p->rtt_looks = RTT_LOOKS;
+}
+
 /* Write once.  @return false: the socket has no room, or nothing waits */
 static bool push_once(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
 {
@@ -251,6 +274,8 @@ static bool push_once(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
         part[i].iov_len = part[i].iov_len < room ? part[i].iov_len : room;
         wanted += part[i].iov_len;
     }
+    if (wanted > SHORT_BUFFER && p->rtt_looks < RTT_LOOKS && e->mbits_per_s)
+        look_at_rtt(e, p);
     n = first < last ? write_parts(e, p, part + first, last - first) : 0;
     for (p->left += n; p->out.first;) {
         const dnet_emu_tcp_out_t *o = p->out.first;
