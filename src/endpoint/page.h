@@ -13,7 +13,7 @@
 #include "endpoint/endpoint.h"
 
 #define DNET_PAGE_MAGIC 0x4b4e4152544e4e44ull /* "DNNTRANK" */
-#define DNET_PAGE_VERSION 1u
+#define DNET_PAGE_VERSION 2u
 #define DNET_PAGE_BYTES 4096u
 #define DNET_PAGE_MEMFD "dnet-rank"
 #define DNET_PAGE_WAITS 24u

@@ -279,7 +279,7 @@ static void visit_unacked(const visit_t *v)
 {
     const dnet_ep_t *ep = v->ep;
     uint64_t now_ns = dnet_clock_ns(), since_ns;
-    for (uint32_t r = 0; ep->job.hosts && r < dnet_peers_end(ep); r++) {
+    for (uint32_t r = 0; ep->job.has_port && r < dnet_peers_end(ep); r++) {
         dnet_drv_target_t target = ep->peers[r].target;
         dnet_wait_t w = {.kind = DNET_WAIT_UNACKED, .rank = r, .source = r};
         w.bytes = dnet_emu_hosts_unacked(ep->job.emu, dnet_drv_target_lid(target),
