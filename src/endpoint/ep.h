@@ -147,7 +147,7 @@ typedef struct {
 /* progress.c */
 typedef struct {
     uint32_t yields, sleeps; /* of this wait; sleeps: the first few */
-    uint32_t check_next; /* peer that is looked at next */
+    uint32_t check_next;     /* peer that is looked at next */
     uint32_t network_skips;
     uint64_t idle_since_ns, idle_until_ns; /* begin of this wait, last look of it or the last one */
     uint64_t usual_wait_ns;                /* for messages, where processors are few */
