@@ -65,7 +65,7 @@ static void unacknowledged(int rank)
         MPI_Recv(in, 1, MPI_INT, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         kill(getpid(), SIGUSR2);
     } else if (rank == 1) {
-        sleep(1); /* in no call, so it takes nothing from the network */
+        sleep(3); /* in no call, so it takes nothing from the network */
         MPI_Recv(in, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         MPI_Send(in, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
     }
