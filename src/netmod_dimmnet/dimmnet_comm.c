@@ -15,10 +15,22 @@
 static MPIR_Comm *comms;
 static pthread_mutex_t comms_lock = PTHREAD_MUTEX_INITIALIZER; /* nothing is taken inside */
 
-/* The table of a communicator's ranks, where it has one, is in use until the netmod has forgotten
- * the communicator: ch4 gives its own reference back before it calls the hook below. */
+/* For the address table of each of a communicator's ranks. */
+static void each_table(const MPIDI_rank_map_t *map, int (*what)(int table))
+{
+    if (map->mode == MPIDI_RANK_MAP_MLUT) {
+        for (int r = 0; r < map->size; r++)
+            (void) what(map->irreg.mlut.gpid[r].avtid);
+    } else if (map->mode != MPIDI_RANK_MAP_NONE) {
+        (void) what(map->avtid);
+    }
+}
+
+/* The tables of a communicator's ranks and of their addresses are in use until the netmod has
+ * forgotten the communicator: ch4 gives its own references back before it calls the hook below. */
 static void keep_ranks(const MPIDI_rank_map_t *map)
 {
+    each_table(map, MPIDIU_avt_add_ref);
     if (map->mode == MPIDI_RANK_MAP_LUT || map->mode == MPIDI_RANK_MAP_LUT_INTRA)
         MPIR_Object_add_ref(map->irreg.lut.t);
     else if (map->mode == MPIDI_RANK_MAP_MLUT)
@@ -27,6 +39,7 @@ static void keep_ranks(const MPIDI_rank_map_t *map)
 
 static void release_ranks(const MPIDI_rank_map_t *map)
 {
+    each_table(map, MPIDIU_avt_release_ref);
     if (map->mode == MPIDI_RANK_MAP_LUT || map->mode == MPIDI_RANK_MAP_LUT_INTRA)
         MPIDIU_release_lut(map->irreg.lut.t);
     else if (map->mode == MPIDI_RANK_MAP_MLUT)
