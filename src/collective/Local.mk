@@ -3,8 +3,12 @@ noinst_LTLIBRARIES += libdnet_collective.la
 libdnet_collective_la_SOURCES = \
 	src/collective/collective.c \
 	src/collective/collective.h \
+	src/collective/combine.c \
+	src/collective/in_place.h \
 	src/collective/reduce.c \
-	src/collective/reduce.h
+	src/collective/reduce.h \
+	src/collective/steps.c \
+	src/collective/steps.h
 EXTRA_DIST += src/collective/README.md
 
 DNET_COLLECTIVE_TESTS = tests/unit/test_collective

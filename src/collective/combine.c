@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "collective/in_place.h"
+
+/* Each rank combines all of a vector up to so many bytes from all ranks together; beyond, each
+ * combines a part for all. */
+#define COMBINE_ALL_BYTES 16384u
+
+/* From so many bytes on each of a few ranks combines all of the others' memory, where the kernel is
+ * slow to copy (256 KB by slots in 0.6 of the time). */
+#define COMBINE_READ_BYTES_SLOW 524288u
+
+/* Are vectors that are to be combined read where they are? */
+static inline bool is_read_to_combine(const dnet_board_t *b, size_t bytes)
+{
+    if (b->size > FEW_RANKS) /* parts, of which each rank combines one (16 ranks, 256 KB 0.92) */
+        return dnet_in_place_is_read(b, bytes * (b->owner.reads_slowly ? 4 : 2) / b->size);
+    return dnet_in_place_is_read_by_all(b, bytes) &&
+           (!b->owner.reads_slowly || bytes >= COMBINE_READ_BYTES_SLOW);
+}
+
+typedef struct {
+    size_t element_bytes;
+    dnet_reduce_fn fn;
+    const void *how;
+} reduction_t;
+
+/* Combine what all ranks contribute to this step, in the order of their ranks. */
+static void combine_all(dnet_board_t *b, const reduction_t *by, uint8_t *result, size_t count)
+{
+    size_t bytes = count * by->element_bytes;
+    memcpy(result, dnet_step_contribution(b, 0, bytes), bytes);
+    for (uint32_t r = 1; r < b->size; r++)
+        by->fn(dnet_step_contribution(b, r, bytes), result, count, by->how);
+}
+
+/* First element of a rank's part of a step. */
+static inline size_t part_of(const dnet_board_t *b, uint32_t rank, size_t count)
+{
+    return count * rank / b->size;
+}
+
+/* Combine the own part in the own slot, where no other rank looks at it before it is said to be
+ * combined. */
+static void combine_part(dnet_board_t *b, const reduction_t *by, uint8_t *mine, size_t count)
+{
+    size_t first = part_of(b, b->rank, count), end = part_of(b, b->rank + 1, count);
+    size_t at = first * by->element_bytes, bytes = count * by->element_bytes;
+    for (uint32_t i = 1; i < b->size; i++) {
+        uint32_t r = (b->rank + i) % b->size;
+        by->fn(dnet_step_contribution(b, r, bytes) + at, mine + at, end - first, by->how);
+    }
+    dnet_word_set(b, dnet_board_counter(b, b->rank, COMBINED), b->step);
+}
+
+static void collect_parts(dnet_board_t *b, const reduction_t *by, uint8_t *result, size_t count)
+{
+    size_t bytes = count * by->element_bytes;
+    for (uint32_t i = 0; i < b->size; i++) {
+        uint32_t r = (b->rank + i) % b->size;
+        size_t at = part_of(b, r, count) * by->element_bytes;
+        size_t n = part_of(b, r + 1, count) * by->element_bytes - at;
+        dnet_word_wait_for(b, dnet_board_counter(b, r, COMBINED), b->step, r);
+        memcpy(result + at, dnet_slot_data(dnet_board_slot(b, r, b->step), bytes) + at, n);
+    }
+}
+
+/* Read [at, at + count) of the elements that rank r has, and combine them with those in result. */
+static void combine_read(const dnet_board_t *b, const reduction_t *by, uint32_t r,
+                         const uint8_t *from, uint8_t *result, size_t at, size_t count,
+                         uint8_t *scratch)
+{
+    size_t room = b->slot_bytes / by->element_bytes;
+    for (size_t last = at + count; at < last; at += room) {
+        size_t n = dnet_least(last - at, room);
+        dnet_in_place_read(b, r, from + at * by->element_bytes, scratch, n * by->element_bytes);
+        by->fn(scratch, result + at * by->element_bytes, n, by->how);
+    }
+}
+
+/* All elements of all ranks into result.  Those of the first other rank are read to where they are
+ * combined, if that is not where the own ones are. */
+static void combine_all_read(const dnet_board_t *b, const reduction_t *by,
+                             const dnet_offer_t *theirs, const uint8_t *from, uint8_t *result,
+                             size_t count, uint8_t *scratch)
+{
+    for (uint32_t i = 1; i < b->size; i++) {
+        uint32_t r = (b->rank + i) % b->size;
+        if (i > 1 || from == result) {
+            combine_read(b, by, r, theirs[r].from, result, 0, count, scratch);
+        } else {
+            dnet_in_place_read(b, r, theirs[r].from, result, count * by->element_bytes);
+            by->fn(from, result, count, by->how);
+        }
+    }
+}
+
+/* Of two ranks each combines all, in the order of the ranks, so that both have the same bits. */
+static void allreduce_of_two(dnet_board_t *b, const reduction_t *by, const dnet_offer_t *theirs,
+                             const uint8_t *from, uint8_t *result, size_t count)
+{
+    uint8_t *scratch = dnet_step_begin(b, b->slot_bytes); /* no contribution to this step follows */
+    if (b->rank == 0) {
+        combine_all_read(b, by, theirs, from, result, count, scratch);
+    } else {
+        memcpy(result, from, count * by->element_bytes);
+        combine_read(b, by, 0, theirs[0].from, result, 0, count, scratch);
+    }
+    dnet_in_place_end(b);
+}
+
+/* Each rank combines its part from all ranks' memory, says so in a second step, whose slot it reads
+ * into, and then reads the others' parts of the result.  Of two ranks each combines all, unless it
+ * would overwrite what the other one reads. */
+static void allreduce_in_place(dnet_board_t *b, const reduction_t *by, const uint8_t *from,
+                               uint8_t *result, size_t count)
+{
+    size_t first = part_of(b, b->rank, count), n = part_of(b, b->rank + 1, count) - first;
+    dnet_offer_t theirs[DNET_BOARD_MAX_RANKS];
+    dnet_in_place_offer(b, from, result);
+    bool apart = true;
+    for (uint32_t r = 0; r < b->size; r++) {
+        theirs[r] = dnet_in_place_offered(b, r);
+        apart &= theirs[r].from != theirs[r].result;
+    }
+    if (apart && b->size == 2) {
+        allreduce_of_two(b, by, theirs, from, result, count);
+        return;
+    }
+    dnet_step_end_of_all(b);
+    uint8_t *scratch = dnet_step_begin(b, b->slot_bytes);
+    if (from != result)
+        memcpy(result + first * by->element_bytes, from + first * by->element_bytes,
+               n * by->element_bytes);
+    for (uint32_t i = 1; i < b->size; i++) {
+        uint32_t r = (b->rank + i) % b->size;
+        combine_read(b, by, r, theirs[r].from, result, first, n, scratch);
+    }
+    dnet_step_contribute(b);
+    for (uint32_t i = 1; i < b->size; i++) {
+        uint32_t r = (b->rank + i) % b->size;
+        size_t at = part_of(b, r, count) * by->element_bytes;
+        (void) dnet_step_contribution(b, r, b->slot_bytes);
+        dnet_in_place_read(b, r, theirs[r].result + at, result + at,
+                           part_of(b, r + 1, count) * by->element_bytes - at);
+    }
+    dnet_in_place_end(b);
+}
+
+/* The root combines what it reads; the slot of the second step, to which it contributes nothing, is
+ * what it reads into.  The others leave when it has read all. */
+static void reduce_in_place(dnet_board_t *b, const reduction_t *by, const uint8_t *from,
+                            uint8_t *result, size_t count, uint32_t root)
+{
+    dnet_in_place_offer(b, from, NULL);
+    if (b->rank != root) {
+        b->step++;
+        dnet_step_end(b);
+        dnet_word_wait_for(b, dnet_board_counter(b, root, COMBINED), b->step, root);
+        return;
+    }
+    dnet_offer_t theirs[FEW_RANKS];
+    for (uint32_t r = 0; r < b->size; r++)
+        theirs[r] = dnet_in_place_offered(b, r);
+    uint8_t *scratch = dnet_step_begin(b, b->slot_bytes);
+    if (b->size == 2 && from != result) {
+        dnet_in_place_read(b, 1 - root, theirs[1 - root].from, result, count * by->element_bytes);
+        dnet_word_set(b, dnet_board_counter(b, b->rank, COMBINED), b->step);
+        by->fn(from, result, count, by->how);
+    } else {
+        combine_all_read(b, by, theirs, from, result, count, scratch);
+        dnet_word_set(b, dnet_board_counter(b, b->rank, COMBINED), b->step);
+    }
+    dnet_step_end(b);
+}
+
+static bool in_parts(const dnet_board_t *b, size_t bytes)
+{
+    return bytes * b->size > COMBINE_ALL_BYTES;
+}
+
+/* Parts of the vectors, one slot after the other; the result is for rank `root`, or ALL. */
+#define ALL UINT32_MAX
+static void reduce_by_slots(dnet_board_t *b, const reduction_t *by, const uint8_t *from,
+                            uint8_t *result, size_t count, uint32_t root)
+{
+    size_t room = b->slot_bytes / by->element_bytes;
+    for (size_t at = 0; at < count; at += room) {
+        size_t n = dnet_least(count - at, room), bytes = n * by->element_bytes;
+        uint8_t *mine = dnet_step_begin(b, bytes);
+        dnet_step_put(mine, from + at * by->element_bytes, bytes);
+        dnet_step_contribute(b);
+        if (in_parts(b, bytes))
+            combine_part(b, by, mine, n);
+        if (root != ALL && root != b->rank) {
+            dnet_step_end(b);
+            continue;
+        }
+        if (in_parts(b, bytes))
+            collect_parts(b, by, result + at * by->element_bytes, n);
+        else
+            combine_all(b, by, result + at * by->element_bytes, n);
+        dnet_step_end_of_all(b);
+    }
+}
+
+/* ---- a reduction that only its root waits for ---- */
+
+/* The ranks are the leaves of a tree.  Of two halves of it, whoever comes second combines both and
+ * goes on upwards; whoever comes first leaves.  So the order is always the same, ranks wait for
+ * nobody, and all of them work.  The word of a node lies in the slot of the first rank of its
+ * second half, behind the first line, and says who came: the step and the rank in whose slot the
+ * value is. */
+#define NODE_RANKS DNET_BOARD_MAX_RANKS
+
+static inline dnet_word_t *node(const dnet_board_t *b, uint32_t second_half, uint64_t step)
+{
+    return (dnet_word_t *) (void *) (dnet_board_slot(b, second_half, step) + DNET_BOARD_LINE);
+}
+
+static void climb(dnet_board_t *b, const reduction_t *by, const uint8_t *from, size_t count)
+{
+    size_t bytes = count * by->element_bytes;
+    uint8_t *own = dnet_step_begin(b, bytes), *value = NULL; /* NULL: at `from` */
+    uint32_t at = b->rank;
+    const uint64_t come = b->step * NODE_RANKS;
+    for (uint32_t half = 1; half < b->size; half *= 2) {
+        uint32_t second = (b->rank & ~(2 * half - 1)) + half;
+        if (second >= b->size)
+            continue;
+        /* Acquire: pairs with the exchange of who came first. */
+        dnet_word_t *word = node(b, second, b->step);
+        uint64_t first = atomic_load_explicit(word, memory_order_acquire);
+        if (first >= come) {
+            at = (uint32_t) (first - come);
+            uint8_t *theirs = dnet_slot_data(dnet_board_slot(b, at, b->step), bytes);
+            by->fn(value ? value : from, theirs, count, by->how);
+            value = theirs;
+            continue;
+        }
+        if (!value)
+            value = memcpy(own, from, bytes);
+        /* Release: with the value.  Acquire: the other half may have come since. */
+        first = atomic_exchange_explicit(word, come + at, memory_order_acq_rel);
+        if (first < come)
+            return;
+        by->fn(dnet_slot_data(dnet_board_slot(b, (uint32_t) (first - come), b->step), bytes), value,
+               count, by->how);
+    }
+}
+
+/* The word of the uppermost node says where the value is when all have come. */
+static const uint8_t *top(const dnet_board_t *b, uint64_t step, size_t bytes)
+{
+    uint32_t half = 1;
+    while (half * 2 < b->size)
+        half *= 2;
+    uint64_t word = atomic_load_explicit(node(b, half, step), memory_order_acquire);
+    return dnet_slot_data(dnet_board_slot(b, (uint32_t) (word % NODE_RANKS), step), bytes);
+}
+
+/* Elements [at, at + count) as steps of up to `room`: the root collects them when all are done. */
+static void reduce_group(dnet_board_t *b, const reduction_t *by, const uint8_t *from,
+                         uint8_t *result, size_t count, size_t room, uint32_t root)
+{
+    uint64_t before = b->step;
+    for (size_t at = 0; at < count; at += room) {
+        climb(b, by, from + at * by->element_bytes, dnet_least(count - at, room));
+        if (b->rank != root)
+            dnet_step_end(b);
+    }
+    if (b->rank != root)
+        return;
+    for (uint32_t r = 0; r < b->size; r++)
+        if (r != root)
+            dnet_word_wait_for(b, dnet_board_counter(b, r, DONE), b->step, r);
+    for (size_t at = 0; at < count; at += room) {
+        size_t bytes = dnet_least(count - at, room) * by->element_bytes;
+        memcpy(result + at * by->element_bytes, top(b, ++before, bytes), bytes);
+    }
+    b->all_done = b->step;
+    dnet_step_end(b);
+}
+
+/* As much at once as there are slots; of more, half as much, so that the others give while the root
+ * collects. */
+static void reduce_by_tree(dnet_board_t *b, const reduction_t *by, const uint8_t *from,
+                           uint8_t *result, size_t count, uint32_t root)
+{
+    size_t room = b->slot_bytes / by->element_bytes;
+    size_t group = room * (count <= room * b->slots ? b->slots : b->slots / 2);
+    for (size_t at = 0; at < count; at += group)
+        reduce_group(b, by, from + at * by->element_bytes,
+                     b->rank == root ? result + at * by->element_bytes : NULL,
+                     dnet_least(count - at, group), room, root);
+}
+
+void dnet_board_allreduce(dnet_board_t *b, const void *from, void *result, size_t count,
+                          size_t element_bytes, dnet_reduce_fn fn, const void *how)
+{
+    reduction_t by = {element_bytes, fn, how};
+    if (is_read_to_combine(b, count * element_bytes))
+        allreduce_in_place(b, &by, from, result, count);
+    else
+        reduce_by_slots(b, &by, from, result, count, ALL);
+}
+
+void dnet_board_reduce(dnet_board_t *b, const void *from, void *result, size_t count,
+                       size_t element_bytes, dnet_reduce_fn fn, const void *how, uint32_t root)
+{
+    reduction_t by = {element_bytes, fn, how};
+    size_t bytes = count * element_bytes;
+    if (!b->spins && b->size > 2 && in_parts(b, bytes))
+        reduce_by_tree(b, &by, from, result, count, root);
+    else if (dnet_in_place_is_read(b, bytes) && b->size <= FEW_RANKS)
+        reduce_in_place(b, &by, from, result, count, root);
+    else
+        reduce_by_slots(b, &by, from, result, count, root);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "collective/steps.h"
+
+#define PAGE 4096u
+#define HEAD_BYTES PAGE
+/* Polls without and with a pause before the owner's function is called, and how often that is
+ * called before this rank counts as dozing. */
+#define POLLS 100u
+#define PAUSES 20u
+#define IDLE_BEFORE_DOZING 64u
+/* A rank that has left is done with this step. */
+#define GONE UINT64_MAX
+
+/* With more slots a rank that has given something goes on for longer before it has to wait until
+ * others have had a processor to take it.  Of two, each needs the other's at once. */
+#define SLOTS_LEAST 4u
+#define SLOTS_MOST 16u
+#define SLOTS_BYTES (DNET_BOARD_MAX_BYTES / 2)
+
+static uint32_t slots_of(uint32_t size)
+{
+    uint32_t slots = size > 2 ? SLOTS_MOST : SLOTS_LEAST;
+    while (slots > SLOTS_LEAST && slots * size * DNET_BOARD_SLOT_MAX_BYTES > SLOTS_BYTES)
+        slots /= 2;
+    return slots;
+}
+
+static uint32_t slot_bytes_of(uint32_t size)
+{
+    uint32_t bytes = DNET_BOARD_MAX_BYTES / size / slots_of(size);
+    return bytes < DNET_BOARD_SLOT_MAX_BYTES
+               ? bytes / DNET_BOARD_PAIR * DNET_BOARD_PAIR - 2 * DNET_BOARD_PAIR
+               : DNET_BOARD_SLOT_MAX_BYTES;
+}
+
+static size_t cell_bytes_of(uint32_t size)
+{
+    size_t bytes =
+        COUNTERS * DNET_BOARD_PAIR + slots_of(size) * (DNET_BOARD_PAIR + slot_bytes_of(size));
+    return (bytes + PAGE - 1) & ~(size_t) (PAGE - 1);
+}
+
+size_t dnet_board_bytes(uint32_t size)
+{
+    return HEAD_BYTES + size * cell_bytes_of(size);
+}
+
+void dnet_board_join(dnet_board_t *board, void *memory, uint32_t size, uint32_t rank, bool spins,
+                     const dnet_board_owner_t *owner)
+{
+    *board = (dnet_board_t){
+        .memory = memory,
+        .cells = (uint8_t *) memory + HEAD_BYTES,
+        .size = size,
+        .rank = rank,
+        .slots = slots_of(size),
+        .slot_bytes = slot_bytes_of(size),
+        .cell_bytes = cell_bytes_of(size),
+        .spins = spins,
+        .owner = *owner,
+    };
+}
+
+void dnet_board_leave(dnet_board_t *board)
+{
+    dnet_word_set(board, dnet_board_counter(board, board->rank, DONE), GONE);
+}
+
+bool dnet_board_left_by_all(void *memory, uint32_t size)
+{
+    dnet_board_t b;
+    dnet_board_join(&b, memory, size, 0, false, &(dnet_board_owner_t){0});
+    for (uint32_t r = 0; r < size; r++)
+        if (!dnet_word_has_come(dnet_board_counter(&b, r, DONE), GONE))
+            return false;
+    return true;
+}
+
+/* ---- waiting ---- */
+
+DNET_COLD void dnet_word_wake_waiting(const dnet_board_t *b, uint32_t rank)
+{
+    for (uint32_t r = 0; r < b->size; r++)
+        if (atomic_load_explicit(dnet_board_counter(b, r, DOZES), memory_order_relaxed) ==
+            rank + UINT64_C(1))
+            b->owner.wake(b->owner.arg, r);
+}
+
+bool dnet_board_waits(const dnet_board_t *b)
+{
+    const dnet_word_t *word = atomic_load_explicit(&b->wait.word, memory_order_acquire);
+    return word &&
+           !dnet_word_has_come(word, atomic_load_explicit(&b->wait.step, memory_order_relaxed));
+}
+
+/* The first that has not come to the meeting in a step. */
+static uint32_t missing(const dnet_board_t *b, uint64_t step)
+{
+    for (uint32_t r = 0; r < b->size; r++)
+        if (!dnet_word_has_come(dnet_slot_number(dnet_board_slot(b, r, step)), step))
+            return r;
+    return DNET_BOARD_NO_RANK;
+}
+
+uint32_t dnet_board_waits_for(const dnet_board_t *b)
+{
+    if (!dnet_board_waits(b))
+        return DNET_BOARD_NO_RANK;
+    uint32_t rank = atomic_load_explicit(&b->wait.rank, memory_order_relaxed);
+    return rank != DNET_BOARD_NO_RANK
+               ? rank
+               : missing(b, atomic_load_explicit(&b->wait.meets_in, memory_order_relaxed));
+}
+
+static void begin_to_doze(const dnet_board_t *b, uint32_t rank)
+{
+    atomic_store_explicit(dnet_board_counter(b, b->rank, DOZES), rank + UINT64_C(1),
+                          memory_order_relaxed);
+    atomic_fetch_add_explicit(dnet_board_head(b, DOZING), 1, memory_order_seq_cst);
+}
+
+static void end_dozing(const dnet_board_t *b)
+{
+    atomic_store_explicit(dnet_board_counter(b, b->rank, DOZES), 0, memory_order_relaxed);
+    atomic_fetch_sub_explicit(dnet_board_head(b, DOZING), 1, memory_order_seq_cst);
+}
+
+static bool poll_for_a_while(const dnet_word_t *word, uint64_t step, unsigned polls, bool pause)
+{
+    for (unsigned i = 0; i < polls; i++) {
+        if (dnet_word_has_come(word, step))
+            return true;
+        if (pause)
+            dnet_cpu_relax();
+    }
+    return dnet_word_has_come(word, step);
+}
+
+DNET_COLD void dnet_word_wait_long(dnet_board_t *b, const dnet_word_t *word, uint64_t step,
+                                   uint32_t rank)
+{
+    if (poll_for_a_while(word, step, b->spins ? POLLS : 0, false))
+        return;
+    atomic_store_explicit(&b->wait.step, step, memory_order_relaxed);
+    atomic_store_explicit(&b->wait.rank, rank, memory_order_relaxed);
+    atomic_store_explicit(&b->wait.meets_in, b->step, memory_order_relaxed);
+    atomic_store_explicit(&b->wait.word, word, memory_order_release);
+    unsigned idle = 0;
+    while (!poll_for_a_while(word, step, b->spins ? PAUSES : 0, true)) {
+        if (++idle == IDLE_BEFORE_DOZING)
+            begin_to_doze(b, rank);
+        b->owner.idle(b->owner.arg, idle == 1);
+    }
+    if (idle >= IDLE_BEFORE_DOZING)
+        end_dozing(b);
+    atomic_store_explicit(&b->wait.word, NULL, memory_order_relaxed);
+}
+
+DNET_COLD void dnet_step_wait_for_slot(dnet_board_t *b, uint64_t least)
+{
+    uint64_t all = UINT64_MAX;
+    for (uint32_t r = 0; r < b->size; r++) {
+        if (r == b->rank)
+            continue;
+        dnet_word_wait_for(b, dnet_board_counter(b, r, DONE), least, r);
+        uint64_t done = atomic_load_explicit(dnet_board_counter(b, r, DONE), memory_order_relaxed);
+        all = done < all ? done : all;
+    }
+    b->all_done = all;
+}

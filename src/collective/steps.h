@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Words, slots and steps of a board, for the files of this directory: what a rank writes, where,
+ * and how the others wait for it.
+ */
+#ifndef DNET_COLLECTIVE_STEPS_H
+#define DNET_COLLECTIVE_STEPS_H
+
+#include <string.h>
+
+#include "collective/collective.h"
+#include "common/compiler.h"
+#include "common/move.h"
+
+#define DNET_BOARD_LINE 64u
+/* Processors fetch lines in pairs: what one rank polls and another fills lie in different ones. */
+#define DNET_BOARD_PAIR 128u
+/* Data of so many bytes lie in the line that holds their number, before it. */
+#define WITH_NUMBER_BYTES 56u
+
+typedef _Atomic uint64_t dnet_word_t;
+
+/* The words of a cell beside its slots, a line each: the step its rank is done with; the step its
+ * rank has combined its part of; does its rank doze? */
+enum { DONE, COMBINED, DOZES, COUNTERS };
+/* Before the cells, a line each: how many ranks doze, how many have come to meetings so far, and
+ * the number of the last meeting to which all have. */
+enum { DOZING, COMES, MET };
+
+/* ---- words and slots ---- */
+
+static inline dnet_word_t *dnet_board_counter(const dnet_board_t *b, uint32_t rank, unsigned which)
+{
+    return (dnet_word_t *) (void *) (b->cells + rank * b->cell_bytes + which * DNET_BOARD_PAIR);
+}
+
+static inline dnet_word_t *dnet_board_head(const dnet_board_t *b, unsigned which)
+{
+    return (dnet_word_t *) (void *) (b->memory + which * DNET_BOARD_PAIR);
+}
+
+static inline uint8_t *dnet_board_slot(const dnet_board_t *b, uint32_t rank, uint64_t step)
+{
+    size_t at =
+        COUNTERS * DNET_BOARD_PAIR + (step & (b->slots - 1)) * (DNET_BOARD_PAIR + b->slot_bytes);
+    return b->cells + rank * b->cell_bytes + at;
+}
+
+/* The slot's number, which is the end of its first line. */
+static inline dnet_word_t *dnet_slot_number(uint8_t *s)
+{
+    return (dnet_word_t *) (void *) (s + WITH_NUMBER_BYTES);
+}
+
+/* Where the data of a slot begin when they are so many bytes. */
+static inline uint8_t *dnet_slot_data(uint8_t *s, size_t bytes)
+{
+    return s + (bytes <= WITH_NUMBER_BYTES ? 0 : DNET_BOARD_PAIR);
+}
+
+static inline bool dnet_word_has_come(const dnet_word_t *word, uint64_t step)
+{
+    /* Acquire: pairs with dnet_word_set(); what the rank wrote before is visible after. */
+    return atomic_load_explicit(word, memory_order_acquire) >= step;
+}
+
+/* Some rank dozes: those that wait for `rank` are woken.  Were others, too, a rank that dozes would
+ * make all slower, so that more of them doze. */
+DNET_COLD void dnet_word_wake_waiting(const dnet_board_t *b, uint32_t rank);
+
+/* @param rank  those that wait for it wait for this word */
+static inline void dnet_word_set_for(const dnet_board_t *b, dnet_word_t *word, uint64_t step,
+                                     uint32_t rank)
+{
+    /* Release: all that the rank has written, and read, comes before. */
+    atomic_store_explicit(word, step, memory_order_release);
+    /* May be too old by the time a store takes to be seen, for which who falls asleep looks on. */
+    if (DNET_UNLIKELY(atomic_load_explicit(dnet_board_head(b, DOZING), memory_order_relaxed)))
+        dnet_word_wake_waiting(b, rank);
+}
+
+static inline void dnet_word_set(const dnet_board_t *b, dnet_word_t *word, uint64_t step)
+{
+    dnet_word_set_for(b, word, step, b->rank);
+}
+
+DNET_COLD void dnet_word_wait_long(dnet_board_t *b, const dnet_word_t *word, uint64_t step,
+                                   uint32_t rank);
+
+/* Until a word of rank `rank` says that it has come to a step; NO_RANK: of all. */
+static inline void dnet_word_wait_for(dnet_board_t *b, const dnet_word_t *word, uint64_t step,
+                                      uint32_t rank)
+{
+    if (!dnet_word_has_come(word, step))
+        dnet_word_wait_long(b, word, step, rank);
+}
+
+/* ---- steps ---- */
+
+/* Which ranks are done with what is looked at only when it is not known from what they have
+ * contributed since. */
+DNET_COLD void dnet_step_wait_for_slot(dnet_board_t *b, uint64_t least);
+
+/* A step in which this rank contributes up to `bytes` bytes: where it puts them. */
+static inline uint8_t *dnet_step_begin(dnet_board_t *b, size_t bytes)
+{
+    uint64_t step = ++b->step;
+    if (DNET_UNLIKELY(step > b->all_done + b->slots))
+        dnet_step_wait_for_slot(b, step - b->slots);
+    return dnet_slot_data(dnet_board_slot(b, b->rank, step), bytes);
+}
+
+/* Data into what dnet_step_begin() has returned: others read them next. */
+static inline void dnet_step_put(uint8_t *at, const void *from, size_t bytes)
+{
+    if (DNET_LIKELY(bytes < DNET_MOVE_LEAST))
+        memcpy(at, from, bytes);
+    else
+        dnet_move(at, from, (uint32_t) bytes);
+}
+
+static inline void dnet_step_contribute(const dnet_board_t *b)
+{
+    dnet_word_set(b, dnet_slot_number(dnet_board_slot(b, b->rank, b->step)), b->step);
+}
+
+/* What rank r contributes to a step, when it has. */
+static inline const uint8_t *dnet_step_contribution_to(dnet_board_t *b, uint32_t r, uint64_t step,
+                                                       size_t bytes)
+{
+    uint8_t *s = dnet_board_slot(b, r, step);
+    dnet_word_wait_for(b, dnet_slot_number(s), step, r);
+    return dnet_slot_data(s, bytes);
+}
+
+/* The same to this step. */
+static inline const uint8_t *dnet_step_contribution(dnet_board_t *b, uint32_t r, size_t bytes)
+{
+    return dnet_step_contribution_to(b, r, b->step, bytes);
+}
+
+static inline void dnet_step_end(dnet_board_t *b)
+{
+    dnet_word_set(b, dnet_board_counter(b, b->rank, DONE), b->step);
+}
+
+/* The same when every rank has contributed: so all were done with the step before. */
+static inline void dnet_step_end_of_all(dnet_board_t *b)
+{
+    dnet_step_end(b);
+    b->all_done = b->step - 1;
+}
+
+static inline size_t dnet_least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+#endif
