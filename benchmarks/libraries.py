@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""MPI libraries as the benchmarks name them, NAME=PREFIX[:SUFFIX], and how each is run at its best."""
+"""MPI libraries as the benchmarks name them, NAME=PREFIX[:SUFFIX], how each is run at its best, and when runs can be compared."""
 import os
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -16,6 +17,54 @@ def leave(number, frame):
 
 for told in (signal.SIGTERM, signal.SIGINT):
     signal.signal(told, leave)
+
+
+class Floor:
+    """The bare ping-pong of a flag between two processors.
+
+    A virtual machine's processors are moved while it runs: now they share a cache, now they do not, and all that goes from one
+    to the other takes another time.  Only what was measured in one of these states can be compared."""
+    OTHER = 1.6  # times as long is another state
+    TRIES = 4
+    WAIT_S = 30
+
+    def __init__(self, folder):
+        self.program = f"{folder}/floor"
+        self.seen = []
+        subprocess.run([os.environ.get("CC", "cc"), "-O2", "-D_GNU_SOURCE", "-o", self.program, f"{HERE}/floor.c"], check=True)
+
+    def ns(self):
+        return float(subprocess.run([self.program], capture_output=True, text=True, check=True).stdout)
+
+    def _same(self, one, other):
+        return max(one, other) < self.OTHER * min(one, other)
+
+    def _wait_for(self, state):
+        """The floor when it is that state's again; None: it does not become so."""
+        end = time.monotonic() + self.WAIT_S
+        while not self._same(state, now := self.ns()):
+            if time.monotonic() > end:
+                return None
+            time.sleep(0.5)
+        return now
+
+    def in_one_state(self, runs):
+        """What each of the functions returns, all called in one state of the processors, or [] if they are moved too often."""
+        results, state = [], None
+        for run in runs:
+            for _ in range(self.TRIES):
+                before = self.ns() if state is None else self._wait_for(state)
+                if before is None:
+                    return []
+                result = run()
+                if self._same(before, self.ns()):
+                    break
+            else:
+                return []
+            state = state or before
+            results.append(result)
+        self.seen.append(state)
+        return results
 
 
 class Failed(SystemExit):

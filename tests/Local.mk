@@ -54,7 +54,7 @@ check-verbs: check-install
 check-mpich: check-install
 	+@$(DNET_TEST_ENV) DIRS='$(DIRS)' $(SHELL) $(srcdir)/tests/mpich/run
 check-vcis: check-install
-	+@$(DNET_TEST_ENV) DNET_VCIS='$(DNET_VCIS)' $(SHELL) $(srcdir)/tests/vcis/run
+	+@$(DNET_TEST_ENV) DNET_VCIS='$(DNET_VCIS)' SANITIZE='$(SANITIZE)' $(SHELL) $(srcdir)/tests/vcis/run
 check-apps: check-install
 	+@$(DNET_TEST_ENV) APPS='$(APPS)' $(SHELL) $(srcdir)/tests/apps/run
 check-asan:
@@ -69,6 +69,7 @@ check-nightly:
 	+@$(MAKE) $(AM_MAKEFLAGS) --no-print-directory check-random SEEDS=10000
 	+@$(MAKE) $(AM_MAKEFLAGS) --no-print-directory check-mpich
 	+@$(MAKE) $(AM_MAKEFLAGS) --no-print-directory check-vcis
+	+@$(MAKE) $(AM_MAKEFLAGS) --no-print-directory check-vcis SANITIZE=thread
 	+@$(MAKE) $(AM_MAKEFLAGS) --no-print-directory check-asan
 demo: check-install
 	@$(DNET_TEST_ENV) $(SHELL) $(srcdir)/tests/demo/run.sh
