@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 noinst_LTLIBRARIES += libdnet_collective.la
 libdnet_collective_la_SOURCES = \
+	src/collective/board.h \
 	src/collective/collective.c \
 	src/collective/collective.h \
 	src/collective/combine.c \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "collective/in_place.h"
+#include "collective/collective.h"
 
+#include "collective/in_place.h"
 #include "common/stream.h"
 
 /* Few ranks without a processor for each gather blocks up to so many bytes by slots: while one of

@@ -23,89 +23,10 @@
 #ifndef DNET_COLLECTIVE_H
 #define DNET_COLLECTIVE_H
 
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-/** Bytes of all cells of a board, at most, and of a slot's data. */
-#define DNET_BOARD_MAX_BYTES (4u << 20)
-#define DNET_BOARD_SLOT_MAX_BYTES 16384u
-/** More ranks than this have no board: their slots would be too small. */
-#define DNET_BOARD_MAX_RANKS 256u
-
-/** What a board wants of its owner. */
-typedef struct {
-    /** This rank has to wait: called again and again; may sleep as long as
-     * dnet_board_waits() says that it has to, until it is woken.  `first`: of this wait */
-    void (*idle)(void *arg, bool first);
-    /** Wake that rank, if it sleeps. */
-    void (*wake)(void *arg, uint32_t rank);
-    /** Copy `bytes` bytes at `from` in that rank's own memory to `to`.  NULL: that cannot be done,
-     * by no rank. */
-    void (*read)(void *arg, uint32_t rank, const void *from, void *to, size_t bytes);
-    void *arg;
-    /** read() takes longer than two copies even of 32 KB; the same on all ranks. */
-    bool reads_slowly;
-} dnet_board_owner_t;
-
-#define DNET_BOARD_NO_RANK UINT32_MAX
+#include "collective/board.h"
 
 /** inout[i] = in[i] op inout[i] for `count` elements; `how` is what the caller handed on. */
 typedef void (*dnet_reduce_fn)(const void *in, void *inout, size_t count, const void *how);
-
-/** One rank's view of a board. */
-typedef struct {
-    uint8_t *memory;
-    uint8_t *cells;
-    uint32_t size, rank;
-    uint32_t slots;      /* of a cell */
-    uint32_t slot_bytes; /* data of one slot; a multiple of 64 */
-    size_t cell_bytes;
-    uint64_t step;     /* number of the last one; the first is 1 */
-    uint64_t all_done; /* with this step, as far as is known */
-    uint64_t meetings; /* number of the last one */
-    bool spins;        /* there is a processor for each rank */
-    bool backwards;    /* the direction in which others' memory was read last */
-    struct {           /* the last broadcast */
-        uint64_t step;
-        uint32_t root;
-    } bcast;
-    dnet_board_owner_t owner;
-    struct {                                    /* what it waits for; other threads may ask */
-        _Atomic(const _Atomic uint64_t *) word; /* NULL: nothing */
-        _Atomic uint64_t step;                  /* that the word has to come to */
-        _Atomic uint64_t meets_in;              /* the step of the collective, */
-        _Atomic uint32_t rank;                  /* if it is all of which one is waited for */
-    } wait;
-} dnet_board_t;
-
-/** Bytes of a board for so many ranks, 2 to DNET_BOARD_MAX_RANKS. */
-size_t dnet_board_bytes(uint32_t size);
-
-/**
- * Take part in a board.
- *
- * @param memory  dnet_board_bytes() bytes, zeroed by one rank before any other takes part; 64-byte
- *                aligned
- * @param spins   there is a processor for each rank: poll for a while before owner->idle is called;
- *                the same on all ranks, which take other ways without
- */
-void dnet_board_join(dnet_board_t *board, void *memory, uint32_t size, uint32_t rank, bool spins,
-                     const dnet_board_owner_t *owner);
-
-/** Does this rank wait for another one?  Also in a signal handler. */
-bool dnet_board_waits(const dnet_board_t *board);
-
-/** The rank that this one waits for now, the first of several; DNET_BOARD_NO_RANK: none.  Also in a
- * signal handler. */
-uint32_t dnet_board_waits_for(const dnet_board_t *board);
-
-/** This rank will not use the board any more. */
-void dnet_board_leave(dnet_board_t *board);
-
-/** Have all ranks left it?  Then its memory may be used for something else. */
-bool dnet_board_left_by_all(void *memory, uint32_t size);
 
 /** Return when all ranks have called it. */
 void dnet_board_barrier(dnet_board_t *board);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "collective/collective.h"
 #include "collective/in_place.h"
 
 /* Each rank combines all of a vector up to so many bytes from all ranks together; beyond, each

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "collective/collective.h"
+#include "collective/board.h"
 #include "common/compiler.h"
 #include "common/move.h"
 
