@@ -23,9 +23,11 @@ libdnet_common_la_SOURCES = \
 	src/common/trace.def \
 	src/common/trace.h
 
-check_PROGRAMS += tests/unit/test_move tests/unit/test_number
-DNET_UNIT_TESTS += tests/unit/test_move tests/unit/test_number
+check_PROGRAMS += tests/unit/test_clock tests/unit/test_move tests/unit/test_number
+DNET_UNIT_TESTS += tests/unit/test_clock tests/unit/test_move tests/unit/test_number
 tests_unit_test_move_SOURCES = tests/unit/test_move.c
 tests_unit_test_move_LDADD = libdnet_common.la -lcmocka
+tests_unit_test_clock_SOURCES = tests/unit/test_clock.c
+tests_unit_test_clock_LDADD = libdnet_common.la -lcmocka
 tests_unit_test_number_SOURCES = tests/unit/test_number.c
 tests_unit_test_number_LDADD = libdnet_common.la -lcmocka

@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 
+#include "common/clock.h"
 #include "emulator/core_logic.h"
 #include "emulator/swif/hosts/alive.h"
 #include "emulator/swif/hosts/plug.h"
@@ -67,6 +68,7 @@ typedef struct dnet_emu_kept {
     uint32_t first, count;      /* number of the first packet, and how many there are */
     uint32_t handed;            /* of which so many have left once */
     uint32_t room, bytes;       /* of data, and those in use */
+    uint8_t size;               /* of its room, among those that are kept (out.c) */
     _Alignas(8) uint8_t data[]; /* heads, each with what follows it */
 } dnet_emu_kept_t;
 
@@ -107,7 +109,7 @@ typedef struct {
     dnet_emu_kept_t *first;
     uint32_t count;
 } dnet_emu_spare_t;
-#define DNET_EMU_SPARES 4u /* sizes */
+#define DNET_EMU_SPARES 5u /* sizes */
 
 /* A process of another host. */
 typedef struct {
@@ -148,6 +150,7 @@ struct dnet_emu_port {
     uint32_t buffers; /* in which messages arrive; 0: any number */
     uint32_t budget;  /* packets that may still be taken in this poll */
     dnet_emu_connection_t *connections, *due;
+    dnet_clock_t clock;
     uint64_t now_ns, timers_ns;
     struct dnet_emu_read *reads;
     uint32_t reads_due; /* of which so many wait for the plug */

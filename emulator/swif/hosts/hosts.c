@@ -78,7 +78,7 @@ static dnet_emu_result_t put_packet(dnet_emu_port_t *port, dnet_emu_connection_t
         each = (uint32_t) DNET_GET(p->header[0], PK_SIZE) - 8 * p->header_lines;
         part = WIRE_DATA_BYTES(port->plug) / each * each;
     }
-    port->now_ns = dnet_clock_ns();
+    port->now_ns = dnet_clock_recent_ns(&port->clock);
     do {
         uint32_t left = p->data_bytes - from, n = left < part ? left : part;
 
@@ -169,7 +169,7 @@ static unsigned hosts_poll(dnet_emu_nic_t *via, unsigned budget)
     dnet_emu_port_t *port = via->hosts;
     unsigned n;
 
-    port->now_ns = dnet_clock_ns();
+    port->now_ns = dnet_clock_recent_ns(&port->clock);
     port->budget = budget;
     n = port->plug->poll(port->end, &events, port);
     if (port->due)

@@ -12,14 +12,16 @@
 #include "emulator/receive_controller.h"
 
 /*
- * malloc gives memory of longer messages back and again, and then it costs a page fault each 4 KB:
- * so many rooms are kept for the next ones.  The smallest are for two packets with their heads,
- * each next one is twice as large, the last one is for the plug's longest message.
+ * Rooms that are kept for the next messages, by size.  Short ones, for making one costs as much as
+ * all else of a message; and long ones, for malloc gives their memory back and again, and then it
+ * costs a page fault each 4 KB.  The smallest of these are for two packets with their heads, each
+ * next one is twice as large, the last one is for the plug's longest message.
  */
+#define SHORT_BYTES 512u
 #define LONG_BYTES 4096u
-#define SPARE_LEAST 9216u
+#define LONG_LEAST 9216u
 #define HEADS_SHARE 16u /* heads of packets that are gathered take such a part of their data */
-static const uint32_t spares_most[DNET_EMU_SPARES] = {64, 32, 16, 16};
+static const uint32_t spares_most[DNET_EMU_SPARES] = {64, 64, 32, 16, 16};
 
 #define ACKS_WAIT (WINDOW / 4)           /* so many are acknowledged together, */
 #define ACK_MESSAGES_WAIT (MESSAGES / 4) /* or in so many messages, */
@@ -31,33 +33,42 @@ static const uint32_t spares_most[DNET_EMU_SPARES] = {64, 32, 16, 16};
 /* Bytes of the rooms of a size. */
 static uint32_t spare_bytes(const dnet_emu_port_t *port, unsigned size)
 {
-    uint32_t bytes = SPARE_LEAST << size, most = port->plug->message_bytes;
+    uint32_t bytes = LONG_LEAST << (size - 1), most = port->plug->message_bytes;
 
+    if (size == 0)
+        return SHORT_BYTES;
     return bytes < most && size + 1 < DNET_EMU_SPARES ? bytes : most;
+}
+
+/* The size of room for so many bytes; DNET_EMU_SPARES: none is kept. */
+static unsigned size_for(const dnet_emu_port_t *port, uint32_t bytes)
+{
+    unsigned size = 1;
+
+    if (bytes <= SHORT_BYTES)
+        return 0;
+    if (bytes <= LONG_BYTES)
+        return DNET_EMU_SPARES;
+    while (spare_bytes(port, size) < bytes)
+        size++;
+    return size;
 }
 
 /* A message of the plug with so much room, heads included.  NULL: no memory (logged). */
 static dnet_emu_kept_t *make(dnet_emu_port_t *port, const dnet_emu_connection_t *c, uint32_t bytes)
 {
-    dnet_emu_kept_t *k = NULL;
-    uint32_t room = bytes;
+    unsigned size = size_for(port, bytes);
+    uint32_t room = size < DNET_EMU_SPARES ? spare_bytes(port, size) : bytes;
+    dnet_emu_kept_t *k = size < DNET_EMU_SPARES ? port->spare[size].first : NULL;
 
-    if (bytes > LONG_BYTES) {
-        dnet_emu_spare_t *spare = port->spare;
-
-        while (spare_bytes(port, (unsigned) (spare - port->spare)) < bytes)
-            spare++;
-        room = spare_bytes(port, (unsigned) (spare - port->spare));
-        k = spare->first;
-        if (k) {
-            spare->first = k->next;
-            spare->count--;
-        }
-    }
-    if (!k)
+    if (k) {
+        port->spare[size].first = k->next;
+        port->spare[size].count--;
+    } else {
         k = malloc(sizeof *k + room);
+    }
     if (k)
-        *k = (dnet_emu_kept_t){.room = room};
+        *k = (dnet_emu_kept_t){.room = room, .size = (uint8_t) size};
     else
         dnet_error("no memory for a packet to %s: %zu bytes needed",
                    dnet_emu_far_of(port, c->lid, c->wid)->host, sizeof *k + room);
@@ -66,14 +77,15 @@ static dnet_emu_kept_t *make(dnet_emu_port_t *port, const dnet_emu_connection_t 
 
 static void drop(dnet_emu_port_t *port, dnet_emu_kept_t *k)
 {
-    for (unsigned size = 0; size < DNET_EMU_SPARES; size++)
-        if (k->room == spare_bytes(port, size) && port->spare[size].count < spares_most[size]) {
-            k->next = port->spare[size].first;
-            port->spare[size].first = k;
-            port->spare[size].count++;
-            return;
-        }
-    free(k);
+    dnet_emu_spare_t *spare = &port->spare[k->size];
+
+    if (k->size == DNET_EMU_SPARES || spare->count == spares_most[k->size]) {
+        free(k);
+        return;
+    }
+    k->next = spare->first;
+    spare->first = k;
+    spare->count++;
 }
 
 /* Head of the next message of ours in one of the plug. */

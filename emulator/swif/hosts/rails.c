@@ -309,7 +309,7 @@ static unsigned rails_poll(dnet_emu_plug_end_t *e, const dnet_emu_plug_events_t 
     if (e->polls++ % OTHERS_EVERY == 0)
         for (unsigned r = 0; r < e->rails && !e->ends; r++)
             n += r == last ? 0 : poll_one(e, r);
-    now = dnet_clock_ns();
+    now = dnet_clock_recent_ns(&e->clock);
     if (now >= e->check_ns || e->changed)
         dnet_emu_rails_check(e, now);
     if (e->due)

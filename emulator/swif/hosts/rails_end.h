@@ -6,6 +6,7 @@
 #ifndef DNET_EMU_RAILS_END_H
 #define DNET_EMU_RAILS_END_H
 
+#include "common/clock.h"
 #include "emulator/swif/hosts/plug.h"
 #include "locality/adapter.h"
 
@@ -89,6 +90,7 @@ struct dnet_emu_plug_end {
     uint32_t due;   /* parts that wait for the plug */
     unsigned last;  /* rail that brought something last */
     uint32_t polls; /* since the others were polled */
+    dnet_clock_t clock;
     uint64_t now_ns, check_ns, peers_ns;
     bool changed; /* something is to be told, or is lost */
     bool ends;    /* the poll that runs shall end */

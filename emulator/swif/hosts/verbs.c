@@ -5,9 +5,10 @@
  *
  * A message is copied into a registered slot, or goes inline, and is reported as sent when the
  * peer's adapter has acknowledged it.  A queue pair that fails reports what was under way as not
- * sent, and another one is made for the next message.  A receive buffer is offered again as soon as
- * its message has been handed over; should they run out all the same, the adapters wait for one
- * another (RNR) as long as it takes.
+ * sent, and another one is made for the next message.  A receive buffer is offered again after its
+ * message has been handed over, where there are many at the first poll that finds nothing, so that
+ * no message waits for it; should they run out all the same, the adapters wait for one another
+ * (RNR) as long as it takes.
  */
 #include "config.h"
 
@@ -135,7 +136,7 @@ static bool register_slab(dnet_emu_plug_end_t *e)
     return false;
 }
 
-/* Offer receive buffers. */
+/* Offer receive buffers.  @return 0, or an error number */
 static int offer(dnet_emu_plug_end_t *e, const uint32_t *buffer, uint32_t count)
 {
     struct ibv_sge sge[VERBS_EVENTS];
@@ -151,6 +152,14 @@ static int offer(dnet_emu_plug_end_t *e, const uint32_t *buffer, uint32_t count)
                                      .num_sge = 1};
     }
     return count ? ibv_post_srq_recv(e->srq, wr, &bad) : 0;
+}
+
+static int offer_again(dnet_emu_plug_end_t *e)
+{
+    uint32_t count = e->again_count;
+
+    e->again_count = 0;
+    return offer(e, e->again, count);
 }
 
 static bool watch(const dnet_emu_plug_end_t *e, int fd)
@@ -200,6 +209,7 @@ static dnet_status_t open_all(dnet_emu_plug_end_t *e, const dnet_emu_port_config
         return DNET_ERR_SYSTEM;
     }
     e->buffers = buffers_for(e, config, &device);
+    e->again_most = e->buffers >= BURST ? VERBS_EVENTS - 1 : 0;
     e->rnr_before = dnet_emu_verbs_rnr(&e->port);
     e->reads = reads_for(device.max_qp_init_rd_atom);
     e->at.reads = reads_for(device.max_qp_rd_atom);
@@ -530,8 +540,8 @@ static unsigned take(dnet_emu_plug_end_t *e, const dnet_emu_plug_events_t *event
                      bool *go_on_p)
 {
     const struct ibv_wc *wc = e->kept;
-    uint32_t again[VERBS_EVENTS], count = 0;
     unsigned arrived = 0;
+    int error = 0;
 
     while (*go_on_p && e->kept_at < e->kept_count) {
         int k = e->kept_at++;
@@ -545,7 +555,9 @@ static unsigned take(dnet_emu_plug_end_t *e, const dnet_emu_plug_events_t *event
                         events->arrived(arg, e->rx + (size_t) i * VERBS_BYTES, wc[k].byte_len);
                     arrived++;
                 }
-                again[count++] = i;
+                e->again[e->again_count++] = i;
+                if (e->again_count > e->again_most)
+                    error |= offer_again(e);
                 break;
             case VERBS_WR_TX:
                 if (e->tx[i].peer)
@@ -560,7 +572,7 @@ static unsigned take(dnet_emu_plug_end_t *e, const dnet_emu_plug_events_t *event
                 break;
         }
     }
-    if (offer(e, again, count) != 0)
+    if (error)
         device_failed(e, "it takes no receive buffer", events, arg);
     return arrived;
 }
@@ -586,10 +598,13 @@ static unsigned verbs_poll(dnet_emu_plug_end_t *e, const dnet_emu_plug_events_t 
     }
     if (e->armed)
         take_notices(e);
-    arrived = take(e, events, arg, &go_on);
+    arrived = e->kept_at < e->kept_count ? take(e, events, arg, &go_on) : 0;
     while (go_on && more) {
         more = look(e);
-        arrived += take(e, events, arg, &go_on);
+        if (e->kept_count > 0)
+            arrived += take(e, events, arg, &go_on);
+        else if (e->again_count && offer_again(e) != 0)
+            device_failed(e, "it takes no receive buffer", events, arg);
     }
     if (e->kept_count < 0)
         device_failed(e, "its completion queue cannot be read", events, arg);
@@ -607,7 +622,7 @@ static bool verbs_may_wait(dnet_emu_plug_end_t *e)
 {
     if (e->fatal && e->is_rail)
         return true;
-    if (e->unsettled || e->ud_why || e->kept_at < e->kept_count || e->fatal)
+    if (e->unsettled || e->ud_why || e->kept_at < e->kept_count || e->again_count || e->fatal)
         return false;
     e->armed = ibv_req_notify_cq(e->cq, 0) == 0;
     /* What came before the notice was asked for gives none. */
@@ -624,7 +639,7 @@ static void verbs_count(const dnet_emu_plug_end_t *e, dnet_emu_hosts_stats_t *st
 
 static uint32_t verbs_buffers(const dnet_emu_plug_end_t *e)
 {
-    return e->buffers;
+    return e->buffers - e->again_most;
 }
 
 static const char *verbs_network(const dnet_emu_plug_end_t *e)

@@ -158,6 +158,8 @@ struct dnet_emu_plug_end {
     uint32_t polls;
     struct ibv_wc kept[VERBS_EVENTS]; /* read from the queue, */
     int kept_count, kept_at;          /* so many (below 0: it failed), and the next one to do */
+    uint32_t again[VERBS_EVENTS];     /* receive buffers that have been read, not yet offered */
+    uint32_t again_count, again_most; /* so many, and may be while messages come */
     bool armed;
     bool fatal;   /* the device is gone */
     bool is_down; /* the port */
