@@ -30,8 +30,8 @@ typedef struct {
 /** Ticks of the processor's counter, which has one to some GHz. */
 #define DNET_CLOCK_RECENT_TICKS 262144u
 
-/** dnet_clock_ns() as it was 0.3 ms ago at most, for what waits longer.  Where the system's clock is
- * a device, as the HPET of a virtual machine, reading it is a system call of 1 us. */
+/** dnet_clock_ns() as it was 0.3 ms ago at most, for what waits longer.  Where the system's clock
+ * is a device, as the HPET of a virtual machine, reading it is a system call of 1 us. */
 static inline uint64_t dnet_clock_recent_ns(dnet_clock_t *last)
 {
 #ifdef __x86_64__
