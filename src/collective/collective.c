@@ -123,12 +123,20 @@ static void allgather_in_place(dnet_board_t *b, const void *from, uint8_t *to, s
     dnet_in_place_end(b);
 }
 
+/* Where reading is slow, two ranks that have something for each other read from half as much on,
+ * for the kernel then copies for both at once (32 KB by slots in 1.1 of the time, of an alltoall in
+ * 1.4). */
+static size_t of_two(const dnet_board_t *b, size_t bytes)
+{
+    return b->size == 2 && b->owner.reads_slowly ? bytes * 2 : bytes;
+}
+
 /* Many ranks without a processor for each take what is in slots from the cache, each after the
  * other. */
 static bool is_read_to_gather(const dnet_board_t *b, size_t bytes)
 {
     if (b->spins || b->size == 2)
-        return dnet_in_place_is_read_by_all(b, bytes);
+        return dnet_in_place_is_read_by_all(b, of_two(b, bytes));
     return dnet_in_place_is_read(b, bytes) && b->size <= FEW_RANKS &&
            bytes > CROWDED_BY_SLOTS_BYTES;
 }
@@ -187,8 +195,9 @@ static bool is_read_to_exchange(const dnet_board_t *b, size_t bytes)
 {
     if (b->size > FEW_RANKS && b->owner.reads_slowly)
         return dnet_in_place_is_read(b, bytes * 2);
-    return !b->spins && b->size > 2 && b->size <= FEW_RANKS ? dnet_in_place_is_read(b, bytes / 2)
-                                                            : dnet_in_place_is_read(b, bytes);
+    return !b->spins && b->size > 2 && b->size <= FEW_RANKS
+               ? dnet_in_place_is_read(b, bytes / 2)
+               : dnet_in_place_is_read(b, of_two(b, bytes));
 }
 
 /* `count` bytes of each block as steps of `piece`. */
