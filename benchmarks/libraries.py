@@ -85,6 +85,7 @@ class Library:
         self.missing = next((p for p in (self.cc, self.run) if not os.access(p, os.X_OK)), None)
         self.open_mpi = not self.missing and "open" in subprocess.run(
             [self.run, "--version"], capture_output=True, text=True).stdout.lower()
+        self.has_dimmnet = os.path.exists(f"{prefix}/bin/dnet-info{suffix}")
         self.options = ["--oversubscribe"] if self.open_mpi else []
 
     def settings(self):
@@ -122,6 +123,8 @@ class Library:
         command = [*self.command(ranks, options), program, *arguments]
         settings = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                         **(environment or {}))
+        if not self.has_dimmnet:
+            settings.pop("MPIR_CVAR_NETMOD", None)  # another MPICH refuses a netmod that it does not have
         with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
                                        env=settings, start_new_session=True)
