@@ -33,10 +33,11 @@ static const uint32_t spares_most[DNET_EMU_SPARES] = {64, 64, 32, 16, 16};
 /* Bytes of the rooms of a size. */
 static uint32_t spare_bytes(const dnet_emu_port_t *port, unsigned size)
 {
-    uint32_t bytes = LONG_LEAST << (size - 1), most = port->plug->message_bytes;
+    uint32_t most = port->plug->message_bytes, bytes;
 
     if (size == 0)
         return SHORT_BYTES;
+    bytes = LONG_LEAST << (size - 1);
     return bytes < most && size + 1 < DNET_EMU_SPARES ? bytes : most;
 }
 
