@@ -149,27 +149,49 @@ static bool bcast_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *
 
 static size_t exact_bytes; /* of a vector */
 
-static bool exact_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
+static bool exact_bcast_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
 {
+    (void) to;
     dnet_board_bcast(b, from, exact_bytes, round % b->size);
+    return true;
+}
+
+static bool exact_gather_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
+{
+    (void) round;
     dnet_board_allgather(b, from, to, exact_bytes);
     return true;
 }
 
-/* Vectors that are read where they are, and go by slots where reading is slow. */
+static bool exact_exchange_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
+{
+    (void) round;
+    dnet_board_alltoall(b, from, to, exact_bytes);
+    return true;
+}
+
+/* Vectors that are read where they are, and go by slots where reading is slow: of two ranks that
+ * have something for each other, shorter ones than for one root. */
 static void test_slow_reads_are_for_longer_vectors(void **state)
 {
     (void) state;
     static const struct {
+        body_t body;
         size_t bytes;
         int reads;
         bool made;
     } want[] = {
-        {4096, 1, false}, {16384, 1, true}, {32768, 1, true}, {32768, 2, false}, {65536, 2, true}};
+        {exact_bcast_once, 4096, 1, false},     {exact_bcast_once, 16384, 1, true},
+        {exact_bcast_once, 32768, 2, false},    {exact_bcast_once, 65536, 2, true},
+        {exact_gather_once, 4096, 1, false},    {exact_gather_once, 16384, 1, true},
+        {exact_gather_once, 16384, 2, false},   {exact_gather_once, 32768, 2, true},
+        {exact_exchange_once, 4096, 1, false},  {exact_exchange_once, 8192, 1, true},
+        {exact_exchange_once, 16384, 2, false}, {exact_exchange_once, 32768, 2, true},
+    };
     for (unsigned i = 0; i < sizeof want / sizeof want[0]; i++) {
         exact_bytes = want[i].bytes;
         reads_made = 0;
-        check_with(2, exact_once, want[i].reads);
+        check_with(2, want[i].body, want[i].reads);
         assert_int_equal(reads_made > 0, want[i].made);
     }
 }
