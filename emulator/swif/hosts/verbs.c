@@ -5,9 +5,9 @@
  *
  * A message is copied into a registered slot, or goes inline, and is reported as sent when the
  * peer's adapter has acknowledged it.  A queue pair that fails reports what was under way as not
- * sent, and another one is made for the next message.  A receive buffer is offered again after its
- * message has been handed over, where there are many at the first poll that finds nothing, so that
- * no message waits for it; should they run out all the same, the adapters wait for one another
+ * sent, and another one is made for the next message.  A receive buffer is offered again once its
+ * message has been handed over; where there are many, at the next poll that finds nothing, so that
+ * no message waits for that.  Should they run out all the same, the adapters wait for one another
  * (RNR) as long as it takes.
  */
 #include "config.h"
