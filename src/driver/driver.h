@@ -54,6 +54,8 @@
 /** Longest data of one message that a few packets bring, handed over together (message_bytes()):
  * two pages and a head. */
 #define DNET_DRV_MESSAGE_DATA_MAX 8216u
+/** The same for pieces of long messages: eight pages and a head. */
+#define DNET_DRV_PIECE_DATA_MAX 32792u
 
 /** Address of a process on the network, in the form the first header line wants it. */
 typedef uint64_t dnet_drv_target_t;
@@ -287,8 +289,7 @@ dnet_status_t dnet_drv_send_pieces(dnet_drv_t *nic, dnet_drv_target_t target, ui
  * packet, or a few handed over together, with LHSv2 (data sheet 5.3, 10.4).  Extended profile.
  *
  * @param head  pieces of together at most DNET_DRV_BOTF_DATA_MAX bytes; with the body at most
- *              DNET_DRV_PACKET_DATA_MAX, or DNET_DRV_MESSAGE_DATA_MAX where message_bytes() allows
- * it
+ *              DNET_DRV_PACKET_DATA_MAX, or DNET_DRV_PIECE_DATA_MAX where message_bytes() allows it
  */
 dnet_status_t dnet_drv_send_long(dnet_drv_t *nic, dnet_drv_target_t target, uint64_t envelope,
                                  const dnet_drv_piece_t *head, unsigned head_count,

@@ -77,11 +77,29 @@ static bool was_issued(dnet_op_t *op)
     return issued;
 }
 
+/* Messages of this length and more go as longer pieces than those of packet_data. */
+#define LONG_PIECES_FROM 32768u
+#define LONG_PIECE 16384u
+#define LONGEST_PIECES_FROM 262144u
+
+/* Data and head of a piece, at most.  Of a message alone the receiver copies one piece out while
+ * the next one is copied in, so that there shall be some; among several it is busy with the one
+ * before, and the fewer pieces the better. */
+static uint32_t piece_limit(const dnet_ep_t *ep, const dnet_op_t *op)
+{
+    uint32_t most = LONG_PIECE + sizeof(dnet_ep_head_t);
+    if (!dnet_job_is_near(ep, op->peer) || (!op->in_a_row && op->len < LONG_PIECES_FROM))
+        return ep->packet_data;
+    if (op->in_a_row || op->len >= LONGEST_PIECES_FROM || most > ep->piece_data)
+        return ep->piece_data;
+    return most;
+}
+
 /* Bytes of each piece but the last of a message that needs several packets: as few as can be, and
- * of one size, so that the receiver copies one out while the next one is copied in. */
+ * of one size. */
 static uint32_t piece_bytes(const dnet_ep_t *ep, const dnet_op_t *op)
 {
-    size_t most = (ep->packet_data - sizeof(dnet_ep_head_t)) & ~7u;
+    size_t most = (piece_limit(ep, op) - sizeof(dnet_ep_head_t)) & ~7u;
     size_t pieces = (op->len + most - 1) / most;
     return ((uint32_t) ((op->len + pieces - 1) / pieces) + 7) & ~7u;
 }

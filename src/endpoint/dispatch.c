@@ -46,6 +46,16 @@ static inline void copy_out(dnet_ep_t *ep, const dnet_lh_entry_t *entry, uint32_
         dnet_drv_ring_read(&ep->drv, entry, from - DNET_LH_DATA_BYTES, to, (uint32_t) len);
 }
 
+/* A message without a receive, in a round that has completed one: it stays where it is until the
+ * caller has looked, for it may post just this receive (docs/protocol.md 3.5).
+ *
+ * @param before  messages received when the round began */
+static DNET_COLD bool leave(dnet_ep_t *ep, uint64_t before)
+{
+    ep->inbox.left = ep->page.counters.received_messages != before;
+    return ep->inbox.left;
+}
+
 /* ---- whole messages ---- */
 
 static DNET_COLD void keep_whole(dnet_ep_t *ep, const dnet_lh_entry_t *entry, uint32_t from,
@@ -65,8 +75,9 @@ static DNET_COLD void keep_whole(dnet_ep_t *ep, const dnet_lh_entry_t *entry, ui
     dnet_match_keep(&ep->inbox.match, &m->match);
 }
 
-static inline void receive_whole(dnet_ep_t *ep, const dnet_lh_entry_t *entry, uint32_t from,
-                                 const dnet_ep_head_t *head)
+/* @return false: it has been left */
+static inline bool receive_whole(dnet_ep_t *ep, const dnet_lh_entry_t *entry, uint32_t from,
+                                 const dnet_ep_head_t *head, uint64_t before)
 {
     uint64_t envelope = entry->envelope & DNET_MATCH_BITS & ~DNET_EP_HEADED;
     size_t len = DNET_GET(entry->where, LH_SIZE) - from;
@@ -74,8 +85,10 @@ static inline void receive_whole(dnet_ep_t *ep, const dnet_lh_entry_t *entry, ui
         dnet_drv_lines_fetch(&ep->drv, entry);
     dnet_match_item_t *item = dnet_match_arrive(&ep->inbox.match, envelope);
     if (DNET_UNLIKELY(!item)) {
+        if (leave(ep, before))
+            return false;
         keep_whole(ep, entry, from, len, head);
-        return;
+        return true;
     }
     dnet_ep_request_t *req = (dnet_ep_request_t *) item;
     dnet_request_result(ep, req, envelope, len);
@@ -87,6 +100,7 @@ static inline void receive_whole(dnet_ep_t *ep, const dnet_lh_entry_t *entry, ui
     if (head)
         dnet_send_ack(ep, head->rank, head->op);
     req->complete(req, dnet_request_status(req));
+    return true;
 }
 
 /* ---- messages in several packets ---- */
@@ -137,12 +151,16 @@ static void receive_piece(dnet_ep_t *ep, const dnet_lh_entry_t *entry, dnet_asse
     }
 }
 
-static void receive_first(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dnet_ep_head_t *head)
+/* @return false: it has been left */
+static bool receive_first(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dnet_ep_head_t *head,
+                          uint64_t before)
 {
     uint64_t envelope = entry->envelope & DNET_MATCH_BITS & ~DNET_EP_HEADED;
+    dnet_match_item_t *item = dnet_match_arrive(&ep->inbox.match, envelope);
+    if (!item && leave(ep, before))
+        return false;
     dnet_assembly_t *a = dnet_assembly_new(ep);
     *a = (dnet_assembly_t){.rank = head->rank, .len = head->length, .envelope = envelope};
-    dnet_match_item_t *item = dnet_match_arrive(&ep->inbox.match, envelope);
     if (item) {
         a->req = (dnet_ep_request_t *) item;
         dnet_request_result(ep, a->req, envelope, a->len);
@@ -161,6 +179,7 @@ static void receive_first(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dne
     a->next = ep->inbox.assemblies;
     ep->inbox.assemblies = a;
     receive_piece(ep, entry, &ep->inbox.assemblies);
+    return true;
 }
 
 /* ---- packets with a head ---- */
@@ -234,38 +253,37 @@ static bool head_is_sound(const dnet_ep_t *ep, const dnet_lh_entry_t *entry,
     return true;
 }
 
-static void receive_headed(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
+/* @return false: it has been left */
+static bool receive_headed(dnet_ep_t *ep, const dnet_lh_entry_t *entry, uint64_t before)
 {
     dnet_ep_head_t head;
     memcpy(&head, entry->data, sizeof(head)); /* 24 of the entry's 48 bytes */
     head.rank = dnet_peer_of_head(ep, head.rank);
     if (!head_is_sound(ep, entry, &head)) {
         malformed(entry, "head out of range");
-        return;
+        return true;
     }
     switch ((dnet_head_type_t) head.type) {
         case DNET_HEAD_SYNC:
-            receive_whole(ep, entry, sizeof(head), &head);
-            return;
+            return receive_whole(ep, entry, sizeof(head), &head, before);
         case DNET_HEAD_FIRST:
-            receive_first(ep, entry, &head);
-            return;
+            return receive_first(ep, entry, &head, before);
         case DNET_HEAD_MORE: {
             dnet_assembly_t **link = assembly_of(ep, head.rank);
             if (*link)
                 receive_piece(ep, entry, link);
             else
                 malformed(entry, "piece without a first piece");
-            return;
+            return true;
         }
         case DNET_HEAD_RTS:
             receive_rts(ep, entry, &head);
-            return;
+            return true;
         case DNET_HEAD_CTS: {
             dnet_ep_staging_t staging;
             memcpy(&staging, entry->data + sizeof(head), sizeof(staging));
             dnet_rndv_cleared(ep, &head, &staging);
-            return;
+            return true;
         }
         case DNET_HEAD_ACK: {
             dnet_op_t *op = dnet_op_find(ep, head.op);
@@ -273,35 +291,36 @@ static void receive_headed(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
                 dnet_op_acknowledged(ep, op);
             else
                 malformed(entry, "acknowledges nothing");
-            return;
+            return true;
         }
         case DNET_HEAD_AM:
         case DNET_HEAD_AM_RTS:
             receive_am(ep, entry, &head);
-            return;
+            return true;
         case DNET_HEAD_OFFER:
             receive_offer(ep, entry, &head);
-            return;
+            return true;
         case DNET_HEAD_VERDICT:
         case DNET_HEAD_PULL:
         case DNET_HEAD_TAKE:
         case DNET_HEAD_GRANT:
         case DNET_HEAD_RELEASE:
             dnet_defer_told(ep, &head);
-            return;
+            return true;
         case DNET_HEAD_PULL_NONE:
         case DNET_HEAD_RELEASE_ACK:
         case DNET_HEAD_DONE:
             dnet_defer_answered(ep, &head);
-            return;
+            return true;
         case DNET_HEAD_WITHDRAW:
             dnet_cancel_asked(ep, &head);
-            return;
+            return true;
         case DNET_HEAD_WITHDRAWN:
             dnet_cancel_answered(ep, &head);
-            return;
+            return true;
     }
     malformed(entry, "unknown type");
+    return true;
 }
 
 /* Give the NIC back what was read since the last time.  The entry may still be read, and its sender
@@ -318,14 +337,18 @@ static void give_back(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
 
 bool dnet_receive_round(dnet_ep_t *ep, unsigned most)
 {
+    const uint64_t before = ep->page.counters.received_messages;
     unsigned budget = most;
     const dnet_lh_entry_t *entry;
     while (budget && (entry = dnet_drv_lh_next(&ep->drv))) {
-        DNET_TRACE(arrive, 0, entry->envelope, DNET_GET(entry->where, LH_SIZE));
-        if (DNET_LIKELY(!(entry->envelope & DNET_EP_HEADED)))
-            receive_whole(ep, entry, 0, NULL);
+        if (DNET_UNLIKELY(ep->inbox.left))
+            ep->inbox.left = false; /* it has been told of */
         else
-            receive_headed(ep, entry);
+            DNET_TRACE(arrive, 0, entry->envelope, DNET_GET(entry->where, LH_SIZE));
+        if (!(DNET_LIKELY(!(entry->envelope & DNET_EP_HEADED))
+                  ? receive_whole(ep, entry, 0, NULL, before)
+                  : receive_headed(ep, entry, before)))
+            break;
         if (DNET_UNLIKELY(dnet_drv_lh_release(&ep->drv, entry)))
             give_back(ep, entry);
         budget--;

@@ -85,6 +85,7 @@ typedef struct {
     uint64_t budget;                  /* most bytes of unexpected messages */
     uint8_t *scratch;                 /* one packet, made contiguous */
     dnet_ep_unexpected_fn unexpected_fn;
+    bool left; /* the next entry has been looked at before */
 } dnet_inbox_t;
 
 /* aperture.c: by slot, the receive whose data are stored there, or the send that shows its
@@ -260,6 +261,7 @@ struct dnet_ep {
     uint32_t eager_limit;             /* longest message sent before its receive is known, bytes */
     uint32_t eager_near;              /* the same, to ranks of this host */
     uint32_t eager_in_a_row;          /* the same, among several messages */
+    uint32_t piece_data;              /* data bytes of a piece to ranks of this host, at most */
     uint64_t received_before;         /* messages when a send was last asked whether it is one */
     uint32_t eager_limit_hosts;       /* the same, to ranks of others */
     uint32_t vci;                     /* dnet_ep_config_t */

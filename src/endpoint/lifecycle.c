@@ -117,20 +117,28 @@ static void apply_limits(dnet_ep_t *ep)
     ep->oversubscribed = ep->job.near > ep->job.processors;
 }
 
+/* Pieces that a ring has room for where they are long. */
+#define PIECES_OF_RING 16u
+
 /* Where the NIC brings longer messages than a packet holds as one, and the ring has room for some.
  */
 static void apply_message_bytes(dnet_ep_t *ep)
 {
     uint32_t bytes = ep->dev->ops->message_bytes(ep->dev) - DNET_ENVELOPE_BYTES;
+    uint64_t ring_bytes = ep->options.ring_bytes / ep->options.rings;
     if (bytes < DNET_DRV_MESSAGE_DATA_MAX || dnet_compare_flow_mode(ep) != DNET_FLOW_MODE_STOP ||
-        ep->options.ring_bytes / ep->options.rings < 4 * DNET_DRV_MESSAGE_DATA_MAX)
+        ring_bytes < 4 * DNET_DRV_MESSAGE_DATA_MAX)
         return;
     ep->packet_data = DNET_DRV_MESSAGE_DATA_MAX;
+    if (bytes >= DNET_DRV_PIECE_DATA_MAX && ring_bytes >= PIECES_OF_RING * DNET_DRV_PIECE_DATA_MAX)
+        ep->piece_data = DNET_DRV_PIECE_DATA_MAX;
 }
 
 static void apply_packet_data(dnet_ep_t *ep)
 {
     apply_message_bytes(ep);
+    if (ep->piece_data < ep->packet_data)
+        ep->piece_data = ep->packet_data;
     ep->one_packet = ep->eager_limit < ep->packet_data ? ep->eager_limit : ep->packet_data;
     if (ep->one_packet < DNET_DRV_BOTF_DATA_MAX)
         ep->one_packet = DNET_DRV_BOTF_DATA_MAX;
@@ -190,6 +198,7 @@ static dnet_ep_t *make(const dnet_ep_config_t *config)
     ep->job.id = config->job;
     ep->progress.lifeline = config->lifeline;
     ep->rndv.wait_tail = &ep->rndv.wait;
+    ep->received_before = UINT64_MAX; /* no send has asked */
     ep->tx.retry_ns = UINT64_MAX;
     dnet_match_init(&ep->inbox.match);
     dnet_defer_init(ep);

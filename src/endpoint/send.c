@@ -37,12 +37,11 @@ static bool in_a_row(dnet_ep_t *ep)
 }
 
 /* Is the message sent before its receive is known? */
-static bool is_eager(dnet_ep_t *ep, uint32_t peer, size_t len)
+static bool is_eager(dnet_ep_t *ep, uint32_t peer, size_t len, bool row)
 {
     if (!dnet_job_is_near(ep, peer))
         return len <= ep->eager_limit_hosts;
-    return len <= ep->eager_near ||
-           (len <= ep->eager_in_a_row && !ep->oversubscribed && in_a_row(ep));
+    return len <= ep->eager_near || (len <= ep->eager_in_a_row && !ep->oversubscribed && row);
 }
 
 /* The packet of a message has not been delivered. */
@@ -66,7 +65,7 @@ static __attribute__((noinline)) dnet_status_t send_slow(dnet_ep_t *ep, uint32_t
                                                          size_t len, bool sync,
                                                          dnet_ep_request_t *req)
 {
-    bool eager = is_eager(ep, peer, len);
+    bool row = in_a_row(ep), eager = is_eager(ep, peer, len, row);
     dnet_op_t *op;
     dnet_status_t status = dnet_op_new(ep, peer, &op);
     if (status != DNET_OK)
@@ -79,6 +78,7 @@ static __attribute__((noinline)) dnet_status_t send_slow(dnet_ep_t *ep, uint32_t
         return submit(ep, op, req);
 
     op->headed = true;
+    op->in_a_row = row;
     op->envelope |= DNET_EP_HEADED;
     op->head = (dnet_ep_head_t){.rank = ep->rank, .op = op->id, .length = len};
     if (sync && one_packet && eager) {

@@ -67,8 +67,8 @@ static int all_sizes(dnet_job_rank_t *job, void *arg)
     return bad;
 }
 
-/* Requests of the messages that rank 0 sends: two pages are one, longer messages pieces of two
- * pages. */
+/* Requests of the messages that rank 0 sends: two pages are one; a longer message alone goes as
+ * pieces of four pages, and one that follows another as pieces of eight. */
 static int pages(dnet_job_rank_t *job, void *arg)
 {
     enum { BYTES = 8192, ROW = 10, MOST = 65536 };
@@ -85,20 +85,63 @@ static int pages(dnet_job_rank_t *job, void *arg)
                                              BYTES) != BYTES ||
                                    check(buf, BYTES, i, "row");
     }
-    if (job->rank == 0 && !bad) {
-        bad = dnet_ep_counters(job->ep)->ipush - before != ROW;
+    bad = bad || (job->rank == 0 && dnet_ep_counters(job->ep)->ipush - before != ROW);
+    for (unsigned i = 1; i <= 2 && !bad; i++) {
+        fill(buf, MOST, job->rank ? 0 : 77 + i);
         before = dnet_ep_counters(job->ep)->ipush;
-        fill(buf, MOST, 78);
-        bad = bad || dnet_job_send(job, 1, dnet_ep_envelope(5, 0, 1), buf, MOST, false) ||
-              dnet_ep_counters(job->ep)->ipush - before != MOST / BYTES;
-        if (bad)
-            fprintf(stderr, "%llu packets\n",
-                    (unsigned long long) (dnet_ep_counters(job->ep)->ipush - before));
-    } else if (!bad) {
-        bad = dnet_job_recv(job, dnet_ep_envelope(5, 0, 1), DNET_MATCH_BITS, buf, MOST) != MOST ||
-              check(buf, MOST, 78, "long");
+        if (job->rank == 0)
+            bad = dnet_job_send(job, 1, dnet_ep_envelope(5, 0, i), buf, MOST, false) ||
+                  dnet_ep_counters(job->ep)->ipush - before != MOST / (i == 1 ? 16384 : 32768);
+        else
+            bad =
+                dnet_job_recv(job, dnet_ep_envelope(5, 0, i), DNET_MATCH_BITS, buf, MOST) != MOST ||
+                check(buf, MOST, 77 + i, "long");
     }
+    if (bad)
+        fprintf(stderr, "%llu packets\n",
+                (unsigned long long) (dnet_ep_counters(job->ep)->ipush - before));
     return bad;
+}
+
+/* Messages are there when the first one's receive is posted: the round that completes it ends
+ * before the second, which so finds its receive, and one more is kept by the next round. */
+static int windows(dnet_job_rank_t *job, void *arg)
+{
+    static const size_t sizes[] = {8, 3000, 40000};
+    static uint8_t buf[40000];
+    const dnet_ep_counters_t *counters = dnet_ep_counters(job->ep);
+    (void) arg;
+    dnet_job_barrier(job); /* who is not ready stops the first */
+    for (unsigned s = 0; s < 3; s++) {
+        uint64_t before = counters->unexpected;
+        bool did;
+        for (unsigned i = 0; i < 3 && job->rank == 0; i++)
+            if (dnet_job_send(job, 1, dnet_ep_envelope(3, 0, i), buf, sizes[s], false))
+                return 1;
+        dnet_job_stand(job);
+        for (unsigned i = 0; i < 2 && job->rank == 1; i++)
+            if (dnet_job_recv(job, dnet_ep_envelope(3, 0, i), DNET_MATCH_BITS, buf, sizes[s]) !=
+                    (long) sizes[s] ||
+                counters->unexpected != before)
+                return 1;
+        if (job->rank == 1)
+            dnet_ep_progress(job->ep, &did);
+        if (job->rank == 1 && (counters->unexpected != before + 1 ||
+                               dnet_job_recv(job, dnet_ep_envelope(3, 0, 2), DNET_MATCH_BITS, buf,
+                                             sizes[s]) != (long) sizes[s]))
+            return 1;
+        dnet_job_stand(job);
+    }
+    return 0;
+}
+
+static void test_endpoint_round_leaves_what_has_no_receive(void **state)
+{
+    (void) state;
+    setenv("DIMMNET_PROFILE", "extended", 1);
+    setenv("DIMMNET_EAGER_LIMIT", "65536", 1);
+    assert_int_equal(dnet_job_run(2, 60, windows, NULL), 0);
+    unsetenv("DIMMNET_EAGER_LIMIT");
 }
 
 static void test_endpoint_two_pages_are_one_request(void **state)
@@ -314,6 +357,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_endpoint_all_sizes_arrive_whole),
         cmocka_unit_test(test_endpoint_two_pages_are_one_request),
+        cmocka_unit_test(test_endpoint_round_leaves_what_has_no_receive),
         cmocka_unit_test(test_endpoint_flood_of_all_to_all_is_complete_and_in_order),
         cmocka_unit_test(test_endpoint_more_large_sends_than_apertures_on_both_sides),
         cmocka_unit_test(test_endpoint_active_messages_arrive_with_header_and_data),
