@@ -50,6 +50,7 @@ libdnet_endpoint_la_SOURCES = \
 	src/endpoint/rndv.c \
 	src/endpoint/rndv.h \
 	src/endpoint/rndv_fetched.c \
+	src/endpoint/rndv_pushed.c \
 	src/endpoint/rndv_read.c \
 	src/endpoint/rndv_recv.c \
 	src/endpoint/rndv_recv.h \

@@ -51,6 +51,7 @@ void dnet_ep_cancel_send(dnet_ep_t *ep, const dnet_ep_request_t *req)
         case DNET_OP_FREE:
         case DNET_OP_STORED:
         case DNET_OP_SPLIT:
+        case DNET_OP_PUSHED:
         case DNET_OP_STAGED:
         case DNET_OP_FETCH_WAIT:
             return; /* a receive has matched it */

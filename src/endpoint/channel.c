@@ -197,6 +197,7 @@ static dnet_status_t emit_op(dnet_ep_t *ep, dnet_op_t *op, bool pass)
         case DNET_HEAD_RELEASE:
         case DNET_HEAD_WITHDRAW:
         case DNET_HEAD_WITHDRAWN:
+        case DNET_HEAD_PIECE:
             return emit(ep, op, envelope, &op->head, NULL, 0);
     }
     return DNET_ERR_STATE;
@@ -465,6 +466,27 @@ void dnet_channel_retry(dnet_ep_t *ep, dnet_channel_t *ch)
 }
 
 /* ---- control ---- */
+
+bool dnet_channel_is_free(const dnet_ep_t *ep, uint32_t peer)
+{
+    const dnet_channel_t *ch = ep->peers[peer].channel;
+    return !ch || (dnet_fc_sender_may_send(&ch->sender) && !ch->control.head);
+}
+
+dnet_status_t dnet_channel_piece(dnet_ep_t *ep, dnet_op_t *op, dnet_ep_head_t *head,
+                                 const uint8_t *data, uint32_t len)
+{
+    dnet_channel_t *ch = ep->peers[op->peer].channel;
+    if (!dnet_channel_is_free(ep, op->peer))
+        return DNET_IN_PROGRESS;
+    dnet_status_t status = emit(ep, op, DNET_EP_CONTROL, head, data, len);
+    if (!dnet_is_refusal(status))
+        return status;
+    if (!ch && !(ch = channel_open(ep, op->peer)))
+        return DNET_ERR_NO_MEMORY;
+    (void) not_taken(ep, ch, status);
+    return DNET_IN_PROGRESS;
+}
 
 void dnet_send_control(dnet_ep_t *ep, uint32_t peer, const dnet_ep_head_t *head, const void *behind,
                        uint32_t len)

@@ -102,6 +102,17 @@ DNET_COLD void dnet_channel_stall(dnet_ep_t *ep);
 void dnet_send_control(dnet_ep_t *ep, uint32_t peer, const dnet_ep_head_t *head, const void *behind,
                        uint32_t len);
 
+/** May a packet that is no message go to the peer now? */
+bool dnet_channel_is_free(const dnet_ep_t *ep, uint32_t peer);
+
+/**
+ * Send a piece of a message that the receiver expects.
+ *
+ * @return DNET_OK; DNET_IN_PROGRESS: the peer has no room, and nothing was sent; else an error
+ */
+dnet_status_t dnet_channel_piece(dnet_ep_t *ep, dnet_op_t *op, dnet_ep_head_t *head,
+                                 const uint8_t *data, uint32_t len);
+
 /** Tell a sender that its operation `op` has been matched or fetched. */
 void dnet_send_ack(dnet_ep_t *ep, uint32_t rank, uint32_t op);
 

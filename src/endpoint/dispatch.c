@@ -56,6 +56,12 @@ static DNET_COLD bool leave(dnet_ep_t *ep, uint64_t before)
     return ep->inbox.left;
 }
 
+static DNET_COLD void malformed(const dnet_lh_entry_t *entry, const char *what)
+{
+    dnet_error("packet ignored: %s; envelope 0x%016llx, size and pointer 0x%016llx", what,
+               (unsigned long long) entry->envelope, (unsigned long long) entry->where);
+}
+
 /* ---- whole messages ---- */
 
 static DNET_COLD void keep_whole(dnet_ep_t *ep, const dnet_lh_entry_t *entry, uint32_t from,
@@ -188,6 +194,7 @@ static bool receive_first(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dne
 static dnet_ep_origin_t origin_of(const dnet_ep_head_t *head, const dnet_lh_entry_t *entry)
 {
     dnet_ep_origin_t origin = {.layout = dnet_strided_read(head, entry)};
+    origin.pushes = head->flags & DNET_RTS_PUSHES;
     origin.is_lent = (head->flags & DNET_RTS_LENT) && !(head->flags & DNET_RTS_LAYOUT) &&
                      DNET_GET(entry->where, LH_SIZE) >= sizeof(*head) + sizeof(origin.memory);
     if (origin.is_lent)
@@ -212,6 +219,19 @@ static void receive_rts(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dnet_
     dnet_match_keep(&ep->inbox.match, &m->match);
 }
 
+static void receive_pushed(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dnet_ep_head_t *head)
+{
+    size_t len = DNET_GET(entry->where, LH_SIZE) - sizeof(*head);
+    uint8_t *to = dnet_rndv_piece_at(ep, head, len);
+    if (!to) {
+        if (ep->rndv.strays++ == 0) /* others of the same message may follow */
+            malformed(entry, "a piece of nothing that is expected");
+        return;
+    }
+    copy_out(ep, entry, sizeof(*head), to, len);
+    dnet_rndv_recv_piece(ep, head);
+}
+
 static void receive_am(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dnet_ep_head_t *head)
 {
     const uint32_t from = sizeof(*head);
@@ -230,12 +250,6 @@ static DNET_COLD void receive_offer(dnet_ep_t *ep, const dnet_lh_entry_t *entry,
     dnet_ep_offer_t offers[DNET_OFFERS_MAX];
     copy_out(ep, entry, sizeof(*head), offers, head->arg * sizeof(offers[0]));
     dnet_defer_offered(ep, head, offers);
-}
-
-static DNET_COLD void malformed(const dnet_lh_entry_t *entry, const char *what)
-{
-    dnet_error("packet ignored: %s; envelope 0x%016llx, size and pointer 0x%016llx", what,
-               (unsigned long long) entry->envelope, (unsigned long long) entry->where);
 }
 
 static bool head_is_sound(const dnet_ep_t *ep, const dnet_lh_entry_t *entry,
@@ -278,6 +292,9 @@ static bool receive_headed(dnet_ep_t *ep, const dnet_lh_entry_t *entry, uint64_t
         }
         case DNET_HEAD_RTS:
             receive_rts(ep, entry, &head);
+            return true;
+        case DNET_HEAD_PIECE:
+            receive_pushed(ep, entry, &head);
             return true;
         case DNET_HEAD_CTS: {
             dnet_ep_staging_t staging;

@@ -112,6 +112,14 @@ typedef struct {
     uint64_t words_used[DNET_DRV_WORDS / 64];
     dnet_rndv_recv_t *area[DNET_STAGING_AREAS];
     dnet_rndv_recv_t *reading; /* from memory that another host has lent */
+    /* pushed */
+    dnet_rndv_recv_t *pushed; /* oldest first */
+    uint64_t pushed_ns;       /* the last piece came, or the last of them began */
+    uint32_t pieces_left;     /* that may still be sent in this round */
+    uint32_t not_pushed;      /* messages that would have been, had pieces left faster */
+    uint64_t piece_sent_ns;   /* when the last piece left, or the first one of several could */
+    uint64_t strays;          /* pieces that nothing expected */
+    int64_t piece_ns;         /* between two pieces, usually */
 } dnet_rndv_t;
 
 /* defer_recv.c: senders whose messages are held back here. */
@@ -260,6 +268,7 @@ struct dnet_ep {
     void *source_arg;
     uint32_t eager_limit;             /* longest message sent before its receive is known, bytes */
     uint32_t eager_near;              /* the same, to ranks of this host */
+    uint32_t copy_ns;                 /* the kernel's copy of 16 KB between processes takes */
     uint32_t eager_in_a_row;          /* the same, among several messages */
     uint32_t piece_data;              /* data bytes of a piece to ranks of this host, at most */
     uint64_t received_before;         /* messages when a send was last asked whether it is one */

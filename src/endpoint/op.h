@@ -14,6 +14,7 @@ typedef enum {
     DNET_OP_CTS_WAIT,   /* RTS sent; waits for CTS, or for the ACK of a fetched message */
     DNET_OP_STORED,     /* CTS has come: one RVS to an aperture */
     DNET_OP_SPLIT,      /* CTS has come: RVS of pieces to an aperture */
+    DNET_OP_PUSHED,     /* CTS has come: pieces through the ring */
     DNET_OP_STAGED,     /* CTS has come: chunks by RVS into SO-DIMM */
     DNET_OP_FETCH_WAIT, /* own pieces are out; waits until the receiver has fetched the others */
 } dnet_op_state_t;
@@ -43,8 +44,8 @@ struct dnet_op {
     uint32_t fetch_slot;  /* own aperture in which the message can be fetched; 0: none */
     void *loan;           /* of the message to a peer on another host; NULL: not lent */
     bool fetch_due;       /* the receiver still fetches its pieces */
-    uint32_t claimed;     /* split: pieces to be stored, from the message's end on */
-    uint32_t stored;      /* split: those that are */
+    uint32_t claimed;     /* split, pushed: pieces to be stored or sent, from the end on */
+    uint32_t stored;      /* split, pushed: those that are */
     bool last;            /* split: nobody has claimed a piece after that */
     uint32_t remote_addr; /* where the data go at the receiver */
     uint32_t word;        /* LLCM word in which the receiver counts chunks it has taken */

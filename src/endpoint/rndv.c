@@ -7,11 +7,9 @@
 /* One RVS moves at most what its 32-bit Size can say. */
 #define DIRECT_MAX 0xffff0000u
 
-enum { RENDEZVOUS_AUTO, RENDEZVOUS_DIRECT, RENDEZVOUS_STAGED }; /* DIMMNET_RENDEZVOUS */
-
 bool dnet_rndv_direct(dnet_ep_t *ep, uint32_t peer, size_t len)
 {
-    if (len > DIRECT_MAX || ep->options.rendezvous == RENDEZVOUS_STAGED)
+    if (len > DIRECT_MAX || ep->options.rendezvous == DNET_RENDEZVOUS_STAGED)
         return false;
     if (!dnet_job_is_near(ep, peer))
         return false;
@@ -31,7 +29,7 @@ bool dnet_rndv_direct(dnet_ep_t *ep, uint32_t peer, size_t len)
 
 bool dnet_rndv_reads(const dnet_ep_t *ep, uint32_t peer)
 {
-    return !dnet_job_is_near(ep, peer) && ep->options.rendezvous != RENDEZVOUS_STAGED;
+    return !dnet_job_is_near(ep, peer) && ep->options.rendezvous != DNET_RENDEZVOUS_STAGED;
 }
 
 void dnet_rndv_cts(dnet_ep_t *ep, const dnet_rndv_recv_t *r, dnet_ep_head_t cts,

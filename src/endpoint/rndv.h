@@ -5,6 +5,7 @@
  *   fetched  the receiver reads the message from an aperture of the sender (RVL)
  *   stored   the sender writes it into an aperture of the receiver (RVS)
  *   split    each does so with the pieces it gets to, so that both processors copy where both can
+ *   pushed   the sender sends pieces through the ring; the receiver fetches while it does not
  *   read     the receiver reads the message from memory that the sender has lent, on another host
  *   staged   RVS in chunks into an area of the receiver's SO-DIMM, which it empties meanwhile
  *
@@ -37,6 +38,9 @@ struct dnet_rndv_recv {
     uint32_t fetched; /* pieces, from the front on */
     uint64_t last;    /* the cursor's number for the piece that was fetched last */
     bool is_put_off;
+    /* Pushed: `got` counts pieces. */
+    bool pushes;    /* the sender would push */
+    bool all_taken; /* no piece is left for the receiver */
     /* Staged. */
     uint32_t area;        /* index of the staging area */
     uint64_t taken;       /* chunks copied out */
@@ -66,8 +70,16 @@ typedef struct {
     bool (*ready)(const dnet_ep_t *ep, const dnet_op_t *op);
 } dnet_rndv_way_t;
 
-extern const dnet_rndv_way_t dnet_rndv_fetched, dnet_rndv_split, dnet_rndv_stored, dnet_rndv_staged,
-    dnet_rndv_read;
+extern const dnet_rndv_way_t dnet_rndv_fetched, dnet_rndv_split, dnet_rndv_pushed, dnet_rndv_stored,
+    dnet_rndv_staged, dnet_rndv_read;
+
+/** How large messages move (DIMMNET_RENDEZVOUS). */
+enum {
+    DNET_RENDEZVOUS_AUTO,
+    DNET_RENDEZVOUS_DIRECT,
+    DNET_RENDEZVOUS_STAGED,
+    DNET_RENDEZVOUS_PUSHED
+};
 
 /** Can data to and from this peer of another host be read? */
 bool dnet_rndv_reads(const dnet_ep_t *ep, uint32_t peer);
@@ -128,6 +140,35 @@ void dnet_rndv_split_landed(dnet_ep_t *ep, dnet_rndv_recv_t *r);
  * just come.  @param done_p  the receive, when that has completed it; else NULL  @return whether
  * there was one */
 bool dnet_rndv_split_round(dnet_ep_t *ep, dnet_rndv_recv_t **done_p);
+
+/** rndv_split.c: count the sender's cursor up.  @param end  numbers from here on are no piece's
+ * @return whether there is a further piece for the receiver; r->status says whether it could be
+ * asked for */
+bool dnet_rndv_take(dnet_ep_t *ep, dnet_rndv_recv_t *r, uint32_t end);
+
+/** rndv_split.c: the same for the sender, unless it has claimed a piece that is not out.  @param
+ * most  pieces that can be the sender's */
+bool dnet_rndv_claim(dnet_ep_t *ep, dnet_op_t *op, uint32_t most, uint32_t end);
+
+/** rndv_pushed.c: would the message be pushed, if its receiver wants it? */
+bool dnet_rndv_pushes(dnet_ep_t *ep, const dnet_op_t *op);
+
+/** rndv_pushed.c: where the piece that has come goes.  @return NULL: it is none of a message that
+ * is expected */
+uint8_t *dnet_rndv_piece_at(const dnet_ep_t *ep, const dnet_ep_head_t *head, size_t len);
+
+/** rndv_pushed.c: it is there.  @return the receive that it has completed; NULL: none */
+dnet_rndv_recv_t *dnet_rndv_piece_came(dnet_ep_t *ep, const dnet_ep_head_t *head);
+
+/** rndv_pushed.c: fetch a piece when senders do not send.  @param done_p, @return  as
+ * dnet_rndv_split_round() */
+bool dnet_rndv_pushed_round(dnet_ep_t *ep, dnet_rndv_recv_t **done_p);
+
+/** rndv_pushed.c: is there something for that? */
+bool dnet_rndv_pushed_waiting(const dnet_ep_t *ep);
+
+/** rndv_pushed.c: a round in which sends have their turns begins. */
+void dnet_rndv_pushed_begin_round(dnet_ep_t *ep);
 
 /** rndv_staged.c: the last chunk has come to this SO-DIMM address.  @return as above */
 dnet_rndv_recv_t *dnet_rndv_staged_end(dnet_ep_t *ep, uint32_t address);

@@ -59,6 +59,8 @@ static const dnet_rndv_way_t *choose_way(dnet_ep_t *ep, dnet_rndv_recv_t *r)
         return r->fetch_addr ? &dnet_rndv_fetched : &dnet_rndv_staged;
     if (!r->fetch_addr)
         return &dnet_rndv_stored;
+    if (r->pushes && !ep->oversubscribed && ep->piece_data >= DNET_DRV_PIECE_DATA_MAX)
+        return &dnet_rndv_pushed;
     return wants_split(ep, r) ? &dnet_rndv_split : &dnet_rndv_fetched;
 }
 
@@ -126,6 +128,7 @@ void dnet_rndv_recv_message(dnet_ep_t *ep, const dnet_ep_head_t *rts,
     r->layout = origin->layout;
     r->is_lent = origin->is_lent;
     r->memory = origin->memory;
+    r->pushes = origin->pushes;
     r->req = req;
     r->buf = req->buf;
     r->len = req->len_bytes;
@@ -190,6 +193,23 @@ static bool put_off_round(dnet_ep_t *ep)
     return true;
 }
 
+void dnet_rndv_recv_piece(dnet_ep_t *ep, const dnet_ep_head_t *head)
+{
+    dnet_rndv_recv_t *done = dnet_rndv_piece_came(ep, head);
+    if (done)
+        finish(ep, done);
+}
+
+/* Senders do not get to it. */
+static bool pushed_round(dnet_ep_t *ep)
+{
+    dnet_rndv_recv_t *done;
+    bool did = ep->rndv.pushed && dnet_rndv_pushed_round(ep, &done);
+    if (did && done)
+        finish(ep, done);
+    return did;
+}
+
 bool dnet_rndv_recv_round(dnet_ep_t *ep)
 {
     bool did = ep->rndv.recvs_polled && read_round(ep) | dnet_rndv_staged_round(ep);
@@ -198,10 +218,11 @@ bool dnet_rndv_recv_round(dnet_ep_t *ep)
         landed(ep, &receipt);
         did = true;
     }
-    return did || put_off_round(ep);
+    return did || pushed_round(ep) || put_off_round(ep);
 }
 
 bool dnet_rndv_recv_waiting(const dnet_ep_t *ep)
 {
-    return dnet_drv_status_waiting(&ep->drv) || ep->rndv.put_off || dnet_rndv_staged_waiting(ep);
+    return dnet_drv_status_waiting(&ep->drv) || ep->rndv.put_off || dnet_rndv_pushed_waiting(ep) ||
+           dnet_rndv_staged_waiting(ep);
 }

@@ -49,9 +49,10 @@ static dnet_status_t prepare(dnet_ep_t *ep, dnet_op_t *op, const dnet_ep_staging
 
 static const dnet_rndv_way_t *way_of(const dnet_op_t *op)
 {
-    return op->state == DNET_OP_STAGED  ? &dnet_rndv_staged
-           : op->state == DNET_OP_SPLIT ? &dnet_rndv_split
-                                        : &dnet_rndv_stored;
+    return op->state == DNET_OP_STAGED   ? &dnet_rndv_staged
+           : op->state == DNET_OP_SPLIT  ? &dnet_rndv_split
+           : op->state == DNET_OP_PUSHED ? &dnet_rndv_pushed
+                                         : &dnet_rndv_stored;
 }
 
 /* @return true: the send has no more turns */
@@ -76,7 +77,9 @@ static bool is_sound(const dnet_op_t *op, const dnet_ep_head_t *cts,
 {
     if (!op || op->state != DNET_OP_CTS_WAIT || op->peer != cts->rank || cts->length > op->len)
         return false;
-    if ((cts->flags & DNET_CTS_SPLIT) && !op->fetch_slot)
+    if ((cts->flags & (DNET_CTS_SPLIT | DNET_CTS_PUSHED)) && !op->fetch_slot)
+        return false;
+    if ((cts->flags & DNET_CTS_PUSHED) && !(op->head.flags & DNET_RTS_PUSHES))
         return false;
     return !(cts->flags & DNET_CTS_STAGED) ||
            (staging->chunks != 0 && staging->chunk_bytes != 0 && cts->id < DNET_DRV_WORDS);
@@ -91,7 +94,7 @@ void dnet_rndv_cleared(dnet_ep_t *ep, const dnet_ep_head_t *cts, const dnet_ep_s
                    cts->rank, cts->op);
         return;
     }
-    op->fetch_due = cts->flags & DNET_CTS_SPLIT;
+    op->fetch_due = cts->flags & (DNET_CTS_SPLIT | DNET_CTS_PUSHED);
     op->len = cts->length; /* a shorter receive takes less */
     if (op->len == 0) {
         dnet_op_finish(ep, op, DNET_OK);
@@ -106,11 +109,15 @@ void dnet_rndv_cleared(dnet_ep_t *ep, const dnet_ep_head_t *cts, const dnet_ep_s
     op->head.id = cts->id;
     op->staging = *staging;
     op->word = UINT32_MAX;
-    op->state = cts->flags & DNET_CTS_STAGED  ? DNET_OP_STAGED
-                : cts->flags & DNET_CTS_SPLIT ? DNET_OP_SPLIT
-                                              : DNET_OP_STORED;
+    op->state = cts->flags & DNET_CTS_STAGED   ? DNET_OP_STAGED
+                : cts->flags & DNET_CTS_SPLIT  ? DNET_OP_SPLIT
+                : cts->flags & DNET_CTS_PUSHED ? DNET_OP_PUSHED
+                                               : DNET_OP_STORED;
     bool did = false;
-    if (turn(ep, op, &did))
+    if (op->state == DNET_OP_PUSHED)
+        op->header_len = 0; /* what stood behind the RTS */
+    dnet_rndv_pushed_begin_round(ep);
+    if ((op->state != DNET_OP_PUSHED || !ep->rndv.sending) && turn(ep, op, &did))
         return;
     dnet_op_t **link = &ep->rndv.sending;
     while (*link)
@@ -123,6 +130,7 @@ bool dnet_rndv_send_round(dnet_ep_t *ep)
 {
     bool did = false;
     dnet_op_t **link = &ep->rndv.sending;
+    dnet_rndv_pushed_begin_round(ep);
     while (*link) {
         dnet_op_t *op = *link, *next = op->next;
         if (turn(ep, op, &did))

@@ -29,8 +29,7 @@ static size_t piece_len(size_t len, uint32_t piece)
 
 /* ---- receiver ---- */
 
-/* Is there a further piece for the receiver? */
-static bool take(dnet_ep_t *ep, dnet_rndv_recv_t *r)
+bool dnet_rndv_take(dnet_ep_t *ep, dnet_rndv_recv_t *r, uint32_t end)
 {
     uint64_t next = 0;
     r->status = dnet_drv_cursor_take(&ep->drv, ep->peers[r->rank].target,
@@ -41,7 +40,7 @@ static bool take(dnet_ep_t *ep, dnet_rndv_recv_t *r)
         r->status = DNET_ERR_FORMAT;
     }
     r->last = next;
-    return r->status == DNET_OK && next < dnet_pieces(r->len);
+    return r->status == DNET_OK && next < end;
 }
 
 static void fetch_next(dnet_ep_t *ep, dnet_rndv_recv_t *r)
@@ -54,7 +53,8 @@ static void fetch_next(dnet_ep_t *ep, dnet_rndv_recv_t *r)
 /* Take what the sender has not got to. */
 static dnet_rndv_begun_t take_rest(dnet_ep_t *ep, dnet_rndv_recv_t *r)
 {
-    while (r->fetched < dnet_pieces(r->len) && r->status == DNET_OK && take(ep, r))
+    while (r->fetched < dnet_pieces(r->len) && r->status == DNET_OK &&
+           dnet_rndv_take(ep, r, dnet_pieces(r->len)))
         fetch_next(ep, r);
     dnet_send_ack(ep, r->rank, r->op);
     if (r->fetched < dnet_pieces(r->len))
@@ -120,17 +120,17 @@ bool dnet_rndv_split_round(dnet_ep_t *ep, dnet_rndv_recv_t **done_p)
 
 /* ---- sender ---- */
 
-/* Claim a piece, unless one is claimed.  @return false: all are taken */
-static bool claim(dnet_ep_t *ep, dnet_op_t *op)
+bool dnet_rndv_claim(dnet_ep_t *ep, dnet_op_t *op, uint32_t most, uint32_t end)
 {
-    uint32_t pieces = dnet_pieces(op->len);
     if (op->claimed > op->stored)
         return true;
+    if (op->claimed == most)
+        return false;
     uint64_t number = dnet_drv_cursor_next(&ep->drv, op->fetch_slot);
-    if (number >= pieces || op->claimed + 1 >= pieces)
+    if (number >= end)
         return false;
     op->claimed++;
-    op->last = number + 1 == pieces;
+    op->last = number + 1 == end;
     return true;
 }
 
@@ -150,7 +150,8 @@ static dnet_status_t store(dnet_ep_t *ep, dnet_op_t *op)
 static dnet_status_t turn(dnet_ep_t *ep, dnet_op_t *op, bool *did_p)
 {
     dnet_status_t status = DNET_OK;
-    while (status == DNET_OK && claim(ep, op)) {
+    const uint32_t all = dnet_pieces(op->len);
+    while (status == DNET_OK && dnet_rndv_claim(ep, op, all - 1, all)) {
         status = store(ep, op);
         *did_p |= status == DNET_OK;
     }

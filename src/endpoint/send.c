@@ -88,6 +88,8 @@ static __attribute__((noinline)) dnet_status_t send_slow(dnet_ep_t *ep, uint32_t
     } else {
         op->head.type = DNET_HEAD_RTS;
         op->head.arg = dnet_rndv_show(ep, op);
+        if (dnet_rndv_pushes(ep, op))
+            op->head.flags |= DNET_RTS_PUSHES;
         dnet_rndv_lend(ep, op);
         if (!op->loan)
             dnet_strided_announce(ep, op);

@@ -195,6 +195,7 @@ static dnet_wait_kind_t kind_of(const dnet_op_t *op)
             return DNET_WAIT_MATCH;
         case DNET_OP_STORED:
         case DNET_OP_SPLIT:
+        case DNET_OP_PUSHED:
         case DNET_OP_STAGED:
         case DNET_OP_FETCH_WAIT:
             return DNET_WAIT_DATA;
@@ -242,10 +243,9 @@ static void visit_arriving(const visit_t *v, const dnet_rndv_recv_t *at)
         v->fn(v->arg, &w);
 }
 
-/* Those that are read from other hosts. */
-static void visit_reads(const visit_t *v)
+/* Those of a list: that are read from other hosts, or pushed. */
+static void visit_list(const visit_t *v, const dnet_rndv_recv_t *at)
 {
-    const dnet_rndv_recv_t *at = v->ep->rndv.reading;
     dnet_rndv_recv_t r;
     for (uint32_t i = 0; i < ITEMS_MAX && at && look(v->peek, &r, at, sizeof(r)); i++, at = r.next)
         visit_arriving(v, at);
@@ -258,7 +258,8 @@ static void visit_receives(const visit_t *v)
         visit_arriving(v, v->ep->aperture.recv[i]);
     for (unsigned i = 0; i < DNET_STAGING_AREAS; i++)
         visit_arriving(v, v->ep->rndv.area[i]);
-    visit_reads(v);
+    visit_list(v, v->ep->rndv.reading);
+    visit_list(v, v->ep->rndv.pushed);
     for (unsigned b = 0; b < DNET_MATCH_BINS && m->posted_count; b++)
         visit_ring(v, &m->posted[b], false);
     visit_ring(v, &m->posted_any, false);

@@ -37,6 +37,8 @@ _Static_assert(sizeof(dnet_ep_head_t) + DNET_EP_AM_HEADER_MAX <= DNET_DRV_BOTF_D
 #define DNET_CTS_STAGED 1u
 /* Flag of a CTS: each side moves pieces, as many as it gets to; the receiver acknowledges its. */
 #define DNET_CTS_SPLIT 2u
+/* Flag of a CTS: the sender pushes pieces, as many as it gets to. */
+#define DNET_CTS_PUSHED 4u
 
 /* Bit of a head's rank: the sender is of another job, and the rest is its number in the receiver's
  * guest table. */
@@ -46,6 +48,8 @@ _Static_assert(sizeof(dnet_ep_head_t) + DNET_EP_AM_HEADER_MAX <= DNET_DRV_BOTF_D
 #define DNET_RTS_LAYOUT 1u
 /* Flag of an RTS: a dnet_remote_memory_t follows, in which another host can read the message. */
 #define DNET_RTS_LENT 2u
+/* Flag of an RTS: the sender would push the message. */
+#define DNET_RTS_PUSHES 4u
 _Static_assert(sizeof(dnet_ep_head_t) + sizeof(dnet_ep_layout_t) <= DNET_LH_DATA_BYTES &&
                    sizeof(dnet_ep_head_t) + sizeof(dnet_remote_memory_t) <= DNET_LH_DATA_BYTES,
                "head and what follows lie in the LH entry");
@@ -55,6 +59,7 @@ typedef struct {
     dnet_ep_layout_t layout;     /* kind 0: not in SO-DIMM */
     dnet_remote_memory_t memory; /* if is_lent */
     bool is_lent;
+    bool pushes; /* the sender would push the message */
 } dnet_ep_origin_t;
 
 /* Follows the head of a staged CTS. */

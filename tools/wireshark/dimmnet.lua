@@ -67,15 +67,16 @@ lists.heads = {
   [17] = "RELEASE",
   [18] = "WITHDRAW",
   [19] = "WITHDRAWN",
+  [20] = "PIECE",
 }
 lists.head_fields = {
   { "type", 0, 1, "type" },
-  { "flags", 1, 1, "CTS: 1 staged, 2 split; RTS: 1 a layout follows, 2 lent memory" },
+  { "flags", 1, 1, "CTS: 1 staged, 2 split, 4 pushed; RTS: 1 a layout follows, 2 lent memory, 4 would push" },
   { "id", 2, 2, "handler of an active message; staged CTS: LLCM word; OFFER to PULL_NONE: number of the PULL" },
   { "rank", 4, 4, "sender's rank in the job; bit 31: a process of another job, and its number here (section 9)" },
   { "op", 8, 4, "operation, named by the process that started it; VERDICT: bits; PULL: mask" },
-  { "arg", 12, 4, "RTS: address of the message, or 0; CTS: address; AM: header bytes; OFFER: entries; PULL: mask; DONE: 1 if more are held; WITHDRAWN: 1 if it was there" },
-  { "length", 16, 8, "bytes of the whole message; CTS: bytes to send; PULL: envelope; GRANT: bytes" },
+  { "arg", 12, 4, "RTS: address of the message, or 0; CTS: address; AM: header bytes; OFFER: entries; PULL: mask; DONE: 1 if more are held; WITHDRAWN: 1 if it was there; PIECE: its number" },
+  { "length", 16, 8, "bytes of the whole message; CTS: bytes to send; PIECE: its bytes; PULL: envelope; GRANT: bytes" },
 }
 lists.words = {
   RQ = { title = "Request, Lower half; Command Ex uses OTYPE, DTYPE, Iteration and Size alone",

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Pushed messages (docs/protocol.md 4.6): a sender that computes, one that alone finishes, both in
+ * turns, one that dies between two pieces, a cursor that somebody has turned back or holds down,
+ * several messages under way at once, with full rings, both ways, and every length about a piece.
+ *
+ * The script stands between the receiver and its network, and lets its FADD go when its turn has
+ * come; the sender pushes in its rounds, some pieces in each.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "emulator/swif/swif.h"
+#include "endpoint/ep.h"
+#include "job.h"
+
+enum { PIECE = 32768, PIECES = 40, BYTES = PIECES * PIECE - 77 };
+
+typedef enum {
+    RECEIVER_ALONE,
+    SENDER_ALONE,
+    IN_TURNS, /* the receiver has some when the sender begins */
+    DIES,
+    TURNED_BACK,
+    HELD_DOWN, /* the sender gets the same number again and again */
+} script_t;
+
+static struct {
+    atomic_uint pushed, taken; /* pieces the sender has sent; numbers the receiver has asked for */
+    atomic_bool received;
+} * stage;
+static script_t script;
+static const dnet_emu_swif_ops_t *below;
+
+/* The job's alarm ends a wait that would have no end. */
+static void wait_for(const atomic_uint *count, unsigned least)
+{
+    while (atomic_load(count) < least)
+        sched_yield();
+}
+
+static dnet_emu_result_t take(dnet_emu_nic_t *via, uint16_t dlid, dnet_emu_packet_t *packet)
+{
+    if (script == SENDER_ALONE || script == HELD_DOWN)
+        wait_for(&stage->pushed, PIECES);
+    if (script == DIES)
+        wait_for(&stage->pushed, 2);
+    dnet_emu_result_t result = below->send(via, dlid, packet);
+    if (script == TURNED_BACK && atomic_load(&stage->taken) == 2)
+        packet->answer = 1;
+    atomic_fetch_add(&stage->taken, 1);
+    return result;
+}
+
+static dnet_emu_result_t scripted(dnet_emu_nic_t *via, uint16_t dlid, dnet_emu_packet_t *packet)
+{
+    return DNET_GET(packet->header[0], PK_TYPE) == DNET_PRIM_FADD ? take(via, dlid, packet)
+                                                                  : below->send(via, dlid, packet);
+}
+
+static const dnet_emu_swif_ops_t scripted_ops = {.name = "scripted", .send = scripted};
+
+static bool sender_computes(void)
+{
+    return script == RECEIVER_ALONE || script == TURNED_BACK;
+}
+
+/* A round of the sender, before which others may have held its cursors down. */
+static void push_some(dnet_job_rank_t *job, uint64_t before)
+{
+    bool did;
+    if (script == DIES && atomic_load(&stage->pushed) >= 2)
+        raise(SIGKILL);
+    if (script == HELD_DOWN && atomic_load(&stage->pushed) < PIECES)
+        for (uint32_t slot = 1; slot < DNET_DRV_CURSORS; slot++)
+            dnet_drv_cursor_set(&job->ep->drv, slot, 1);
+    dnet_ep_progress(job->ep, &did);
+    atomic_store(&stage->pushed, (unsigned) (dnet_ep_counters(job->ep)->ipush - before));
+}
+
+static int send_large(dnet_job_rank_t *job, const uint8_t *data)
+{
+    dnet_job_request_t r;
+    dnet_job_isend(job, &r, 1, dnet_ep_envelope(1, 0, 1), data, BYTES, false);
+    uint64_t before = dnet_ep_counters(job->ep)->ipush; /* RTS is out */
+    while (sender_computes() && !atomic_load(&stage->received))
+        sched_yield();
+    if (script == IN_TURNS)
+        wait_for(&stage->taken, 4);
+    while (!r.done)
+        push_some(job, before);
+    unsigned pushed = atomic_load(&stage->pushed);
+    int bad = r.status != DNET_OK;
+    bad += script == RECEIVER_ALONE && pushed != 0;
+    bad += (script == SENDER_ALONE || script == HELD_DOWN) && pushed != PIECES;
+    bad += script == IN_TURNS && (pushed == 0 || pushed == PIECES);
+    if (bad)
+        fprintf(stderr, "sender: status %s, %u pieces pushed, of %d\n", dnet_status_name(r.status),
+                pushed, PIECES);
+    return bad;
+}
+
+static int receive_large(dnet_job_rank_t *job, const uint8_t *data)
+{
+    dnet_status_t due = script == DIES          ? DNET_ERR_PEER_DEAD
+                        : script == TURNED_BACK ? DNET_ERR_FORMAT
+                                                : DNET_OK;
+    uint8_t *in = calloc(1, BYTES + 1);
+    dnet_job_request_t r;
+    dnet_job_irecv(job, &r, dnet_ep_envelope(1, 0, 1), DNET_MATCH_BITS, in, BYTES);
+    dnet_status_t status = dnet_job_wait(job, &r);
+    bool differ = memcmp(in, data, BYTES) != 0;
+    int bad = status != due || in[BYTES] != 0 || (due == DNET_OK && differ);
+    if (bad)
+        fprintf(stderr, "receiver: status %s, %u pieces asked for, data %s\n",
+                dnet_status_name(status), atomic_load(&stage->taken), differ ? "differ" : "right");
+    atomic_store(&stage->received, true);
+    bad += script != DIES && (job->ep->rndv.recvs_polled != 0 || job->ep->rndv.pushed);
+    free(in);
+    if (script == DIES)
+        _exit(bad);
+    return bad;
+}
+
+static void fill(uint8_t *data, size_t len, unsigned seed)
+{
+    for (size_t i = 0; i < len; i++)
+        data[i] = (uint8_t) (i * 7 + i / 4093 + seed);
+}
+
+static int scripted_pair(dnet_job_rank_t *job, void *arg)
+{
+    (void) arg;
+    uint8_t *data = malloc(BYTES);
+    fill(data, BYTES, 0);
+    job->ep->oversubscribed = false; /* also on a machine of one processor */
+    below = job->ep->job.emu->swif;
+    if (job->rank == 1)
+        job->ep->job.emu->swif = &scripted_ops;
+    dnet_job_barrier(job);
+    int bad = job->rank == 0 ? send_large(job, data) : receive_large(job, data);
+    free(data);
+    return bad;
+}
+
+static void play(script_t what)
+{
+    memset((void *) stage, 0, sizeof(*stage));
+    script = what;
+    assert_int_equal(dnet_job_run_mourning(2, 60, what == DIES ? 0 : 2, scripted_pair, NULL), 0);
+}
+
+static void test_pushed_receiver_alone_finishes_while_the_sender_computes(void **state)
+{
+    (void) state;
+    play(RECEIVER_ALONE);
+}
+
+static void test_pushed_sender_alone_finishes(void **state)
+{
+    (void) state;
+    play(SENDER_ALONE);
+}
+
+static void test_pushed_both_move_each_piece_once(void **state)
+{
+    (void) state;
+    play(IN_TURNS);
+}
+
+static void test_pushed_sender_killed_between_pieces_is_an_error(void **state)
+{
+    (void) state;
+    play(DIES);
+}
+
+static void test_pushed_cursor_turned_back_is_an_error(void **state)
+{
+    (void) state;
+    play(TURNED_BACK);
+}
+
+static void test_pushed_cursor_held_down_starts_no_more_than_there_are(void **state)
+{
+    (void) state;
+    play(HELD_DOWN);
+}
+
+/* Messages of all lengths about a piece and some of several rings, both ways at once; receives are
+ * longer or shorter. */
+static int both_ways(dnet_job_rank_t *job, void *arg)
+{
+    static const size_t lens[] = {65537,     PIECE * 3 - 1, PIECE * 3,       PIECE * 3 + 1,
+                                  PIECE * 4, 1000000,       PIECE * 100 + 5, 131072};
+    enum { LENS = sizeof(lens) / sizeof(lens[0]), MOST = PIECE * 100 + 5 };
+    uint8_t *out[LENS], *in[LENS];
+    dnet_job_request_t s[LENS], r[LENS];
+    int bad = 0;
+    (void) arg;
+    job->ep->oversubscribed = false;
+    for (unsigned i = 0; i < LENS; i++) {
+        out[i] = malloc(MOST);
+        in[i] = calloc(1, MOST + 1);
+        fill(out[i], MOST, i);
+    }
+    dnet_job_barrier(job);
+    uint64_t before = dnet_ep_counters(job->ep)->ipush, least = 0;
+    for (unsigned i = 0; i < LENS; i++) {
+        dnet_job_irecv(job, &r[i], dnet_ep_envelope(1, 1 - job->rank, i), DNET_MATCH_BITS, in[i],
+                       i % 3 ? MOST : lens[i] - 50000);
+        dnet_job_isend(job, &s[i], 1 - job->rank, dnet_ep_envelope(1, job->rank, i), out[i],
+                       lens[i], false);
+        least += lens[i] / PIECE / 2;
+    }
+    for (unsigned i = 0; i < LENS; i++) {
+        size_t got = i % 3 ? lens[i] : lens[i] - 50000;
+        dnet_status_t due = i % 3 ? DNET_OK : DNET_ERR_TRUNCATED;
+        bad += dnet_job_wait(job, &s[i]) != DNET_OK || dnet_job_wait(job, &r[i]) != due ||
+               memcmp(in[i], out[i], got) != 0 || in[i][got] != 0;
+        if (bad)
+            fprintf(stderr, "%zu bytes: %s\n", lens[i], dnet_status_name(r[i].status));
+        free(out[i]);
+        free(in[i]);
+    }
+    uint64_t pushed = dnet_ep_counters(job->ep)->ipush - before;
+    if (pushed < least)
+        fprintf(stderr, "%llu packets only\n", (unsigned long long) pushed);
+    return bad || pushed < least;
+}
+
+static void test_pushed_messages_both_ways_are_whole(void **state)
+{
+    (void) state;
+    assert_int_equal(dnet_job_run(2, 60, both_ways, NULL), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pushed_receiver_alone_finishes_while_the_sender_computes),
+        cmocka_unit_test(test_pushed_sender_alone_finishes),
+        cmocka_unit_test(test_pushed_both_move_each_piece_once),
+        cmocka_unit_test(test_pushed_sender_killed_between_pieces_is_an_error),
+        cmocka_unit_test(test_pushed_cursor_turned_back_is_an_error),
+        cmocka_unit_test(test_pushed_cursor_held_down_starts_no_more_than_there_are),
+        cmocka_unit_test(test_pushed_messages_both_ways_are_whole),
+    };
+    setenv("DIMMNET_RENDEZVOUS", "pushed", 1);
+    stage = mmap(NULL, sizeof(*stage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return cmocka_run_group_tests_name("endpoint_pushed", tests, NULL, NULL);
+}
