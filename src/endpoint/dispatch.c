@@ -46,14 +46,23 @@ static inline void copy_out(dnet_ep_t *ep, const dnet_lh_entry_t *entry, uint32_
         dnet_drv_ring_read(&ep->drv, entry, from - DNET_LH_DATA_BYTES, to, (uint32_t) len);
 }
 
-/* A message without a receive, in a round that has completed one: it stays where it is until the
- * caller has looked, for it may post just this receive (docs/protocol.md 3.5).
- *
- * @param before  messages received when the round began */
-static DNET_COLD bool leave(dnet_ep_t *ep, uint64_t before)
+/* A message without a receive, when others have been received since the last one: it stays where it
+ * is until the caller has looked, for it may post just this receive (docs/protocol.md 3.5). */
+static DNET_COLD bool leave(dnet_ep_t *ep)
 {
-    ep->inbox.left = ep->page.counters.received_messages != before;
-    return ep->inbox.left;
+    uint64_t received = ep->page.counters.received_messages;
+    bool leaves = received != ep->inbox.received_before;
+    ep->inbox.received_before = received;
+    if (leaves)
+        ep->inbox.left = ep->drv.lh_read;
+    return leaves;
+}
+
+/* One that was left has been told of. */
+static DNET_COLD void trace_arrive(const dnet_ep_t *ep, const dnet_lh_entry_t *entry)
+{
+    if (ep->inbox.left != ep->drv.lh_read)
+        DNET_TRACE(arrive, 0, entry->envelope, DNET_GET(entry->where, LH_SIZE));
 }
 
 static DNET_COLD void malformed(const dnet_lh_entry_t *entry, const char *what)
@@ -83,7 +92,7 @@ static DNET_COLD void keep_whole(dnet_ep_t *ep, const dnet_lh_entry_t *entry, ui
 
 /* @return false: it has been left */
 static inline bool receive_whole(dnet_ep_t *ep, const dnet_lh_entry_t *entry, uint32_t from,
-                                 const dnet_ep_head_t *head, uint64_t before)
+                                 const dnet_ep_head_t *head)
 {
     uint64_t envelope = entry->envelope & DNET_MATCH_BITS & ~DNET_EP_HEADED;
     size_t len = DNET_GET(entry->where, LH_SIZE) - from;
@@ -91,7 +100,7 @@ static inline bool receive_whole(dnet_ep_t *ep, const dnet_lh_entry_t *entry, ui
         dnet_drv_lines_fetch(&ep->drv, entry);
     dnet_match_item_t *item = dnet_match_arrive(&ep->inbox.match, envelope);
     if (DNET_UNLIKELY(!item)) {
-        if (leave(ep, before))
+        if (leave(ep))
             return false;
         keep_whole(ep, entry, from, len, head);
         return true;
@@ -158,12 +167,11 @@ static void receive_piece(dnet_ep_t *ep, const dnet_lh_entry_t *entry, dnet_asse
 }
 
 /* @return false: it has been left */
-static bool receive_first(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dnet_ep_head_t *head,
-                          uint64_t before)
+static bool receive_first(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dnet_ep_head_t *head)
 {
     uint64_t envelope = entry->envelope & DNET_MATCH_BITS & ~DNET_EP_HEADED;
     dnet_match_item_t *item = dnet_match_arrive(&ep->inbox.match, envelope);
-    if (!item && leave(ep, before))
+    if (!item && leave(ep))
         return false;
     dnet_assembly_t *a = dnet_assembly_new(ep);
     *a = (dnet_assembly_t){.rank = head->rank, .len = head->length, .envelope = envelope};
@@ -268,7 +276,7 @@ static bool head_is_sound(const dnet_ep_t *ep, const dnet_lh_entry_t *entry,
 }
 
 /* @return false: it has been left */
-static bool receive_headed(dnet_ep_t *ep, const dnet_lh_entry_t *entry, uint64_t before)
+static bool receive_headed(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
 {
     dnet_ep_head_t head;
     memcpy(&head, entry->data, sizeof(head)); /* 24 of the entry's 48 bytes */
@@ -279,9 +287,9 @@ static bool receive_headed(dnet_ep_t *ep, const dnet_lh_entry_t *entry, uint64_t
     }
     switch ((dnet_head_type_t) head.type) {
         case DNET_HEAD_SYNC:
-            return receive_whole(ep, entry, sizeof(head), &head, before);
+            return receive_whole(ep, entry, sizeof(head), &head);
         case DNET_HEAD_FIRST:
-            return receive_first(ep, entry, &head, before);
+            return receive_first(ep, entry, &head);
         case DNET_HEAD_MORE: {
             dnet_assembly_t **link = assembly_of(ep, head.rank);
             if (*link)
@@ -354,18 +362,19 @@ static void give_back(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
 
 bool dnet_receive_round(dnet_ep_t *ep, unsigned most)
 {
-    const uint64_t before = ep->page.counters.received_messages;
     unsigned budget = most;
     const dnet_lh_entry_t *entry;
     while (budget && (entry = dnet_drv_lh_next(&ep->drv))) {
-        if (DNET_UNLIKELY(ep->inbox.left))
-            ep->inbox.left = false; /* it has been told of */
-        else
-            DNET_TRACE(arrive, 0, entry->envelope, DNET_GET(entry->where, LH_SIZE));
-        if (!(DNET_LIKELY(!(entry->envelope & DNET_EP_HEADED))
-                  ? receive_whole(ep, entry, 0, NULL, before)
-                  : receive_headed(ep, entry, before)))
-            break;
+        if (DNET_UNLIKELY(dnet_trace_on(DNET_TRACE_arrive)))
+            trace_arrive(ep, entry);
+        bool taken = DNET_LIKELY(!(entry->envelope & DNET_EP_HEADED))
+                         ? receive_whole(ep, entry, 0, NULL)
+                         : receive_headed(ep, entry);
+        if (DNET_UNLIKELY(!taken)) {
+            if (budget != most)
+                break;
+            continue; /* nothing has been done in this round that the caller could look at */
+        }
         if (DNET_UNLIKELY(dnet_drv_lh_release(&ep->drv, entry)))
             give_back(ep, entry);
         budget--;

@@ -85,7 +85,8 @@ typedef struct {
     uint64_t budget;                  /* most bytes of unexpected messages */
     uint8_t *scratch;                 /* one packet, made contiguous */
     dnet_ep_unexpected_fn unexpected_fn;
-    bool left; /* the next entry has been looked at before */
+    uint64_t received_before; /* messages received when one last came without a receive */
+    uint32_t left;            /* number of the last entry that was left for the next round */
 } dnet_inbox_t;
 
 /* aperture.c: by slot, the receive whose data are stored there, or the send that shows its
@@ -268,7 +269,7 @@ struct dnet_ep {
     void *source_arg;
     uint32_t eager_limit;             /* longest message sent before its receive is known, bytes */
     uint32_t eager_near;              /* the same, to ranks of this host */
-    uint32_t copy_ns;                 /* the kernel's copy of 16 KB between processes takes */
+    bool reads_slowly;                /* the kernel is slow to copy between processes */
     uint32_t eager_in_a_row;          /* the same, among several messages */
     uint32_t piece_data;              /* data bytes of a piece to ranks of this host, at most */
     uint64_t received_before;         /* messages when a send was last asked whether it is one */

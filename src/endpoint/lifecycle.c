@@ -76,7 +76,7 @@ uint32_t dnet_ep_eager_near(const dnet_options_t *options, dnet_device_t *dev)
 
 bool dnet_ep_reads_slowly(const dnet_ep_t *ep)
 {
-    return ep->copy_ns > SLOW_COPY_NS;
+    return ep->reads_slowly;
 }
 
 /* The longer a ring, the longer its lines have been out of the second-level caches of both sides
@@ -199,6 +199,7 @@ static dnet_ep_t *make(const dnet_ep_config_t *config)
     ep->progress.lifeline = config->lifeline;
     ep->rndv.wait_tail = &ep->rndv.wait;
     ep->received_before = UINT64_MAX; /* no send has asked */
+    ep->inbox.left = UINT32_MAX;
     ep->tx.retry_ns = UINT64_MAX;
     dnet_match_init(&ep->inbox.match);
     dnet_defer_init(ep);
@@ -300,7 +301,7 @@ dnet_status_t dnet_ep_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses)
                                 dnet_srq_limit_refill(ep));
     if (status == DNET_OK) {
         ep->eager_near = dnet_ep_eager_near(&ep->options, ep->dev);
-        ep->copy_ns = ep->dev->ops->copy_time(ep->dev);
+        ep->reads_slowly = copies_slowly(ep->dev);
         apply_packet_data(ep);
         status = dnet_flow_start(ep);
     }

@@ -51,6 +51,34 @@ void dnet_rndv_fetch(dnet_ep_t *ep, dnet_rndv_recv_t *r, size_t at, void *to, si
                    dnet_status_text(r->status));
 }
 
+bool dnet_rndv_take(dnet_ep_t *ep, dnet_rndv_recv_t *r, uint32_t end)
+{
+    uint64_t next = 0;
+    r->status = dnet_drv_cursor_take(&ep->drv, ep->peers[r->rank].target,
+                                     DNET_GET(r->fetch_addr, AP_SLOT), &next);
+    if (r->status == DNET_OK && next <= r->last) {
+        dnet_error("the pieces of a message from rank %u are counted down, from %llu to %llu",
+                   r->rank, (unsigned long long) r->last, (unsigned long long) next);
+        r->status = DNET_ERR_FORMAT;
+    }
+    r->last = next;
+    return r->status == DNET_OK && next < end;
+}
+
+bool dnet_rndv_claim(dnet_ep_t *ep, dnet_op_t *op, uint32_t most, uint32_t end)
+{
+    if (op->claimed > op->stored)
+        return true;
+    if (op->claimed == most)
+        return false;
+    uint64_t number = dnet_drv_cursor_next(&ep->drv, op->fetch_slot);
+    if (number >= end)
+        return false;
+    op->claimed++;
+    op->last = number + 1 == end;
+    return true;
+}
+
 bool dnet_rndv_is_stalled(dnet_ep_t *ep, dnet_status_t status)
 {
     if (DNET_LIKELY(status != DNET_STALLED))

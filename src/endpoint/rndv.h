@@ -97,6 +97,15 @@ void dnet_rndv_cts(dnet_ep_t *ep, const dnet_rndv_recv_t *r, dnet_ep_head_t cts,
  * is logged.  @param at  a multiple of DNET_APERTURE_UNIT */
 void dnet_rndv_fetch(dnet_ep_t *ep, dnet_rndv_recv_t *r, size_t at, void *to, size_t len);
 
+/** Split, pushed: count the sender's cursor up.  @param end  numbers from here on are no piece's
+ * @return whether there is a further piece for the receiver; r->status says whether it could be
+ * asked for */
+bool dnet_rndv_take(dnet_ep_t *ep, dnet_rndv_recv_t *r, uint32_t end);
+
+/** The same for the sender, unless it has claimed a piece that is not out.  @param
+ * most  pieces that can be the sender's */
+bool dnet_rndv_claim(dnet_ep_t *ep, dnet_op_t *op, uint32_t most, uint32_t end);
+
 /** Does the receive take its bytes piece by piece? */
 static inline bool dnet_rndv_is_moved(const dnet_rndv_recv_t *r)
 {
@@ -140,15 +149,6 @@ void dnet_rndv_split_landed(dnet_ep_t *ep, dnet_rndv_recv_t *r);
  * just come.  @param done_p  the receive, when that has completed it; else NULL  @return whether
  * there was one */
 bool dnet_rndv_split_round(dnet_ep_t *ep, dnet_rndv_recv_t **done_p);
-
-/** rndv_split.c: count the sender's cursor up.  @param end  numbers from here on are no piece's
- * @return whether there is a further piece for the receiver; r->status says whether it could be
- * asked for */
-bool dnet_rndv_take(dnet_ep_t *ep, dnet_rndv_recv_t *r, uint32_t end);
-
-/** rndv_split.c: the same for the sender, unless it has claimed a piece that is not out.  @param
- * most  pieces that can be the sender's */
-bool dnet_rndv_claim(dnet_ep_t *ep, dnet_op_t *op, uint32_t most, uint32_t end);
 
 /** rndv_pushed.c: would the message be pushed, if its receiver wants it? */
 bool dnet_rndv_pushes(dnet_ep_t *ep, const dnet_op_t *op);

@@ -11,7 +11,6 @@
 #include "endpoint/channel.h"
 #include "endpoint/job.h"
 #include "endpoint/rndv.h"
-#include "endpoint/share.h"
 
 #define PIECE 32768u
 _Static_assert(PIECE + sizeof(dnet_ep_head_t) <= DNET_DRV_PIECE_DATA_MAX, "a piece is one message");
@@ -56,7 +55,7 @@ bool dnet_rndv_pushes(dnet_ep_t *ep, const dnet_op_t *op)
         return false;
     if (ep->options.rendezvous == DNET_RENDEZVOUS_PUSHED)
         return true;
-    return ep->options.rendezvous == DNET_RENDEZVOUS_AUTO && dnet_ep_reads_slowly(ep) &&
+    return ep->options.rendezvous == DNET_RENDEZVOUS_AUTO && ep->reads_slowly &&
            (is_fast(ep) || ++ep->rndv.not_pushed % TRY_EACH == 0);
 }
 

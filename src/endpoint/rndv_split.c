@@ -29,20 +29,6 @@ static size_t piece_len(size_t len, uint32_t piece)
 
 /* ---- receiver ---- */
 
-bool dnet_rndv_take(dnet_ep_t *ep, dnet_rndv_recv_t *r, uint32_t end)
-{
-    uint64_t next = 0;
-    r->status = dnet_drv_cursor_take(&ep->drv, ep->peers[r->rank].target,
-                                     DNET_GET(r->fetch_addr, AP_SLOT), &next);
-    if (r->status == DNET_OK && next <= r->last) {
-        dnet_error("the pieces of a message from rank %u are counted down, from %llu to %llu",
-                   r->rank, (unsigned long long) r->last, (unsigned long long) next);
-        r->status = DNET_ERR_FORMAT;
-    }
-    r->last = next;
-    return r->status == DNET_OK && next < end;
-}
-
 static void fetch_next(dnet_ep_t *ep, dnet_rndv_recv_t *r)
 {
     size_t at = (size_t) r->fetched * dnet_piece_bytes(r->len);
@@ -119,20 +105,6 @@ bool dnet_rndv_split_round(dnet_ep_t *ep, dnet_rndv_recv_t **done_p)
 }
 
 /* ---- sender ---- */
-
-bool dnet_rndv_claim(dnet_ep_t *ep, dnet_op_t *op, uint32_t most, uint32_t end)
-{
-    if (op->claimed > op->stored)
-        return true;
-    if (op->claimed == most)
-        return false;
-    uint64_t number = dnet_drv_cursor_next(&ep->drv, op->fetch_slot);
-    if (number >= end)
-        return false;
-    op->claimed++;
-    op->last = number + 1 == end;
-    return true;
-}
 
 /* Store the claimed piece; when there is none behind it, it brings the status along. */
 static dnet_status_t store(dnet_ep_t *ep, dnet_op_t *op)
