@@ -118,9 +118,8 @@ typedef struct {
     uint64_t pushed_ns;       /* the last piece came, or the last of them began */
     uint32_t pieces_left;     /* that may still be sent in this round */
     uint32_t not_pushed;      /* messages that would have been, had pieces left faster */
-    uint64_t piece_sent_ns;   /* when the last piece left, or the first one of several could */
     uint64_t strays;          /* pieces that nothing expected */
-    int64_t piece_ns;         /* between two pieces, usually */
+    int64_t piece_ns;         /* that a piece takes, usually */
 } dnet_rndv_t;
 
 /* defer_recv.c: senders whose messages are held back here. */

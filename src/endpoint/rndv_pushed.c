@@ -24,13 +24,12 @@ _Static_assert(PIECE % DNET_APERTURE_UNIT == 0, "pieces have addresses");
 #define FETCHED_AT_ONCE 4u
 #define ROUND_FETCHES 4u
 /* Where pieces leave more slowly than both sides' copies by the kernel would be (the processors
- * share no cache, or others use it), messages are not pushed, but for one of so many, which tries:
- * on the machine that this was measured on 1.1 us a piece, 3 us and more, and 1.4 us by the kernel.
- */
+ * share no cache, or others use it), messages are not pushed, but for some of many, which try: in a
+ * row, since a ring that was not used for a time is slower.  On the machine that this was measured
+ * on a piece takes 1.0 us, 3 us and more where it is slow, and 1.4 us by the kernel. */
 #define SLOW_PIECE_NS 1700
-#define TRY_EACH 8u
-/* Longer ones between two pieces say something of the caller, not of the ring. */
-#define GAP_NS 100000u
+#define TRIES 16u
+#define TRIES_OF 128u
 
 static uint32_t pieces(size_t len)
 {
@@ -56,7 +55,7 @@ bool dnet_rndv_pushes(dnet_ep_t *ep, const dnet_op_t *op)
     if (ep->options.rendezvous == DNET_RENDEZVOUS_PUSHED)
         return true;
     return ep->options.rendezvous == DNET_RENDEZVOUS_AUTO && ep->reads_slowly &&
-           (is_fast(ep) || ++ep->rndv.not_pushed % TRY_EACH == 0);
+           (is_fast(ep) || ep->rndv.not_pushed++ % TRIES_OF < TRIES);
 }
 
 /* ---- receiver ---- */
@@ -165,32 +164,32 @@ bool dnet_rndv_pushed_round(dnet_ep_t *ep, dnet_rndv_recv_t **done_p)
 
 /* ---- sender ---- */
 
-/* A piece has left: how long after the one before? */
-static void note_piece(dnet_ep_t *ep)
+/* Send a piece, and note how long that took. */
+static dnet_status_t send_piece(dnet_ep_t *ep, dnet_op_t *op, uint32_t piece)
 {
-    uint64_t now = dnet_clock_ns(), ns = now - ep->rndv.piece_sent_ns;
-    ep->rndv.piece_sent_ns = now;
-    if (ns < GAP_NS)
-        ep->rndv.piece_ns += ((int64_t) ns - (int64_t) ep->rndv.piece_ns) / 8;
+    size_t n = piece_len(op->len, piece);
+    dnet_ep_head_t head = {
+        .type = DNET_HEAD_PIECE, .rank = ep->rank, .op = op->id, .arg = piece, .length = n};
+    uint64_t begin = dnet_clock_ns();
+    dnet_status_t status =
+        dnet_channel_piece(ep, op, &head, op->buf + (size_t) piece * PIECE, (uint32_t) n);
+    int64_t ns = (int64_t) (dnet_clock_ns() - begin);
+    if (status == DNET_OK && n == PIECE)
+        ep->rndv.piece_ns += (ns - ep->rndv.piece_ns) / 8;
+    return status;
 }
 
 static dnet_status_t turn(dnet_ep_t *ep, dnet_op_t *op, bool *did_p)
 {
     const uint32_t all = pieces(op->len);
     while (dnet_rndv_claim(ep, op, all, all + 1)) {
-        uint32_t piece = op->claimed - 1;
-        size_t n = piece_len(op->len, piece);
-        dnet_ep_head_t head = {
-            .type = DNET_HEAD_PIECE, .rank = ep->rank, .op = op->id, .arg = piece, .length = n};
         if (ep->rndv.pieces_left == 0)
             return DNET_IN_PROGRESS;
-        dnet_status_t status =
-            dnet_channel_piece(ep, op, &head, op->buf + (size_t) piece * PIECE, (uint32_t) n);
+        dnet_status_t status = send_piece(ep, op, op->claimed - 1);
         if (status != DNET_OK)
             return status;
         ep->rndv.pieces_left--;
         op->stored++;
-        note_piece(ep);
         *did_p = true;
     }
     return DNET_OK;
@@ -204,8 +203,6 @@ static bool ready(const dnet_ep_t *ep, const dnet_op_t *op)
 void dnet_rndv_pushed_begin_round(dnet_ep_t *ep)
 {
     ep->rndv.pieces_left = ROUND_PIECES;
-    if (!ep->rndv.sending)
-        ep->rndv.piece_sent_ns = dnet_clock_ns();
 }
 
 const dnet_rndv_way_t dnet_rndv_pushed = {.begin = begin, .turn = turn, .ready = ready};
