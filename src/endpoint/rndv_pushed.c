@@ -182,9 +182,9 @@ static dnet_status_t send_piece(dnet_ep_t *ep, dnet_op_t *op, uint32_t piece)
 static dnet_status_t turn(dnet_ep_t *ep, dnet_op_t *op, bool *did_p)
 {
     const uint32_t all = pieces(op->len);
-    while (dnet_rndv_claim(ep, op, all, all + 1)) {
-        if (ep->rndv.pieces_left == 0)
-            return DNET_IN_PROGRESS;
+    while (ep->rndv.pieces_left && dnet_channel_is_free(ep, op->peer)) {
+        if (!dnet_rndv_claim(ep, op, all, all + 1))
+            return DNET_OK;
         dnet_status_t status = send_piece(ep, op, op->claimed - 1);
         if (status != DNET_OK)
             return status;
@@ -192,7 +192,7 @@ static dnet_status_t turn(dnet_ep_t *ep, dnet_op_t *op, bool *did_p)
         op->stored++;
         *did_p = true;
     }
-    return DNET_OK;
+    return DNET_IN_PROGRESS; /* with no piece in hand but one for which there was no room */
 }
 
 static bool ready(const dnet_ep_t *ep, const dnet_op_t *op)
