@@ -19,7 +19,7 @@ _Static_assert(PIECE % DNET_APERTURE_UNIT == 0, "pieces have addresses");
 /* A sender that waits in a call has the next piece there within some 2 us. */
 #define SENDER_NS 10000u
 /* Pieces that one round sends, so that what comes has its turn. */
-#define ROUND_PIECES 8u
+#define ROUND_PIECES 32u
 /* Pieces that the receiver fetches by one copy, and copies in a round. */
 #define FETCHED_AT_ONCE 4u
 #define ROUND_FETCHES 4u
