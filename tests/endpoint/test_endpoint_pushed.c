@@ -55,6 +55,8 @@ static dnet_emu_result_t take(dnet_emu_nic_t *via, uint16_t dlid, dnet_emu_packe
         wait_for(&stage->pushed, PIECES);
     if (script == DIES)
         wait_for(&stage->pushed, 2);
+    if (script == IN_TURNS && atomic_load(&stage->taken) >= 8)
+        wait_for(&stage->pushed, 1);
     dnet_emu_result_t result = below->send(via, dlid, packet);
     if (script == TURNED_BACK && atomic_load(&stage->taken) == 2)
         packet->answer = 1;
