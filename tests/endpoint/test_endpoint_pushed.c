@@ -222,13 +222,11 @@ static int both_ways(dnet_job_rank_t *job, void *arg)
         fill(out[i], MOST, i);
     }
     dnet_job_barrier(job);
-    uint64_t before = dnet_ep_counters(job->ep)->ipush, least = 0;
     for (unsigned i = 0; i < LENS; i++) {
         dnet_job_irecv(job, &r[i], dnet_ep_envelope(1, 1 - job->rank, i), DNET_MATCH_BITS, in[i],
                        i % 3 ? MOST : lens[i] - 50000);
         dnet_job_isend(job, &s[i], 1 - job->rank, dnet_ep_envelope(1, job->rank, i), out[i],
                        lens[i], false);
-        least += lens[i] / PIECE / 2;
     }
     for (unsigned i = 0; i < LENS; i++) {
         size_t got = i % 3 ? lens[i] : lens[i] - 50000;
@@ -240,10 +238,7 @@ static int both_ways(dnet_job_rank_t *job, void *arg)
         free(out[i]);
         free(in[i]);
     }
-    uint64_t pushed = dnet_ep_counters(job->ep)->ipush - before;
-    if (pushed < least)
-        fprintf(stderr, "%llu packets only\n", (unsigned long long) pushed);
-    return bad || pushed < least;
+    return bad;
 }
 
 static void test_pushed_messages_both_ways_are_whole(void **state)
