@@ -44,8 +44,8 @@ struct dnet_op {
     uint32_t fetch_slot;  /* own aperture in which the message can be fetched; 0: none */
     void *loan;           /* of the message to a peer on another host; NULL: not lent */
     bool fetch_due;       /* the receiver still fetches its pieces */
-    uint32_t claimed;     /* split, pushed: pieces to be stored or sent, from the end on */
-    uint32_t stored;      /* split, pushed: those that are */
+    uint32_t claimed;     /* pieces to be stored (split: from the end on), or sent (pushed) */
+    uint32_t stored;      /* those that are */
     bool last;            /* split: nobody has claimed a piece after that */
     uint32_t remote_addr; /* where the data go at the receiver */
     uint32_t word;        /* LLCM word in which the receiver counts chunks it has taken */
