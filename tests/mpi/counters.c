@@ -72,10 +72,12 @@ int main(int argc, char **argv)
           "received %llu messages, %llu bytes", after[RECEIVED], after[RECEIVED_BYTES]);
     CHECK(after[BOTF] >= SMALL, "%llu BOTF requests for %d small messages", after[BOTF], SMALL);
     CHECK(after[IPUSH] >= SMALL, "%llu IPUSH for %d small messages", after[IPUSH], SMALL);
-    /* A large message is moved by both sides, or by one alone where the other has no processor. */
-    CHECK(after[RENDEZVOUS] == LARGE && after[RVS] + after[RVL] >= LARGE,
-          "%llu rendezvous, %llu RVS and %llu RVL for %d messages", after[RENDEZVOUS], after[RVS],
-          after[RVL], LARGE);
+    /* A large message is moved by both sides, or by one alone where the other has no processor; or
+     * its pieces, of 32 KB, are pushed through the ring where the kernel is slow to copy. */
+    unsigned long long pushed = (after[IPUSH] - SMALL) / (LARGE_BYTES / 32768);
+    CHECK(after[RENDEZVOUS] == LARGE && after[RVS] + after[RVL] + pushed >= LARGE,
+          "%llu rendezvous, %llu RVS, %llu RVL and %llu IPUSH for %d messages", after[RENDEZVOUS],
+          after[RVS], after[RVL], after[IPUSH], LARGE);
     free(buf);
     MPI_T_finalize();
     counters_end();
