@@ -4,12 +4,11 @@
  * receiver copies each out to where it belongs; a sender that computes does not, and the receiver
  * fetches pieces itself then (docs/protocol.md 4.6).
  *
- * Which piece is whose is decided as for split messages (rndv_split.c), except that the receiver
- * has none before it has counted the cursor up.
+ * How many pieces each side has is decided as for split messages (rndv_split.c), except that the
+ * receiver has none before it has counted the cursor up.  The sender's are the first ones.
  */
 #include "common/clock.h"
 #include "endpoint/channel.h"
-#include "endpoint/job.h"
 #include "endpoint/rndv.h"
 
 #define PIECE 32768u

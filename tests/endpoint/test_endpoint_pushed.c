@@ -22,6 +22,7 @@
 
 #include "emulator/swif/swif.h"
 #include "endpoint/ep.h"
+#include "endpoint/rndv.h"
 #include "job.h"
 
 enum { PIECE = 32768, PIECES = 40, BYTES = PIECES * PIECE - 77 };
@@ -247,6 +248,39 @@ static void test_pushed_messages_both_ways_are_whole(void **state)
     assert_int_equal(dnet_job_run(2, 60, both_ways, NULL), 0);
 }
 
+/* Without the option: only where the kernel is slow, and while pieces are not; else some try. */
+static int choices(dnet_job_rank_t *job, void *arg)
+{
+    enum { MESSAGES = 256, TRIES = 32 };
+    static const struct {
+        bool reads_slowly;
+        int64_t piece_ns;
+        unsigned pushes;
+    } cases[] = {{true, 1000, MESSAGES}, {true, 3000, TRIES}, {false, 1000, 0}};
+    dnet_op_t op = {.fetch_slot = 1, .peer = 1 - job->rank};
+    int bad = 0;
+    (void) arg;
+    job->ep->oversubscribed = false;
+    job->ep->options.rendezvous = DNET_RENDEZVOUS_AUTO;
+    for (unsigned c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+        unsigned pushes = 0;
+        job->ep->reads_slowly = cases[c].reads_slowly;
+        job->ep->rndv.piece_ns = cases[c].piece_ns;
+        for (unsigned i = 0; i < MESSAGES; i++)
+            pushes += dnet_rndv_pushes(job->ep, &op);
+        if (pushes != cases[c].pushes)
+            fprintf(stderr, "case %u: %u pushed, not %u\n", c, pushes, cases[c].pushes);
+        bad |= pushes != cases[c].pushes;
+    }
+    return bad;
+}
+
+static void test_pushed_only_where_that_is_faster(void **state)
+{
+    (void) state;
+    assert_int_equal(dnet_job_run(2, 60, choices, NULL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,6 +291,7 @@ int main(void)
         cmocka_unit_test(test_pushed_cursor_turned_back_is_an_error),
         cmocka_unit_test(test_pushed_cursor_held_down_starts_no_more_than_there_are),
         cmocka_unit_test(test_pushed_messages_both_ways_are_whole),
+        cmocka_unit_test(test_pushed_only_where_that_is_faster),
     };
     setenv("DIMMNET_RENDEZVOUS", "pushed", 1);
     stage = mmap(NULL, sizeof(*stage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
