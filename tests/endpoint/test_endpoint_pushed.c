@@ -52,7 +52,7 @@ static void wait_for(const atomic_uint *count, unsigned least)
 
 static dnet_emu_result_t take(dnet_emu_nic_t *via, uint16_t dlid, dnet_emu_packet_t *packet)
 {
-    if (script == SENDER_ALONE || script == HELD_DOWN)
+    if (script == SENDER_ALONE)
         wait_for(&stage->pushed, PIECES);
     if (script == DIES)
         wait_for(&stage->pushed, 2);
@@ -61,6 +61,8 @@ static dnet_emu_result_t take(dnet_emu_nic_t *via, uint16_t dlid, dnet_emu_packe
     dnet_emu_result_t result = below->send(via, dlid, packet);
     if (script == TURNED_BACK && atomic_load(&stage->taken) == 2)
         packet->answer = 1;
+    if (script == HELD_DOWN)
+        packet->answer = UINT32_MAX; /* none is left for the receiver */
     atomic_fetch_add(&stage->taken, 1);
     return result;
 }
@@ -73,15 +75,27 @@ static dnet_emu_result_t scripted(dnet_emu_nic_t *via, uint16_t dlid, dnet_emu_p
 
 static const dnet_emu_swif_ops_t scripted_ops = {.name = "scripted", .send = scripted};
 
-/* Who dies has more to send than it can in a round. */
+/* Where what happens between two rounds of the sender counts, it has more to send than in one. */
+static unsigned times(void)
+{
+    return script == DIES || script == HELD_DOWN ? 4 : 1;
+}
+
 static size_t length(void)
 {
-    return script == DIES ? 4 * BYTES : BYTES;
+    return times() * (size_t) BYTES;
 }
 
 static bool sender_computes(void)
 {
     return script == RECEIVER_ALONE || script == TURNED_BACK;
+}
+
+/* Packets that found room. */
+static uint64_t taken_by_peer(const dnet_job_rank_t *job)
+{
+    const dnet_ep_counters_t *c = dnet_ep_counters(job->ep);
+    return c->ipush - c->stop;
 }
 
 /* A round of the sender, before which others may have held its cursors down. */
@@ -90,18 +104,17 @@ static void push_some(dnet_job_rank_t *job, uint64_t before)
     bool did;
     if (script == DIES && atomic_load(&stage->pushed) >= 2)
         raise(SIGKILL);
-    if (script == HELD_DOWN && atomic_load(&stage->pushed) < PIECES)
-        for (uint32_t slot = 1; slot < DNET_DRV_CURSORS; slot++)
-            dnet_drv_cursor_set(&job->ep->drv, slot, 1);
+    for (uint32_t slot = 1; script == HELD_DOWN && slot < DNET_DRV_CURSORS; slot++)
+        dnet_drv_cursor_set(&job->ep->drv, slot, 1);
     dnet_ep_progress(job->ep, &did);
-    atomic_store(&stage->pushed, (unsigned) (dnet_ep_counters(job->ep)->ipush - before));
+    atomic_store(&stage->pushed, (unsigned) (taken_by_peer(job) - before));
 }
 
 static int send_large(dnet_job_rank_t *job, const uint8_t *data)
 {
     dnet_job_request_t r;
     dnet_job_isend(job, &r, 1, dnet_ep_envelope(1, 0, 1), data, length(), false);
-    uint64_t before = dnet_ep_counters(job->ep)->ipush; /* RTS is out */
+    uint64_t before = taken_by_peer(job); /* RTS is out */
     while (sender_computes() && !atomic_load(&stage->received))
         sched_yield();
     if (script == IN_TURNS)
@@ -111,7 +124,7 @@ static int send_large(dnet_job_rank_t *job, const uint8_t *data)
     unsigned pushed = atomic_load(&stage->pushed);
     int bad = r.status != DNET_OK;
     bad += script == RECEIVER_ALONE && pushed != 0;
-    bad += (script == SENDER_ALONE || script == HELD_DOWN) && pushed != PIECES;
+    bad += (script == SENDER_ALONE || script == HELD_DOWN) && pushed != times() * PIECES;
     bad += script == IN_TURNS && (pushed == 0 || pushed == PIECES);
     if (bad)
         fprintf(stderr, "sender: status %s, %u pieces pushed, of %d\n", dnet_status_name(r.status),
