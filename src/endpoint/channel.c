@@ -430,7 +430,7 @@ dnet_flush_t dnet_channel_flush(dnet_ep_t *ep, dnet_channel_t *ch)
 void dnet_channel_close_if_idle(dnet_ep_t *ep, dnet_channel_t *ch)
 {
     if (dnet_fc_sender_may_send(&ch->sender) && !ch->control.head && !ch->messages.head &&
-        !dnet_defer_tx_is_held(&ch->defer))
+        !ch->pushing && !dnet_defer_tx_is_held(&ch->defer))
         channel_close(ep, ch);
 }
 
@@ -484,8 +484,20 @@ dnet_status_t dnet_channel_piece(dnet_ep_t *ep, dnet_op_t *op, dnet_ep_head_t *h
         return status;
     if (!ch && !(ch = channel_open(ep, op->peer)))
         return DNET_ERR_NO_MEMORY;
+    ch->pushing += !op->has_waited;
+    op->has_waited = true;
     (void) not_taken(ep, ch, status);
     return DNET_IN_PROGRESS;
+}
+
+void dnet_channel_pieces_end(dnet_ep_t *ep, dnet_op_t *op)
+{
+    if (DNET_LIKELY(!op->has_waited))
+        return;
+    op->has_waited = false;
+    dnet_channel_t *ch = ep->peers[op->peer].channel;
+    ch->pushing--;
+    dnet_channel_close_if_idle(ep, ch);
 }
 
 void dnet_send_control(dnet_ep_t *ep, uint32_t peer, const dnet_ep_head_t *head, const void *behind,

@@ -22,6 +22,7 @@ struct dnet_channel {
     bool limited;     /* others wait for the peer's room as well: */
     uint32_t credits; /* so many packets may go out before the peer is asked for more */
     uint32_t retries; /* since the last packet that went out */
+    uint32_t pushing; /* sends of which a piece has found no room, and that have more */
     uint64_t stopped_ns;
     uint64_t retry_ns; /* stopped: when to try again */
     /* Held back (docs/protocol.md 6.1). */
@@ -112,6 +113,9 @@ bool dnet_channel_is_free(const dnet_ep_t *ep, uint32_t peer);
  */
 dnet_status_t dnet_channel_piece(dnet_ep_t *ep, dnet_op_t *op, dnet_ep_head_t *head,
                                  const uint8_t *data, uint32_t len);
+
+/** The op sends no more pieces. */
+void dnet_channel_pieces_end(dnet_ep_t *ep, dnet_op_t *op);
 
 /** Tell a sender that its operation `op` has been matched or fetched. */
 void dnet_send_ack(dnet_ep_t *ep, uint32_t rank, uint32_t op);

@@ -47,6 +47,7 @@ struct dnet_op {
     uint32_t claimed;     /* pieces to be stored (split: from the end on), or sent (pushed) */
     uint32_t stored;      /* those that are */
     bool last;            /* split: nobody has claimed a piece after that */
+    bool has_waited;      /* pushed: a piece has found no room, and the channel counts on more */
     uint32_t remote_addr; /* where the data go at the receiver */
     uint32_t word;        /* LLCM word in which the receiver counts chunks it has taken */
     uint64_t put;         /* chunks sent */

@@ -178,7 +178,8 @@ static dnet_status_t send_piece(dnet_ep_t *ep, dnet_op_t *op, uint32_t piece)
     return status;
 }
 
-static dnet_status_t turn(dnet_ep_t *ep, dnet_op_t *op, bool *did_p)
+/* @return DNET_IN_PROGRESS: with no piece in hand but one for which there was no room */
+static dnet_status_t push(dnet_ep_t *ep, dnet_op_t *op, bool *did_p)
 {
     const uint32_t all = pieces(op->len);
     while (ep->rndv.pieces_left && dnet_channel_is_free(ep, op->peer)) {
@@ -191,7 +192,15 @@ static dnet_status_t turn(dnet_ep_t *ep, dnet_op_t *op, bool *did_p)
         op->stored++;
         *did_p = true;
     }
-    return DNET_IN_PROGRESS; /* with no piece in hand but one for which there was no room */
+    return DNET_IN_PROGRESS;
+}
+
+static dnet_status_t turn(dnet_ep_t *ep, dnet_op_t *op, bool *did_p)
+{
+    dnet_status_t status = push(ep, op, did_p);
+    if (status != DNET_IN_PROGRESS)
+        dnet_channel_pieces_end(ep, op);
+    return status;
 }
 
 static bool ready(const dnet_ep_t *ep, const dnet_op_t *op)

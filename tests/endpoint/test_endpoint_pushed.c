@@ -2,7 +2,8 @@
  *
  * Pushed messages (docs/protocol.md 4.6): a sender that computes, one that alone finishes, both in
  * turns, one that dies between two pieces, a cursor that somebody has turned back or holds down,
- * several messages under way at once, with full rings, both ways, and every length about a piece.
+ * several messages under way at once, with full rings, both ways, and every length about a piece;
+ * several senders, which keep to what they have been granted.
  *
  * The script stands between the receiver and its network, and lets its FADD go when its turn has
  * come; the sender pushes in its rounds, some pieces in each.
@@ -261,6 +262,121 @@ static void test_pushed_messages_both_ways_are_whole(void **state)
     assert_int_equal(dnet_job_run(2, 60, both_ways, NULL), 0);
 }
 
+/* Several senders and one ring, which none of them finds empty.  The receiver notes what it grants
+ * before that arrives, and each sender counts down what it sends. */
+enum { SENDERS = 3, SENDERS_PIECES = 200, NOT_LIMITED = 1000 };
+
+static struct {
+    atomic_uint granted[SENDERS + 1], stops[SENDERS + 1], grants, exceeded;
+} * crowd;
+static dnet_ep_t *own;
+
+static uint32_t rank_of(const dnet_emu_packet_t *packet)
+{
+    uint64_t to = packet->header[0] & (DNET_MASK(PK_DLID) | DNET_MASK(PK_DWID));
+    uint32_t rank = 0;
+    while (rank < SENDERS && own->peers[rank].target != to)
+        rank++;
+    return rank;
+}
+
+static dnet_emu_result_t granting(dnet_emu_nic_t *via, uint16_t dlid, dnet_emu_packet_t *packet)
+{
+    if (DNET_GET(packet->header[0], PK_TYPE) == DNET_PRIM_RESEND) {
+        bool shared = DNET_GET(packet->header[1], RS_SHARED);
+        unsigned credits = (unsigned) DNET_GET(packet->header[1], RS_CREDITS);
+        atomic_store(&crowd->granted[rank_of(packet)], shared ? credits : NOT_LIMITED);
+        atomic_fetch_add(&crowd->grants, shared);
+    }
+    return below->send(via, dlid, packet);
+}
+
+static const dnet_emu_swif_ops_t granting_ops = {.name = "granting", .send = granting};
+
+static int receive_of_all(dnet_job_rank_t *job, const uint8_t *data, size_t len)
+{
+    dnet_job_request_t r[SENDERS];
+    uint8_t *in[SENDERS];
+    bool did;
+    int bad = 0;
+    while (job->ep->inbox.match.unexpected_count < SENDERS)
+        dnet_ep_progress(job->ep, &did);
+    for (uint32_t s = 0; s < SENDERS; s++) {
+        in[s] = calloc(1, len);
+        dnet_job_irecv(job, &r[s], dnet_ep_envelope(1, s + 1, 1), DNET_MATCH_BITS, in[s], len);
+    }
+    for (uint32_t s = 1; s <= SENDERS; s++)
+        wait_for(&crowd->stops[s], 1);
+    for (uint32_t s = 0; s < SENDERS; s++) {
+        bad += dnet_job_wait(job, &r[s]) != DNET_OK || memcmp(in[s], data, len) != 0;
+        free(in[s]);
+    }
+    if (bad || atomic_load(&crowd->grants) == 0 || atomic_load(&crowd->exceeded) != 0) {
+        fprintf(stderr, "%d messages bad; %u grants, %u pieces more than were granted\n", bad,
+                atomic_load(&crowd->grants), atomic_load(&crowd->exceeded));
+        bad++;
+    }
+    return bad;
+}
+
+/* Its network stays what it is, for another one would bring the packets of a piece one by one. */
+static int send_to_one(dnet_job_rank_t *job, const uint8_t *data, size_t len)
+{
+    const dnet_ep_counters_t *c = &job->ep->page.counters;
+    unsigned left = NOT_LIMITED;
+    dnet_job_request_t r;
+    unsigned pushed = 0;
+    bool did;
+    dnet_job_isend(job, &r, 0, dnet_ep_envelope(1, job->rank, 1), data, len, false);
+    while (!r.done) {
+        uint64_t grants = c->resend;
+        dnet_ep_progress(job->ep, &did);
+        unsigned before = pushed;
+        if (job->ep->rndv.sending)
+            pushed = job->ep->rndv.sending->stored;
+        unsigned sent = pushed - before;
+        if (c->resend != grants)
+            left = atomic_load(&crowd->granted[job->rank]);
+        if (left != NOT_LIMITED && sent > left)
+            atomic_fetch_add(&crowd->exceeded, sent - left);
+        if (left != NOT_LIMITED)
+            left -= sent < left ? sent : left;
+        atomic_store(&crowd->stops[job->rank], (unsigned) c->stop);
+    }
+    return r.status != DNET_OK;
+}
+
+static int one_of_many(dnet_job_rank_t *job, void *arg)
+{
+    const size_t len = (size_t) SENDERS_PIECES * PIECE;
+    uint8_t *data = malloc(len);
+    (void) arg;
+    fill(data, len, 5);
+    own = job->ep;
+    own->oversubscribed = false;
+    below = own->job.emu->swif;
+    if (job->rank == 0)
+        own->job.emu->swif = &granting_ops;
+    dnet_job_barrier(job);
+    int bad = job->rank == 0 ? receive_of_all(job, data, len) : send_to_one(job, data, len);
+    if (own->tx.open_channels != 0) {
+        fprintf(stderr, "rank %u: %u channels are left\n", job->rank, own->tx.open_channels);
+        bad++;
+    }
+    free(data);
+    return bad;
+}
+
+static void test_pushed_senders_keep_to_what_they_are_granted(void **state)
+{
+    (void) state;
+    for (unsigned s = 1; s <= SENDERS; s++)
+        atomic_store(&crowd->granted[s], NOT_LIMITED);
+    setenv("DIMMNET_RING_BYTES", "2097152", 1); /* a ring for pieces, however few processors */
+    assert_int_equal(dnet_job_run(SENDERS + 1, 60, one_of_many, NULL), 0);
+    unsetenv("DIMMNET_RING_BYTES");
+}
+
 /* Without the option: only where the kernel is slow, and while pieces are not; else some try. */
 static int choices(dnet_job_rank_t *job, void *arg)
 {
@@ -304,9 +420,11 @@ int main(void)
         cmocka_unit_test(test_pushed_cursor_turned_back_is_an_error),
         cmocka_unit_test(test_pushed_cursor_held_down_starts_no_more_than_there_are),
         cmocka_unit_test(test_pushed_messages_both_ways_are_whole),
+        cmocka_unit_test(test_pushed_senders_keep_to_what_they_are_granted),
         cmocka_unit_test(test_pushed_only_where_that_is_faster),
     };
     setenv("DIMMNET_RENDEZVOUS", "pushed", 1);
     stage = mmap(NULL, sizeof(*stage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    crowd = mmap(NULL, sizeof(*crowd), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     return cmocka_run_group_tests_name("endpoint_pushed", tests, NULL, NULL);
 }
