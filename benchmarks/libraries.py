@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """MPI libraries as the benchmarks name them, NAME=PREFIX[:SUFFIX], how each is run at its best, and when runs can be compared."""
+import atexit
 import os
 import signal
 import subprocess
@@ -11,14 +12,32 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def leave(number, frame):
-    """A benchmark that is told to end, or that nobody reads any more, takes what it has started along."""
-    if number == signal.SIGPIPE:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """A benchmark that is told to end takes what it has started along."""
     sys.exit(128 + number)
 
 
-for told in (signal.SIGTERM, signal.SIGINT, signal.SIGPIPE):
+for told in (signal.SIGTERM, signal.SIGINT):
     signal.signal(told, leave)
+
+
+def unread():
+    """Nobody reads what is printed any more, which is no error: the rest goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def excepthook(kind, error, trace, usual=sys.excepthook):
+    unread() if kind is BrokenPipeError else usual(kind, error, trace)
+
+
+@atexit.register
+def flush():
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        unread()
+
+
+sys.excepthook = excepthook
 
 
 class Floor:
