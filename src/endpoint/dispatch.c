@@ -236,8 +236,9 @@ static void receive_pushed(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dn
             malformed(entry, "a piece of nothing that is expected");
         return;
     }
+    uint64_t begin = dnet_clock_ns();
     copy_out(ep, entry, sizeof(*head), to, len);
-    dnet_rndv_recv_piece(ep, head);
+    dnet_rndv_recv_piece(ep, head, begin);
 }
 
 static void receive_am(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dnet_ep_head_t *head)
@@ -312,10 +313,12 @@ static bool receive_headed(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
         }
         case DNET_HEAD_ACK: {
             dnet_op_t *op = dnet_op_find(ep, head.op);
-            if (op && op->peer == head.rank)
+            if (op && op->peer == head.rank) {
+                dnet_rndv_pieces_took(ep, head.arg);
                 dnet_op_acknowledged(ep, op);
-            else
+            } else {
                 malformed(entry, "acknowledges nothing");
+            }
             return true;
         }
         case DNET_HEAD_AM:

@@ -39,8 +39,9 @@ struct dnet_rndv_recv {
     uint64_t last;    /* the cursor's number for the piece that was fetched last */
     bool is_put_off;
     /* Pushed: `got` counts pieces. */
-    bool pushes;    /* the sender would push */
-    bool all_taken; /* no piece is left for the receiver */
+    bool pushes;                /* the sender would push */
+    bool all_taken;             /* no piece is left for the receiver */
+    uint64_t copied_ns, copied; /* that whole pieces took to be copied out, and how many */
     /* Staged. */
     uint32_t area;        /* index of the staging area */
     uint64_t taken;       /* chunks copied out */
@@ -157,8 +158,13 @@ bool dnet_rndv_pushes(dnet_ep_t *ep, const dnet_op_t *op);
  * is expected */
 uint8_t *dnet_rndv_piece_at(const dnet_ep_t *ep, const dnet_ep_head_t *head, size_t len);
 
-/** rndv_pushed.c: it is there.  @return the receive that it has completed; NULL: none */
-dnet_rndv_recv_t *dnet_rndv_piece_came(dnet_ep_t *ep, const dnet_ep_head_t *head);
+/** rndv_pushed.c: it is there.  @param since_ns  when it was begun to be copied  @return the
+ * receive that it has completed; NULL: none */
+dnet_rndv_recv_t *dnet_rndv_piece_came(dnet_ep_t *ep, const dnet_ep_head_t *head,
+                                       uint64_t since_ns);
+
+/** rndv_pushed.c: so long a receiver has taken to copy a piece out; 0: none was. */
+void dnet_rndv_pieces_took(dnet_ep_t *ep, uint32_t ns);
 
 /** rndv_pushed.c: fetch a piece when senders do not send.  @param done_p, @return  as
  * dnet_rndv_split_round() */

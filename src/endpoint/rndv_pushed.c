@@ -22,13 +22,16 @@ _Static_assert(PIECE % DNET_APERTURE_UNIT == 0, "pieces have addresses");
 /* Pieces that the receiver fetches by one copy, and copies in a round. */
 #define FETCHED_AT_ONCE 4u
 #define ROUND_FETCHES 4u
-/* Where pieces leave more slowly than both sides' copies by the kernel would be (the processors
- * share no cache, or others use it), messages are not pushed, but for some of many, which try: in a
- * row, since a ring that was not used for a time is slower.  On the machine that this was measured
- * on a piece takes 1.0 us, 3 us and more where it is slow, and 1.4 us by the kernel. */
+/* Where pieces are sent, or copied out by their receivers, more slowly than both sides' copies by
+ * the kernel would be (the processors share no cache, or others use it), messages are not pushed,
+ * but for some of many, which try: in a row, since a ring that was not used for a time is slower.
+ * On the machine that this was measured on a piece takes 1.0 us, 3 us and more where it is slow, and
+ * 1.4 us by the kernel. */
 #define SLOW_PIECE_NS 1700
+#define SLOWEST_PIECE_NS (4 * SLOW_PIECE_NS) /* what takes longer was interrupted */
 #define TRIES 16u
-#define TRIES_OF 128u
+#define TRIES_OF 128u /* twice as many each time that it is still slow */
+#define TRIES_OF_MOST 2048u
 
 static uint32_t pieces(size_t len)
 {
@@ -41,9 +44,33 @@ static size_t piece_len(size_t len, uint32_t piece)
     return len - at < PIECE ? len - at : PIECE;
 }
 
-static bool is_fast(const dnet_ep_t *ep)
+/* One more piece has taken so long. */
+static void learn(int64_t *usual_ns_p, uint64_t ns)
 {
-    return ep->rndv.piece_ns < SLOW_PIECE_NS;
+    int64_t counted = ns < SLOWEST_PIECE_NS ? (int64_t) ns : SLOWEST_PIECE_NS;
+    *usual_ns_p += (counted - *usual_ns_p) / 8;
+}
+
+void dnet_rndv_pieces_took(dnet_ep_t *ep, uint32_t ns)
+{
+    if (ns)
+        learn(&ep->rndv.taken_ns, ns);
+}
+
+/* Are pieces fast, or is it time to try again? */
+static bool is_worth_it(dnet_ep_t *ep)
+{
+    dnet_rndv_t *r = &ep->rndv;
+    if (r->piece_ns < SLOW_PIECE_NS && r->taken_ns < SLOW_PIECE_NS) {
+        r->not_pushed = 0;
+        r->tries_of = TRIES_OF;
+        return true;
+    }
+    if (r->not_pushed == r->tries_of) {
+        r->not_pushed = 0;
+        r->tries_of = r->tries_of < TRIES_OF_MOST ? 2 * r->tries_of : TRIES_OF_MOST;
+    }
+    return r->not_pushed++ < TRIES;
 }
 
 bool dnet_rndv_pushes(dnet_ep_t *ep, const dnet_op_t *op)
@@ -53,8 +80,7 @@ bool dnet_rndv_pushes(dnet_ep_t *ep, const dnet_op_t *op)
         return false;
     if (ep->options.rendezvous == DNET_RENDEZVOUS_PUSHED)
         return true;
-    return ep->options.rendezvous == DNET_RENDEZVOUS_AUTO && ep->reads_slowly &&
-           (is_fast(ep) || ep->rndv.not_pushed++ % TRIES_OF < TRIES);
+    return ep->options.rendezvous == DNET_RENDEZVOUS_AUTO && ep->reads_slowly && is_worth_it(ep);
 }
 
 /* ---- receiver ---- */
@@ -87,7 +113,10 @@ static bool is_over(dnet_ep_t *ep, dnet_rndv_recv_t *r)
     if (r->status == DNET_OK && r->got + r->fetched < pieces(r->len))
         return false;
     unlink_recv(ep, r);
-    dnet_send_ack(ep, r->rank, r->op);
+    dnet_ep_head_t ack = {.type = DNET_HEAD_ACK, .rank = ep->rank, .op = r->op};
+    if (r->copied)
+        ack.arg = (uint32_t) (r->copied_ns / r->copied);
+    dnet_send_control(ep, r->rank, &ack, NULL, 0);
     return true;
 }
 
@@ -107,11 +136,15 @@ uint8_t *dnet_rndv_piece_at(const dnet_ep_t *ep, const dnet_ep_head_t *head, siz
     return r->buf + (size_t) head->arg * PIECE;
 }
 
-dnet_rndv_recv_t *dnet_rndv_piece_came(dnet_ep_t *ep, const dnet_ep_head_t *head)
+dnet_rndv_recv_t *dnet_rndv_piece_came(dnet_ep_t *ep, const dnet_ep_head_t *head, uint64_t since_ns)
 {
     dnet_rndv_recv_t *r = find(ep, head);
     r->got++;
     ep->rndv.pushed_ns = dnet_clock_ns();
+    if (piece_len(r->len, head->arg) == PIECE) {
+        r->copied++;
+        r->copied_ns += ep->rndv.pushed_ns - since_ns;
+    }
     return is_over(ep, r) ? r : NULL;
 }
 
@@ -172,9 +205,8 @@ static dnet_status_t send_piece(dnet_ep_t *ep, dnet_op_t *op, uint32_t piece)
     uint64_t begin = dnet_clock_ns();
     dnet_status_t status =
         dnet_channel_piece(ep, op, &head, op->buf + (size_t) piece * PIECE, (uint32_t) n);
-    int64_t ns = (int64_t) (dnet_clock_ns() - begin);
     if (status == DNET_OK && n == PIECE)
-        ep->rndv.piece_ns += (ns - ep->rndv.piece_ns) / 8;
+        learn(&ep->rndv.piece_ns, dnet_clock_ns() - begin);
     return status;
 }
 

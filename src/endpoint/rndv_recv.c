@@ -193,9 +193,9 @@ static bool put_off_round(dnet_ep_t *ep)
     return true;
 }
 
-void dnet_rndv_recv_piece(dnet_ep_t *ep, const dnet_ep_head_t *head)
+void dnet_rndv_recv_piece(dnet_ep_t *ep, const dnet_ep_head_t *head, uint64_t since_ns)
 {
-    dnet_rndv_recv_t *done = dnet_rndv_piece_came(ep, head);
+    dnet_rndv_recv_t *done = dnet_rndv_piece_came(ep, head, since_ns);
     if (done)
         finish(ep, done);
 }

@@ -20,8 +20,9 @@ void dnet_rndv_recv_message(dnet_ep_t *ep, const dnet_ep_head_t *rts,
 /** An active message with its data to come.  @param header  rts->arg bytes */
 void dnet_rndv_recv_am(dnet_ep_t *ep, const dnet_ep_head_t *rts, const uint8_t *header);
 
-/** The piece of this head is where it belongs (dnet_rndv_piece_at()). */
-void dnet_rndv_recv_piece(dnet_ep_t *ep, const dnet_ep_head_t *head);
+/** The piece of this head is where it belongs (dnet_rndv_piece_at()).  @param since_ns  when it was
+ * begun to be copied there */
+void dnet_rndv_recv_piece(dnet_ep_t *ep, const dnet_ep_head_t *head, uint64_t since_ns);
 
 /** Take data that have come, and end receives.  @return whether there were any */
 bool dnet_rndv_recv_round(dnet_ep_t *ep);

@@ -127,6 +127,8 @@ static int send_large(dnet_job_rank_t *job, const uint8_t *data)
     bad += script == RECEIVER_ALONE && pushed != 0;
     bad += (script == SENDER_ALONE || script == HELD_DOWN) && pushed != times() * PIECES;
     bad += script == IN_TURNS && (pushed == 0 || pushed == PIECES);
+    /* Has the receiver told how long it took? */
+    bad += script != TURNED_BACK && (job->ep->rndv.taken_ns > 0) != (pushed > 0);
     if (bad)
         fprintf(stderr, "sender: status %s, %u pieces pushed, of %d\n", dnet_status_name(r.status),
                 pushed, PIECES);
@@ -377,15 +379,20 @@ static void test_pushed_senders_keep_to_what_they_are_granted(void **state)
     unsetenv("DIMMNET_RING_BYTES");
 }
 
-/* Without the option: only where the kernel is slow, and while pieces are not; else some try. */
+/* Without the option: only where the kernel is slow, and while pieces are not, on their way in or
+ * out; else some try, 16 of 128, of the next 256 and so on. */
 static int choices(dnet_job_rank_t *job, void *arg)
 {
-    enum { MESSAGES = 256, TRIES = 32 };
+    enum { MESSAGES = 128 + 256 + 512, TRIES = 48 };
     static const struct {
         bool reads_slowly;
-        int64_t piece_ns;
+        int64_t piece_ns, taken_ns;
         unsigned pushes;
-    } cases[] = {{true, 1000, MESSAGES}, {true, 3000, TRIES}, {false, 1000, 0}};
+    } cases[] = {{true, 1000, 1000, MESSAGES},
+                 {true, 3000, 1000, TRIES},
+                 {true, 1000, 1000, MESSAGES},
+                 {true, 1000, 3000, TRIES},
+                 {false, 1000, 1000, 0}};
     dnet_op_t op = {.fetch_slot = 1, .peer = 1 - job->rank};
     int bad = 0;
     (void) arg;
@@ -395,6 +402,7 @@ static int choices(dnet_job_rank_t *job, void *arg)
         unsigned pushes = 0;
         job->ep->reads_slowly = cases[c].reads_slowly;
         job->ep->rndv.piece_ns = cases[c].piece_ns;
+        job->ep->rndv.taken_ns = cases[c].taken_ns;
         for (unsigned i = 0; i < MESSAGES; i++)
             pushes += dnet_rndv_pushes(job->ep, &op);
         if (pushes != cases[c].pushes)

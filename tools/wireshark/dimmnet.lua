@@ -75,7 +75,7 @@ lists.head_fields = {
   { "id", 2, 2, "handler of an active message; staged CTS: LLCM word; OFFER to PULL_NONE: number of the PULL" },
   { "rank", 4, 4, "sender's rank in the job; bit 31: a process of another job, and its number here (section 9)" },
   { "op", 8, 4, "operation, named by the process that started it; VERDICT: bits; PULL: mask" },
-  { "arg", 12, 4, "RTS: address of the message, or 0; CTS: address; AM: header bytes; OFFER: entries; PULL: mask; DONE: 1 if more are held; WITHDRAWN: 1 if it was there; PIECE: its number" },
+  { "arg", 12, 4, "RTS: address of the message, or 0; CTS: address; AM: header bytes; OFFER: entries; PULL: mask; DONE: 1 if more are held; WITHDRAWN: 1 if it was there; PIECE: its number; ACK: ns" },
   { "length", 16, 8, "bytes of the whole message; CTS: bytes to send; PIECE: its bytes; PULL: envelope; GRANT: bytes" },
 }
 lists.words = {
