@@ -201,9 +201,14 @@ bool dnet_ep_may_be_several(const dnet_ep_t *ep);
  * option, or by how slow the kernel copies between processes, which is timed. */
 uint32_t dnet_ep_eager_near(const dnet_options_t *options, dnet_device_t *dev);
 
+/** Processors that a job may use of which this process is a rank; at least 1.  @param lifeline  as
+ * in dnet_ep_config_t */
+uint32_t dnet_ep_processors(int lifeline);
+
 /** Bytes of all IPUSH rings of a process with so many ranks on its host: by option, or by how many
- * they are. */
-uint64_t dnet_ep_ring_bytes(const dnet_options_t *options, uint32_t ranks_here);
+ * they are, and for how many processors. */
+uint64_t dnet_ep_ring_bytes(const dnet_options_t *options, uint32_t ranks_here,
+                            uint32_t processors);
 
 /** This process's address, for the others. */
 void dnet_ep_address(const dnet_ep_t *ep, dnet_ep_address_t *address_p);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "endpoint/channel.h"
@@ -22,13 +23,21 @@
 #include "endpoint/share.h"
 #include "endpoint/waits.h"
 
-/* Processors the job may use.  A launcher that binds each rank to one keeps the whole set itself.
- */
-static uint32_t processors(void)
+/* Whoever holds the other end of a socket; 0: not known. */
+static pid_t holder(int fd)
 {
-    pid_t who[] = {0, getppid()};
+    struct ucred who = {.pid = 0};
+    socklen_t bytes = sizeof(who);
+    return fd && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &bytes) == 0 ? who.pid : 0;
+}
+
+/* A launcher that binds each rank to one keeps the whole set itself.  A script between the two is
+ * bound as the rank is. */
+uint32_t dnet_ep_processors(int lifeline)
+{
+    pid_t who[] = {0, getppid(), holder(lifeline)};
     uint32_t most = 1;
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < sizeof(who) / sizeof(who[0]); i++) {
         cpu_set_t cpus;
         if (sched_getaffinity(who[i], sizeof(cpus), &cpus) == 0 &&
             (uint32_t) CPU_COUNT(&cpus) > most)
@@ -45,10 +54,10 @@ static uint32_t own_processors(void)
                                                           : UINT32_MAX;
 }
 
-/* May this rank not use all of them? */
-static bool is_bound(void)
+/* May this rank not use all of the job's? */
+static bool is_bound(const dnet_ep_t *ep)
 {
-    return own_processors() < processors();
+    return own_processors() < ep->job.processors;
 }
 
 /* Where both ways are open, a message is copied twice, in and out of the ring, or once, by the
@@ -86,11 +95,11 @@ bool dnet_ep_reads_slowly(const dnet_ep_t *ep)
 #define RING_LEAST (256u << 10)
 #define RINGS_OF_HOST (64u << 20)
 
-uint64_t dnet_ep_ring_bytes(const dnet_options_t *options, uint32_t ranks_here)
+uint64_t dnet_ep_ring_bytes(const dnet_options_t *options, uint32_t ranks_here, uint32_t processors)
 {
     if (options->ring_bytes != DNET_OPTION_AUTO)
         return options->ring_bytes;
-    uint64_t bytes = ranks_here > processors() ? RING_LEAST : RING_MOST;
+    uint64_t bytes = ranks_here > processors ? RING_LEAST : RING_MOST;
     while (bytes > RING_LEAST && bytes * ranks_here > RINGS_OF_HOST)
         bytes /= 2;
     return bytes;
@@ -98,7 +107,9 @@ uint64_t dnet_ep_ring_bytes(const dnet_options_t *options, uint32_t ranks_here)
 
 static void apply_limits(dnet_ep_t *ep)
 {
-    ep->options.ring_bytes = dnet_ep_ring_bytes(&ep->options, ep->job.near);
+    ep->job.processors = dnet_ep_processors(ep->progress.lifeline);
+    ep->oversubscribed = ep->job.near > ep->job.processors;
+    ep->options.ring_bytes = dnet_ep_ring_bytes(&ep->options, ep->job.near, ep->job.processors);
     ep->packet_data = dnet_job_profile(ep) == DNET_PROFILE_EXTENDED ? DNET_DRV_PACKET_DATA_MAX
                                                                     : DNET_DRV_BOTF_DATA_MAX;
     ep->eager_limit = ep->options.eager_limit == DNET_OPTION_AUTO
@@ -113,8 +124,6 @@ static void apply_limits(dnet_ep_t *ep)
                            (uint64_t) ep->rndv.chunk_bytes * ep->rndv.chunks * DNET_STAGING_AREAS;
     ep->inbox.budget = ep->options.unexpected_bytes;
     dnet_compare_apply(ep);
-    ep->job.processors = processors();
-    ep->oversubscribed = ep->job.near > ep->job.processors;
 }
 
 /* Pieces that a ring has room for where they are long. */
@@ -284,7 +293,7 @@ dnet_status_t dnet_ep_open(const dnet_ep_config_t *config, dnet_ep_t **ep_p)
 dnet_status_t dnet_ep_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses)
 {
     dnet_status_t status = dnet_job_connect(ep, addresses);
-    if (status == DNET_OK && !ep->oversubscribed && is_bound())
+    if (status == DNET_OK && !ep->oversubscribed && is_bound(ep))
         ep->oversubscribed = dnet_job_crowds(ep);
     if (status == DNET_OK && ep->capture)
         dnet_emu_capture_set(ep->job.emu, ep->capture);

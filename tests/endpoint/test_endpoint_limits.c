@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -121,18 +122,49 @@ static void test_endpoint_rings_are_as_long_as_a_host_bears(void **state)
 {
     (void) state;
     dnet_options_t o = {.ring_bytes = DNET_OPTION_AUTO};
-    assert_int_equal(dnet_ep_ring_bytes(&o, 1), 2u << 20);
-    assert_int_equal(dnet_ep_ring_bytes(&o, CPU_SETSIZE + 1), 256u << 10);
+    assert_int_equal(dnet_ep_ring_bytes(&o, 1, 2), 2u << 20);
+    assert_int_equal(dnet_ep_ring_bytes(&o, 3, 2), 256u << 10);
     uint64_t before = 2u << 20;
     for (uint32_t ranks = 1; ranks < 1000; ranks++) {
-        uint64_t bytes = dnet_ep_ring_bytes(&o, ranks);
+        uint64_t bytes = dnet_ep_ring_bytes(&o, ranks, 500);
         assert_true(bytes <= before && (bytes & (bytes - 1)) == 0);
         assert_true(bytes * ranks <= 64u << 20 || bytes == 256u << 10);
         before = bytes;
     }
     o.ring_bytes = 16384;
-    assert_int_equal(dnet_ep_ring_bytes(&o, 1), 16384);
-    assert_int_equal(dnet_ep_ring_bytes(&o, 1000), 16384);
+    assert_int_equal(dnet_ep_ring_bytes(&o, 1, 2), 16384);
+    assert_int_equal(dnet_ep_ring_bytes(&o, 1000, 2), 16384);
+}
+
+/* The launcher (this process) has all, the script that it starts is bound to one, and so is the
+ * rank that the script starts. */
+static void test_endpoint_counts_the_processors_of_the_launcher_not_of_a_script(void **state)
+{
+    (void) state;
+    int line[2], status = -1;
+    cpu_set_t all, one;
+    assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, line), 0);
+    pid_t script = fork();
+    if (script == 0) {
+        CPU_ZERO(&one);
+        for (unsigned c = 0; CPU_COUNT(&one) == 0; c++)
+            if (CPU_ISSET(c, &all))
+                CPU_SET(c, &one);
+        sched_setaffinity(0, sizeof(one), &one);
+        pid_t rank = fork();
+        if (rank == 0)
+            _exit(dnet_ep_processors(0) == 1 &&
+                          dnet_ep_processors(line[1]) == (uint32_t) CPU_COUNT(&all)
+                      ? 0
+                      : 1);
+        waitpid(rank, &status, 0);
+        _exit(WEXITSTATUS(status));
+    }
+    assert_int_equal(waitpid(script, &status, 0), script);
+    assert_int_equal(status, 0);
+    close(line[0]);
+    close(line[1]);
 }
 
 static void test_endpoint_unknown_variable_is_warned_about(void **state)
@@ -278,6 +310,7 @@ int main(void)
         cmocka_unit_test(test_endpoint_without_memory_for_a_segment_says_how_much),
         cmocka_unit_test(test_endpoint_malformed_options_are_refused),
         cmocka_unit_test(test_endpoint_rings_are_as_long_as_a_host_bears),
+        cmocka_unit_test(test_endpoint_counts_the_processors_of_the_launcher_not_of_a_script),
         cmocka_unit_test(test_endpoint_unknown_variable_is_warned_about),
         cmocka_unit_test(test_endpoint_peer_on_another_host_is_refused),
         cmocka_unit_test(test_endpoint_without_right_to_trace_a_job_runs),
