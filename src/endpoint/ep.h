@@ -117,8 +117,8 @@ typedef struct {
     dnet_rndv_recv_t *pushed; /* oldest first */
     uint64_t pushed_ns;       /* the last piece came, or the last of them began */
     uint32_t pieces_left;     /* that may still be sent in this round */
-    uint32_t not_pushed;      /* messages since the last tries began, while pieces are slow */
-    uint32_t tries_of;        /* from tries to tries */
+    uint32_t trial;           /* pieces that have been sent since they were found slow */
+    uint32_t rest, rests;     /* pieces to go otherwise before the next trial; after the next one */
     uint64_t strays;          /* pieces that nothing expected */
     int64_t piece_ns;         /* that a piece takes to be sent, usually */
     int64_t taken_ns;         /* and to be copied out by its receiver */

@@ -22,16 +22,20 @@ _Static_assert(PIECE % DNET_APERTURE_UNIT == 0, "pieces have addresses");
 /* Pieces that the receiver fetches by one copy, and copies in a round. */
 #define FETCHED_AT_ONCE 4u
 #define ROUND_FETCHES 4u
-/* Where pieces are sent, or copied out by their receivers, more slowly than both sides' copies by
- * the kernel would be (the processors share no cache, or others use it), messages are not pushed,
- * but for some of many, which try: in a row, since a ring that was not used for a time is slower.
- * On the machine that this was measured on a piece takes 1.0 us, 3 us and more where it is slow, and
- * 1.4 us by the kernel. */
-#define SLOW_PIECE_NS 1700
-#define SLOWEST_PIECE_NS (4 * SLOW_PIECE_NS) /* what takes longer was interrupted */
-#define TRIES 16u
-#define TRIES_OF 128u /* twice as many each time that it is still slow */
-#define TRIES_OF_MOST 2048u
+/* Where the two copies of a piece, in and out, take longer than the kernel's for both sides (the
+ * processors share no cache, or others use it), messages are not pushed.  By the kernel a piece
+ * takes 2.8 us at least, and moves the lines of the sender's buffer to the other processor, which
+ * the sender fetches back when it stores there next; in and out take 2 us, 6 and more where that is
+ * slow. */
+#define SLOW_PIECE_NS 3400
+#define SLOWEST_COPY_NS 8000 /* what takes longer was interrupted */
+/* After so many pieces that went otherwise it is tried anew, after twice as many if it is still
+ * slow.  A ring that was not used for a time is slow in any case: the first two laps of a trial do
+ * not count. */
+#define TRIAL_BEGINS 128u
+#define TRIAL_ENDS 192u
+#define REST_LEAST 1024u
+#define REST_MOST 32768u
 
 static uint32_t pieces(size_t len)
 {
@@ -44,33 +48,46 @@ static size_t piece_len(size_t len, uint32_t piece)
     return len - at < PIECE ? len - at : PIECE;
 }
 
-/* One more piece has taken so long. */
-static void learn(int64_t *usual_ns_p, uint64_t ns)
+/* One more copy has taken so long. */
+static void learn(int64_t *usual_ns_p, uint64_t ns, int64_t weight)
 {
-    int64_t counted = ns < SLOWEST_PIECE_NS ? (int64_t) ns : SLOWEST_PIECE_NS;
-    *usual_ns_p += (counted - *usual_ns_p) / 8;
+    int64_t counted = ns < SLOWEST_COPY_NS ? (int64_t) ns : SLOWEST_COPY_NS;
+    *usual_ns_p = *usual_ns_p ? *usual_ns_p + (counted - *usual_ns_p) / weight : counted;
+}
+
+static void learn_sent(dnet_rndv_t *r, uint64_t ns)
+{
+    r->trial += r->trial < TRIAL_ENDS;
+    if (r->trial > TRIAL_BEGINS)
+        learn(&r->piece_ns, ns, 32);
 }
 
 void dnet_rndv_pieces_took(dnet_ep_t *ep, uint32_t ns)
 {
-    if (ns)
-        learn(&ep->rndv.taken_ns, ns);
+    if (ns && ep->rndv.trial > TRIAL_BEGINS)
+        learn(&ep->rndv.taken_ns, ns, 8); /* the mean of a message's pieces */
 }
 
-/* Are pieces fast, or is it time to try again? */
-static bool is_worth_it(dnet_ep_t *ep)
+/* Are pieces fast, or tried? */
+static bool is_worth_it(dnet_rndv_t *r, uint32_t count)
 {
-    dnet_rndv_t *r = &ep->rndv;
-    if (r->piece_ns < SLOW_PIECE_NS && r->taken_ns < SLOW_PIECE_NS) {
-        r->not_pushed = 0;
-        r->tries_of = TRIES_OF;
+    if (r->rest > count) {
+        r->rest -= count;
+        return false;
+    }
+    if (r->rest) {
+        r->rest = r->trial = 0;
+        r->piece_ns = r->taken_ns = 0;
+    }
+    if (r->trial < TRIAL_ENDS)
+        return true;
+    if (r->piece_ns + r->taken_ns < SLOW_PIECE_NS) {
+        r->rests = REST_LEAST;
         return true;
     }
-    if (r->not_pushed == r->tries_of) {
-        r->not_pushed = 0;
-        r->tries_of = r->tries_of < TRIES_OF_MOST ? 2 * r->tries_of : TRIES_OF_MOST;
-    }
-    return r->not_pushed++ < TRIES;
+    r->rest = r->rests ? r->rests : REST_LEAST;
+    r->rests = 2 * r->rest < REST_MOST ? 2 * r->rest : REST_MOST;
+    return false;
 }
 
 bool dnet_rndv_pushes(dnet_ep_t *ep, const dnet_op_t *op)
@@ -80,7 +97,8 @@ bool dnet_rndv_pushes(dnet_ep_t *ep, const dnet_op_t *op)
         return false;
     if (ep->options.rendezvous == DNET_RENDEZVOUS_PUSHED)
         return true;
-    return ep->options.rendezvous == DNET_RENDEZVOUS_AUTO && ep->reads_slowly && is_worth_it(ep);
+    return ep->options.rendezvous == DNET_RENDEZVOUS_AUTO && ep->reads_slowly &&
+           is_worth_it(&ep->rndv, pieces(op->len));
 }
 
 /* ---- receiver ---- */
@@ -206,7 +224,7 @@ static dnet_status_t send_piece(dnet_ep_t *ep, dnet_op_t *op, uint32_t piece)
     dnet_status_t status =
         dnet_channel_piece(ep, op, &head, op->buf + (size_t) piece * PIECE, (uint32_t) n);
     if (status == DNET_OK && n == PIECE)
-        learn(&ep->rndv.piece_ns, dnet_clock_ns() - begin);
+        learn_sent(&ep->rndv, dnet_clock_ns() - begin);
     return status;
 }
 

@@ -23,6 +23,9 @@
  * memory, and for two ranks that could, of whom both move pieces of a message. */
 #define BOARD_MAX 32768
 #define BOARD_BCAST_OF_TWO_MAX 32768
+/* The same where the kernel is slow to copy, for longer messages than eager ones: whether the ring
+ * is faster now each sender sees for itself, which two ranks of a board would have to agree on. */
+#define BOARD_EXCHANGE_OF_TWO_MAX 65536
 
 struct MPIDI_DIMMNET_board {
     dnet_board_t board;
@@ -424,6 +427,18 @@ int MPIDI_DIMMNET_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI
                                              errflag);
 }
 
+/* Do two ranks exchange blocks of `count` elements by messages, which are pushed where the kernel
+ * is slow to copy? */
+static inline bool goes_by_messages(MPIR_Comm *comm, MPI_Aint count, MPI_Datatype datatype)
+{
+    const MPIDI_DIMMNET_board_t *self = NETMOD_OF(comm).board;
+    MPI_Aint bytes;
+    if (comm->local_size != 2 || !self || !self->board.spins || !self->board.owner.reads_slowly)
+        return false;
+    MPIDI_Datatype_check_size(datatype, count, bytes);
+    return bytes > BOARD_EXCHANGE_OF_TWO_MAX;
+}
+
 /* The board for an exchange of blocks of `count` elements. */
 static inline int board_for(MPIR_Comm *comm, MPI_Aint count, MPI_Datatype datatype,
                             MPIR_Errflag_t *errflag, MPIDI_DIMMNET_board_t **board_p)
@@ -433,11 +448,53 @@ static inline int board_for(MPIR_Comm *comm, MPI_Aint count, MPI_Datatype dataty
     return board_of(comm, bytes, errflag, board_p);
 }
 
+/* A block of `count` elements of such a buffer. */
+static inline const void *block_of(const void *buf, int r, MPI_Aint count, MPI_Datatype datatype)
+{
+    MPI_Aint extent;
+    MPIR_Datatype_get_extent_macro(datatype, extent);
+    return (const char *) buf + r * count * extent;
+}
+
+/* The own block, unless it is in its place, and one for the other rank, which is sent from where it
+ * is and not from a copy in the result: of what the other processor has read each line has to be
+ * fetched back when the next copy is stored there. */
+static int exchange_of_two(const void *own, const void *for_other, MPI_Aint sendcount,
+                           MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
+                           MPI_Datatype recvtype, int tag, MPIR_Comm *comm, MPIR_Errflag_t *errflag)
+{
+    const int other = 1 - comm->rank;
+    void *to = (void *) block_of(recvbuf, comm->rank, recvcount, recvtype);
+    void *from_other = (void *) block_of(recvbuf, other, recvcount, recvtype);
+    int mpi_errno =
+        own == to ? MPI_SUCCESS : MPIR_Localcopy(own, sendcount, sendtype, to, recvcount, recvtype);
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
+    return MPIC_Sendrecv(for_other, sendcount, sendtype, other, tag, from_other, recvcount,
+                         recvtype, other, tag, comm, MPI_STATUS_IGNORE, errflag);
+}
+
+static int allgather_of_two(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                            void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                            MPIR_Comm *comm, MPIR_Errflag_t *errflag)
+{
+    if (sendbuf == MPI_IN_PLACE) {
+        sendbuf = block_of(recvbuf, comm->rank, recvcount, recvtype);
+        sendcount = recvcount;
+        sendtype = recvtype;
+    }
+    return exchange_of_two(sendbuf, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+                           MPIR_ALLGATHER_TAG, comm, errflag);
+}
+
 int MPIDI_DIMMNET_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                             void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
                             MPIR_Comm *comm, MPIR_Errflag_t *errflag)
 {
     MPIDI_DIMMNET_board_t *board;
+    if (goes_by_messages(comm, recvcount, recvtype))
+        return allgather_of_two(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+                                errflag);
     int mpi_errno = board_for(comm, recvcount, recvtype, errflag, &board);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
@@ -452,6 +509,11 @@ int MPIDI_DIMMNET_alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype
                            MPIR_Comm *comm, MPIR_Errflag_t *errflag)
 {
     MPIDI_DIMMNET_board_t *board;
+    if (sendbuf != MPI_IN_PLACE && goes_by_messages(comm, recvcount, recvtype))
+        return exchange_of_two(block_of(sendbuf, comm->rank, sendcount, sendtype),
+                               block_of(sendbuf, 1 - comm->rank, sendcount, sendtype), sendcount,
+                               sendtype, recvbuf, recvcount, recvtype, MPIR_ALLTOALL_TAG, comm,
+                               errflag);
     int mpi_errno = board_for(comm, recvcount, recvtype, errflag, &board);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
