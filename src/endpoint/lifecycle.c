@@ -193,13 +193,22 @@ static dnet_status_t open_trace(dnet_ep_t *ep)
     return status;
 }
 
-/* An endpoint that has nothing yet.  @return NULL: no memory */
+static DNET_COLD dnet_status_t no_memory(size_t bytes, const char *what)
+{
+    dnet_error("no memory for %s of %zu bytes; raise the limit on address space (ulimit -v)", what,
+               bytes);
+    return DNET_ERR_NO_MEMORY;
+}
+
+/* An endpoint that has nothing yet.  @return NULL: no memory (logged) */
 static dnet_ep_t *make(const dnet_ep_config_t *config)
 {
     dnet_ep_t *ep =
         mmap(NULL, sizeof(*ep), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (ep == MAP_FAILED)
+    if (ep == MAP_FAILED) {
+        (void) no_memory(sizeof(*ep), "an endpoint");
         return NULL;
+    }
     ep->page_fd = -1;
     ep->rank = config->rank;
     ep->size = config->size;
@@ -280,7 +289,7 @@ dnet_status_t dnet_ep_open(const dnet_ep_config_t *config, dnet_ep_t **ep_p)
         ep->inbox.scratch = malloc(DNET_DRV_MESSAGE_DATA_MAX);
         status = ep->peers && ep->job.pids && ep->inbox.scratch
                      ? dnet_job_take(ep, dnet_compare_in_line(ep))
-                     : DNET_ERR_NO_MEMORY;
+                     : no_memory(peers_bytes(ep), "a table of the job's ranks");
     }
     if (status != DNET_OK) {
         dnet_ep_close(ep);
