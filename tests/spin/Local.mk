@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The stop/resend models: `make check` runs the small configurations, `make check-spin-exhaustive` all.
-EXTRA_DIST += tests/spin/README.md tests/spin/run tests/spin/held.pml tests/spin/split.pml tests/spin/stop_resend.pml tests/spin/stop_ring.pml
+EXTRA_DIST += tests/spin/README.md tests/spin/run tests/spin/held.pml tests/spin/push.pml tests/spin/split.pml tests/spin/stop_resend.pml tests/spin/stop_ring.pml
 
 DNET_UNIT_TESTS += tests/spin/small
 CLEANFILES += tests/spin/small
