@@ -23,9 +23,9 @@
  * memory, and for two ranks that could, of whom both move pieces of a message. */
 #define BOARD_MAX 32768
 #define BOARD_BCAST_OF_TWO_MAX 32768
-/* The same where the kernel is slow to copy, for longer messages than eager ones: whether the ring
- * is faster now each sender sees for itself, which two ranks of a board would have to agree on. */
-#define BOARD_EXCHANGE_OF_TWO_MAX 65536
+/* The same where the kernel is slow to copy.  Messages that are not eager: whether the ring is
+ * faster now each sender sees for itself, which two ranks of a board would have to agree on. */
+#define BOARD_EXCHANGE_OF_TWO_MAX 131072
 
 struct MPIDI_DIMMNET_board {
     dnet_board_t board;

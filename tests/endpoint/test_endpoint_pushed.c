@@ -168,7 +168,7 @@ static int scripted_pair(dnet_job_rank_t *job, void *arg)
     (void) arg;
     uint8_t *data = malloc(length());
     fill(data, length(), 0);
-    job->ep->rndv.trial = 150;       /* what is learnt now counts */
+    job->ep->rndv.trial = 200;       /* what is learnt now counts */
     job->ep->oversubscribed = false; /* also on a machine of one processor */
     below = job->ep->job.emu->swif;
     if (job->rank == 1)
@@ -394,7 +394,7 @@ static unsigned not_pushed(dnet_job_rank_t *job)
  * out together; else it is tried again after 1024 pieces, the next 2048 and so on. */
 static int choices(dnet_job_rank_t *job, void *arg)
 {
-    enum { TRIED = 192, NEVER = 10000 };
+    enum { TRIED = 256, NEVER = 10000 };
     static const struct {
         bool reads_slowly;
         unsigned trial;

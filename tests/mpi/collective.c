@@ -12,7 +12,7 @@
 
 #include "counter.h"
 
-#define ELEMENTS_MAX 40000
+#define ELEMENTS_MAX 66000
 #define ROUNDS 6 /* a communicator has its board from the fourth collective on */
 
 static int comm_rank, comm_size;
@@ -175,7 +175,7 @@ static void other_types(MPI_Comm comm)
 
 static void all_of_them(MPI_Comm comm, int32_t *a, int32_t *b)
 {
-    static const int counts[] = {1, 0, 13, 14, 15, 100, 4095, 4096, 4097, 9000, 20000};
+    static const int counts[] = {1, 0, 13, 14, 15, 100, 4095, 4096, 4097, 9000, 33000};
     MPI_Comm_rank(comm, &comm_rank);
     MPI_Comm_size(comm, &comm_size);
     for (int round = 0; round < ROUNDS; round++)
