@@ -30,8 +30,8 @@ _Static_assert(PIECE % DNET_APERTURE_UNIT == 0, "pieces have addresses");
 #define SLOW_PIECE_NS 3400
 #define SLOWEST_COPY_NS 8000 /* what takes longer was interrupted */
 /* After so many pieces that went otherwise it is tried anew, after twice as many if it is still
- * slow.  A ring that was not used for a time is slow in any case: the first three laps of a trial do
- * not count. */
+ * slow.  A ring that was not used for a time is slow in any case: the first three laps of a trial
+ * do not count. */
 #define TRIAL_BEGINS 192u
 #define TRIAL_ENDS 256u
 #define REST_LEAST 1024u
