@@ -149,18 +149,27 @@ static void clear(uint8_t *area, uint64_t from, uint64_t end)
         (void) madvise(area + from, touched_end(end) - from, MADV_POPULATE_WRITE);
 }
 
+static bool is_committed(const dnet_emu_areas_t *a, uint64_t offset)
+{
+    uint64_t g = offset >> DNET_EMU_GRANULE_SHIFT;
+
+    return atomic_load_explicit(&a->state->committed[g / 64], memory_order_relaxed) >> (g % 64) & 1;
+}
+
 /* A load takes as many pages into the page tables as lie around it, for storing too; a store only
- * its own, at eight times the cost. */
-void dnet_emu_sodimm_touch(const dnet_emu_nic_t *nic, unsigned wid, uint64_t from, uint64_t end)
+ * its own, at eight times the cost.  Around it: from one address that AROUND_BYTES divides to the
+ * next, and an area may begin anywhere. */
+#define AROUND_BYTES (64u << 10)
+
+/* Have what is committed of the bytes [from, end) of an area in the page tables. */
+static void touch(const dnet_emu_nic_t *nic, unsigned wid, uint64_t from, uint64_t end)
 {
     const dnet_emu_areas_t *a = &nic->area[wid];
+    uint64_t past = (uintptr_t) a->sodimm % AROUND_BYTES;
 
-    for (uint64_t g = from >> DNET_EMU_GRANULE_SHIFT;
-         g < touched_end(end) >> DNET_EMU_GRANULE_SHIFT; g++) {
-        if (atomic_load_explicit(&a->state->committed[g / 64], memory_order_relaxed) >> (g % 64) &
-            1)
-            (void) *(const volatile uint8_t *) (a->sodimm + (g << DNET_EMU_GRANULE_SHIFT));
-    }
+    for (uint64_t at = from; at < touched_end(end); at += AROUND_BYTES - (at + past) % AROUND_BYTES)
+        if (is_committed(a, at))
+            (void) *(const volatile uint8_t *) (a->sodimm + at);
 }
 
 /* Let this process touch the first `end` bytes of an area, and some more. */
@@ -176,13 +185,13 @@ static bool reach(const dnet_emu_nic_t *nic, unsigned wid, uint64_t end)
     if (end <= bytes)
         return true;
     while (bytes < end)
-        bytes *= 4;
+        bytes *= 16;
     bytes = bytes < most ? bytes : most;
     if (bytes <= a->sodimm_window) {
         if (mprotect(a->sodimm, bytes, PROT_READ | PROT_WRITE) != 0)
             return no_addresses(nic, bytes);
         a->sodimm_bytes = bytes;
-        dnet_emu_sodimm_touch(nic, wid, before, bytes);
+        touch(nic, wid, before, bytes);
         return true;
     }
     if (stays)
@@ -196,7 +205,7 @@ static bool reach(const dnet_emu_nic_t *nic, unsigned wid, uint64_t end)
     }
     a->sodimm = base;
     a->sodimm_bytes = a->sodimm_window = bytes;
-    dnet_emu_sodimm_touch(nic, wid, before, bytes);
+    touch(nic, wid, before, bytes);
     return true;
 }
 
@@ -205,16 +214,12 @@ DNET_COLD bool dnet_emu_sodimm_commit_slow(const dnet_emu_nic_t *nic, unsigned w
                                            uint64_t len)
 {
     const uint64_t granule = 1ull << DNET_EMU_GRANULE_SHIFT;
-    uint64_t end = offset + len;
+    uint64_t end = (offset + len + granule - 1) & ~(granule - 1);
 
     if (!reach(nic, wid, end))
         return false;
     for (uint64_t at = offset & ~(granule - 1); at < end; at += granule) {
-        uint64_t g = at >> DNET_EMU_GRANULE_SHIFT;
-
-        if (atomic_load_explicit(&nic->area[wid].state->committed[g / 64], memory_order_relaxed) >>
-                (g % 64) &
-            1)
+        if (is_committed(&nic->area[wid], at))
             continue;
         /* EINVAL: a kernel before 5.14, where the page fault itself must do. */
         if (madvise(nic->area[wid].sodimm + at, granule, MADV_POPULATE_WRITE) != 0 &&

@@ -36,10 +36,6 @@ dnet_status_t dnet_emu_reserve(dnet_device_t *dev, uint64_t offset, uint64_t len
 /* The unreserve operation: give back the whole granules inside [offset, offset+len) bytes. */
 void dnet_emu_unreserve(dnet_device_t *dev, uint64_t offset, uint64_t len);
 
-/* Have what is committed of the bytes [from, end) of an area, whole granules that this process
- * reaches, in its page tables, as far as that pays. */
-void dnet_emu_sodimm_touch(const dnet_emu_nic_t *nic, unsigned wid, uint64_t from, uint64_t end);
-
 /* Commit the page of the flow ring that entry `index` lies in.  False: no memory, logged. */
 bool dnet_emu_flow_commit(const dnet_emu_nic_t *nic, unsigned wid, uint32_t index);
 

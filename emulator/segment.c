@@ -28,7 +28,7 @@
 
 #define AREA_ALIGN (2u * 1024 * 1024)
 #define SHELF_BYTES (8u * 1024 * 1024)
-#define SODIMM_WINDOW_BYTES (1u << DNET_EMU_GRANULE_SHIFT)
+#define SODIMM_WINDOW_BYTES DNET_EMU_PAGE /* what is used of the rest is touched at once */
 #define GUESTS_BYTES ((DNET_GUESTS_MAX + 1) * sizeof(dnet_emu_guest_entry_t))
 
 /* [nic 3, OP-51] [X.4] Offsets of the areas in the file; a function of the profile alone. */
@@ -505,7 +505,6 @@ void dnet_emu_segment_protect_peer(const dnet_emu_nic_t *nic)
 
         look_only(a->ureg_store, a->ureg_store + DNET_EMU_PAGE);
         look_only(a->ww, a->ww + DNET_EMU_PAGE);
-        dnet_emu_sodimm_touch(nic, w, 0, a->sodimm_bytes);
         /* The prototype's one executor is worked by whoever has sent it an RVL. */
         if (nic->extended)
             look_only(&a->state->owner, a->state->committed);

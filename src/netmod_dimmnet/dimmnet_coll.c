@@ -26,6 +26,9 @@
 /* The same where the kernel is slow to copy.  Messages that are not eager: whether the ring is
  * faster now each sender sees for itself, which two ranks of a board would have to agree on. */
 #define BOARD_EXCHANGE_OF_TWO_MAX 131072
+/* To this length a broadcast of two ranks goes in messages there that are sent at once. */
+#define BCAST_IN_PARTS_MAX 524288
+#define BCAST_PART 65536
 
 struct MPIDI_DIMMNET_board {
     dnet_board_t board;
@@ -247,8 +250,32 @@ static int unpack(const void *packed, size_t len, void *buf, MPI_Aint count, MPI
     return MPIR_Typerep_unpack(packed, len, buf, count, datatype, 0, &unpacked);
 }
 
+/* Is there a board of two ranks that have a processor each, and the kernel slow to copy? */
+static inline bool two_read_slowly(MPIR_Comm *comm)
+{
+    const MPIDI_DIMMNET_board_t *self = NETMOD_OF(comm).board;
+    return comm->local_size == 2 && self && self->board.spins && self->board.owner.reads_slowly;
+}
+
+/* Broadcast `data` in parts that need no answer, so that the root leaves when it has sent all, and
+ * each part is on its way while the other rank copies the one before. */
+static int bcast_in_parts(char *data, size_t len, int root, MPIR_Comm *comm,
+                          MPIR_Errflag_t *errflag)
+{
+    const int other = 1 - comm->rank;
+    int mpi_errno = MPI_SUCCESS;
+    for (size_t at = 0; at < len && mpi_errno == MPI_SUCCESS; at += BCAST_PART) {
+        MPI_Aint n = (MPI_Aint) MPL_MIN(len - at, BCAST_PART);
+        mpi_errno = comm->rank == root
+                        ? MPIC_Send(data + at, n, MPI_BYTE, other, MPIR_BCAST_TAG, comm, errflag)
+                        : MPIC_Recv(data + at, n, MPI_BYTE, other, MPIR_BCAST_TAG, comm,
+                                    MPI_STATUS_IGNORE, errflag);
+    }
+    return mpi_errno;
+}
+
 static int bcast_on(MPIDI_DIMMNET_board_t *self, void *buffer, MPI_Aint count,
-                    MPI_Datatype datatype, int root)
+                    MPI_Datatype datatype, int root, bool parts, MPIR_Errflag_t *errflag)
 {
     size_t len;
     void *packed = NULL, *data = contiguous(buffer, count, datatype, &len);
@@ -260,8 +287,11 @@ static int bcast_on(MPIDI_DIMMNET_board_t *self, void *buffer, MPI_Aint count,
         mpi_errno = MPIDI_DIMMNET_error_no_memory(len);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
-    dnet_board_bcast(&self->board, data ? data : packed, len, (uint32_t) root);
-    if (packed && !is_root)
+    if (parts)
+        mpi_errno = bcast_in_parts(data ? data : packed, len, root, self->comm, errflag);
+    else
+        dnet_board_bcast(&self->board, data ? data : packed, len, (uint32_t) root);
+    if (packed && !is_root && mpi_errno == MPI_SUCCESS)
         mpi_errno = unpack(packed, len, buffer, count, datatype);
     MPL_free(packed);
     return mpi_errno;
@@ -373,9 +403,11 @@ int MPIDI_DIMMNET_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int
     int mpi_errno = board_of(comm, bytes, errflag, &board);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
-    if (!board || (comm->local_size == 2 && bytes > BOARD_BCAST_OF_TWO_MAX))
+    bool long_of_two = comm->local_size == 2 && bytes > BOARD_BCAST_OF_TWO_MAX;
+    bool parts = long_of_two && bytes <= BCAST_IN_PARTS_MAX && two_read_slowly(comm);
+    if (!board || (long_of_two && !parts))
         return MPIDI_DIMMNET_mpich_bcast(buffer, count, datatype, root, comm, errflag);
-    return bcast_on(board, buffer, count, datatype, root);
+    return bcast_on(board, buffer, count, datatype, root, parts, errflag);
 }
 
 #define ALL_RANKS (-1)
@@ -431,9 +463,8 @@ int MPIDI_DIMMNET_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI
  * is slow to copy? */
 static inline bool goes_by_messages(MPIR_Comm *comm, MPI_Aint count, MPI_Datatype datatype)
 {
-    const MPIDI_DIMMNET_board_t *self = NETMOD_OF(comm).board;
     MPI_Aint bytes;
-    if (comm->local_size != 2 || !self || !self->board.spins || !self->board.owner.reads_slowly)
+    if (!two_read_slowly(comm))
         return false;
     MPIDI_Datatype_check_size(datatype, count, bytes);
     return bytes > BOARD_EXCHANGE_OF_TWO_MAX;
