@@ -44,6 +44,8 @@ libdnet_endpoint_la_SOURCES = \
 	src/endpoint/op.h \
 	src/endpoint/progress.c \
 	src/endpoint/page.h \
+	src/endpoint/piece_times.c \
+	src/endpoint/piece_times.h \
 	src/endpoint/recv.c \
 	src/endpoint/retry.c \
 	src/endpoint/retry.h \

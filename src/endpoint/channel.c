@@ -104,6 +104,19 @@ static uint32_t piece_bytes(const dnet_ep_t *ep, const dnet_op_t *op)
     return ((uint32_t) ((op->len + pieces - 1) / pieces) + 7) & ~7u;
 }
 
+/* A piece; of a message that goes at once, how long that takes. */
+static dnet_status_t emit_piece(dnet_ep_t *ep, dnet_op_t *op, uint64_t envelope, uint32_t n)
+{
+    const uint8_t *data = op->buf + op->off;
+    if (!op->at_once || n < DNET_PIECE_BYTES / 2)
+        return emit(ep, op, envelope, &op->head, data, n);
+    uint64_t begin = dnet_clock_ns();
+    dnet_status_t status = emit(ep, op, envelope, &op->head, data, n);
+    if (status == DNET_OK)
+        dnet_piece_sent(&ep->rndv.at_once_times, (dnet_clock_ns() - begin) * DNET_PIECE_BYTES / n);
+    return status;
+}
+
 /* Pieces of a message that needs several packets.  The first one carries the envelope; the others
  * belong to what the receiver has begun. */
 static dnet_status_t emit_pieces(dnet_ep_t *ep, dnet_op_t *op, uint64_t envelope)
@@ -114,9 +127,8 @@ static dnet_status_t emit_pieces(dnet_ep_t *ep, dnet_op_t *op, uint64_t envelope
         uint32_t n = left < piece ? (uint32_t) left : piece;
         bool first = op->off == 0;
         op->head.type = first ? DNET_HEAD_FIRST : DNET_HEAD_MORE;
-        dnet_status_t status = was_issued(op) ? DNET_OK
-                                              : emit(ep, op, first ? envelope : DNET_EP_CONTROL,
-                                                     &op->head, op->buf + op->off, n);
+        dnet_status_t status =
+            was_issued(op) ? DNET_OK : emit_piece(ep, op, first ? envelope : DNET_EP_CONTROL, n);
         if (status != DNET_OK)
             return status;
         op->off += n;

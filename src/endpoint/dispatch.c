@@ -148,17 +148,29 @@ static void assembly_done(dnet_ep_t *ep, dnet_assembly_t *a)
     }
 }
 
+/* Copy a piece to where it belongs; of a message that was sent at once, to a buffer that is in use,
+ * how long that takes tells what it will take the receivers of such messages. */
+static void copy_piece(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dnet_assembly_t *a,
+                       size_t len)
+{
+    bool timed = a->len > ep->eager_in_a_row && a->req && len >= DNET_PIECE_BYTES / 2;
+    uint64_t begin = timed ? dnet_clock_ns() : 0;
+    copy_out(ep, entry, sizeof(dnet_ep_head_t), a->buf + a->got, len);
+    if (timed)
+        dnet_piece_taken(&ep->rndv.at_once_times,
+                         (dnet_clock_ns() - begin) * DNET_PIECE_BYTES / len, 32);
+}
+
 /* Pieces of one sender's messages never interleave: its channel sends one message after the other.
  */
 static void receive_piece(dnet_ep_t *ep, const dnet_lh_entry_t *entry, dnet_assembly_t **link)
 {
-    const uint32_t from = sizeof(dnet_ep_head_t);
     dnet_assembly_t *a = *link;
-    size_t len = DNET_GET(entry->where, LH_SIZE) - from;
+    size_t len = DNET_GET(entry->where, LH_SIZE) - sizeof(dnet_ep_head_t);
     if (len > a->len - a->got)
         len = a->len - a->got;
     if (a->got < a->cap)
-        copy_out(ep, entry, from, a->buf + a->got, len < a->cap - a->got ? len : a->cap - a->got);
+        copy_piece(ep, entry, a, len < a->cap - a->got ? len : a->cap - a->got);
     a->got += len;
     if (a->got == a->len) {
         *link = a->next;
@@ -314,7 +326,7 @@ static bool receive_headed(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
         case DNET_HEAD_ACK: {
             dnet_op_t *op = dnet_op_find(ep, head.op);
             if (op && op->peer == head.rank) {
-                dnet_rndv_pieces_took(ep, head.arg);
+                dnet_piece_taken(&ep->rndv.pushed_times, head.arg, 8); /* mean of a message */
                 dnet_op_acknowledged(ep, op);
             } else {
                 malformed(entry, "acknowledges nothing");

@@ -93,6 +93,9 @@ typedef struct {
     /* processes of other hosts are to be met: there shall be a port to them, also where all ranks
      * are on one host; as with DIMMNET_CONNECT=hosts */
     bool meets_hosts;
+    /* bits of an envelope that say: the receiver posts its receive without waiting for anything
+     * else, if it has not done so; 0: none does */
+    uint64_t awaited;
 } dnet_ep_config_t;
 
 typedef struct dnet_ep_request dnet_ep_request_t;

@@ -35,6 +35,7 @@
 #include "endpoint/am.h"
 #include "endpoint/endpoint.h"
 #include "endpoint/page.h"
+#include "endpoint/piece_times.h"
 #include "endpoint/wire.h"
 #include "locality/locality.h"
 #include "srq_flowctl/partners.h"
@@ -117,11 +118,9 @@ typedef struct {
     dnet_rndv_recv_t *pushed; /* oldest first */
     uint64_t pushed_ns;       /* the last piece came, or the last of them began */
     uint32_t pieces_left;     /* that may still be sent in this round */
-    uint32_t trial;           /* pieces that have been sent since they were found slow */
-    uint32_t rest, rests;     /* pieces to go otherwise before the next trial; after the next one */
     uint64_t strays;          /* pieces that nothing expected */
-    int64_t piece_ns;         /* that a piece takes to be sent, usually */
-    int64_t taken_ns;         /* and to be copied out by its receiver */
+    dnet_piece_times_t pushed_times;
+    dnet_piece_times_t at_once_times; /* of messages that go without a rendezvous instead */
 } dnet_rndv_t;
 
 /* defer_recv.c: senders whose messages are held back here. */
@@ -273,6 +272,7 @@ struct dnet_ep {
     bool reads_slowly;                /* the kernel is slow to copy between processes */
     uint32_t eager_in_a_row;          /* the same, among several messages */
     uint32_t piece_data;              /* data bytes of a piece to ranks of this host, at most */
+    uint64_t awaited;                 /* dnet_ep_config_t */
     uint64_t received_before;         /* messages when a send was last asked whether it is one */
     uint32_t eager_limit_hosts;       /* the same, to ranks of others */
     uint32_t vci;                     /* dnet_ep_config_t */

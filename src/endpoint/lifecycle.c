@@ -213,6 +213,7 @@ static dnet_ep_t *make(const dnet_ep_config_t *config)
     ep->rank = config->rank;
     ep->size = config->size;
     ep->vci = config->vci;
+    ep->awaited = config->awaited;
     ep->job.id = config->job;
     ep->progress.lifeline = config->lifeline;
     ep->rndv.wait_tail = &ep->rndv.wait;

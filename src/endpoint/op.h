@@ -29,6 +29,7 @@ struct dnet_op {
     bool control;    /* not a message */
     bool issued;     /* the NIC has its packet, and waits for room at the receiver */
     bool in_a_row;   /* one of several messages */
+    bool at_once;    /* eager although it is long */
     bool cancelling; /* its receiver is asked to forget it */
     dnet_ep_head_t head;
     dnet_ep_staging_t staging; /* STAGED: the receiver's */

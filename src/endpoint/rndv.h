@@ -154,6 +154,10 @@ bool dnet_rndv_split_round(dnet_ep_t *ep, dnet_rndv_recv_t **done_p);
 /** rndv_pushed.c: would the message be pushed, if its receiver wants it? */
 bool dnet_rndv_pushes(dnet_ep_t *ep, const dnet_op_t *op);
 
+/** rndv_pushed.c: shall a message that is awaited, and too long for an eager one, go through the
+ * ring at once all the same?  Asked once for each. */
+bool dnet_rndv_at_once(dnet_ep_t *ep, uint32_t peer, size_t len);
+
 /** rndv_pushed.c: where the piece that has come goes.  @return NULL: it is none of a message that
  * is expected */
 uint8_t *dnet_rndv_piece_at(const dnet_ep_t *ep, const dnet_ep_head_t *head, size_t len);
@@ -162,9 +166,6 @@ uint8_t *dnet_rndv_piece_at(const dnet_ep_t *ep, const dnet_ep_head_t *head, siz
  * receive that it has completed; NULL: none */
 dnet_rndv_recv_t *dnet_rndv_piece_came(dnet_ep_t *ep, const dnet_ep_head_t *head,
                                        uint64_t since_ns);
-
-/** rndv_pushed.c: so long a receiver has taken to copy a piece out; 0: none was. */
-void dnet_rndv_pieces_took(dnet_ep_t *ep, uint32_t ns);
 
 /** rndv_pushed.c: fetch a piece when senders do not send.  @param done_p, @return  as
  * dnet_rndv_split_round() */

@@ -9,9 +9,10 @@
  */
 #include "common/clock.h"
 #include "endpoint/channel.h"
+#include "endpoint/job.h"
 #include "endpoint/rndv.h"
 
-#define PIECE 32768u
+#define PIECE DNET_PIECE_BYTES
 _Static_assert(PIECE + sizeof(dnet_ep_head_t) <= DNET_DRV_PIECE_DATA_MAX, "a piece is one message");
 _Static_assert(PIECE % DNET_APERTURE_UNIT == 0, "pieces have addresses");
 
@@ -22,20 +23,8 @@ _Static_assert(PIECE % DNET_APERTURE_UNIT == 0, "pieces have addresses");
 /* Pieces that the receiver fetches by one copy, and copies in a round. */
 #define FETCHED_AT_ONCE 4u
 #define ROUND_FETCHES 4u
-/* Where the two copies of a piece, in and out, take longer than the kernel's for both sides (the
- * processors share no cache, or others use it), messages are not pushed.  By the kernel a piece
- * takes 2.8 us at least, and moves the lines of the sender's buffer to the other processor, which
- * the sender fetches back when it stores there next; in and out take 2 us, 6 and more where that is
- * slow. */
-#define SLOW_PIECE_NS 3400
-#define SLOWEST_COPY_NS 8000 /* what takes longer was interrupted */
-/* After so many pieces that went otherwise it is tried anew, after twice as many if it is still
- * slow.  A ring that was not used for a time is slow in any case: the first three laps of a trial
- * do not count. */
-#define TRIAL_BEGINS 192u
-#define TRIAL_ENDS 256u
-#define REST_LEAST 1024u
-#define REST_MOST 32768u
+/* The longest message that goes at once is this part of a ring. */
+#define AT_ONCE_OF_RING 4u
 
 static uint32_t pieces(size_t len)
 {
@@ -48,57 +37,28 @@ static size_t piece_len(size_t len, uint32_t piece)
     return len - at < PIECE ? len - at : PIECE;
 }
 
-/* One more copy has taken so long. */
-static void learn(int64_t *usual_ns_p, uint64_t ns, int64_t weight)
+static bool can_push(const dnet_ep_t *ep, uint32_t peer)
 {
-    int64_t counted = ns < SLOWEST_COPY_NS ? (int64_t) ns : SLOWEST_COPY_NS;
-    *usual_ns_p = *usual_ns_p ? *usual_ns_p + (counted - *usual_ns_p) / weight : counted;
-}
-
-static void learn_sent(dnet_rndv_t *r, uint64_t ns)
-{
-    r->trial += r->trial < TRIAL_ENDS;
-    if (r->trial > TRIAL_BEGINS)
-        learn(&r->piece_ns, ns, 32);
-}
-
-void dnet_rndv_pieces_took(dnet_ep_t *ep, uint32_t ns)
-{
-    if (ns && ep->rndv.trial > TRIAL_BEGINS)
-        learn(&ep->rndv.taken_ns, ns, 8); /* the mean of a message's pieces */
-}
-
-/* Are pieces fast, or tried? */
-static bool is_worth_it(dnet_rndv_t *r, uint32_t count)
-{
-    if (r->rest > count) {
-        r->rest -= count;
-        return false;
-    }
-    if (r->rest) {
-        r->rest = r->trial = 0;
-        r->piece_ns = r->taken_ns = 0;
-    }
-    if (r->trial < TRIAL_ENDS)
-        return true;
-    if (r->piece_ns + r->taken_ns < SLOW_PIECE_NS) {
-        r->rests = REST_LEAST;
-        return true;
-    }
-    r->rest = r->rests ? r->rests : REST_LEAST;
-    r->rests = 2 * r->rest < REST_MOST ? 2 * r->rest : REST_MOST;
-    return false;
+    return !ep->oversubscribed && peer < ep->size && peer != ep->rank &&
+           ep->piece_data >= DNET_DRV_PIECE_DATA_MAX;
 }
 
 bool dnet_rndv_pushes(dnet_ep_t *ep, const dnet_op_t *op)
 {
-    if (!op->fetch_slot || ep->oversubscribed || op->peer >= ep->size || op->peer == ep->rank ||
-        ep->piece_data < DNET_DRV_PIECE_DATA_MAX)
+    if (!op->fetch_slot || !can_push(ep, op->peer))
         return false;
     if (ep->options.rendezvous == DNET_RENDEZVOUS_PUSHED)
         return true;
     return ep->options.rendezvous == DNET_RENDEZVOUS_AUTO && ep->reads_slowly &&
-           is_worth_it(&ep->rndv, pieces(op->len));
+           dnet_pieces_are_fast(&ep->rndv.pushed_times, pieces(op->len));
+}
+
+bool dnet_rndv_at_once(dnet_ep_t *ep, uint32_t peer, size_t len)
+{
+    return ep->eager_in_a_row && ep->options.rendezvous == DNET_RENDEZVOUS_AUTO &&
+           ep->reads_slowly && dnet_job_is_near(ep, peer) && can_push(ep, peer) &&
+           len <= ep->options.ring_bytes / ep->options.rings / AT_ONCE_OF_RING &&
+           dnet_pieces_are_fast(&ep->rndv.at_once_times, pieces(len));
 }
 
 /* ---- receiver ---- */
@@ -224,7 +184,7 @@ static dnet_status_t send_piece(dnet_ep_t *ep, dnet_op_t *op, uint32_t piece)
     dnet_status_t status =
         dnet_channel_piece(ep, op, &head, op->buf + (size_t) piece * PIECE, (uint32_t) n);
     if (status == DNET_OK && n == PIECE)
-        learn_sent(&ep->rndv, dnet_clock_ns() - begin);
+        dnet_piece_sent(&ep->rndv.pushed_times, dnet_clock_ns() - begin);
     return status;
 }
 

@@ -66,6 +66,7 @@ static __attribute__((noinline)) dnet_status_t send_slow(dnet_ep_t *ep, uint32_t
                                                          dnet_ep_request_t *req)
 {
     bool row = in_a_row(ep), eager = is_eager(ep, peer, len, row);
+    bool at_once = !eager && (envelope & ep->awaited) && dnet_rndv_at_once(ep, peer, len);
     dnet_op_t *op;
     dnet_status_t status = dnet_op_new(ep, peer, &op);
     if (status != DNET_OK)
@@ -78,12 +79,13 @@ static __attribute__((noinline)) dnet_status_t send_slow(dnet_ep_t *ep, uint32_t
         return submit(ep, op, req);
 
     op->headed = true;
-    op->in_a_row = row;
+    op->in_a_row = row || at_once;
+    op->at_once = at_once;
     op->envelope |= DNET_EP_HEADED;
     op->head = (dnet_ep_head_t){.rank = ep->rank, .op = op->id, .length = len};
     if (sync && one_packet && eager) {
         op->head.type = DNET_HEAD_SYNC;
-    } else if (!sync && eager) {
+    } else if (!sync && (eager || at_once)) {
         op->head.type = DNET_HEAD_FIRST;
     } else {
         op->head.type = DNET_HEAD_RTS;

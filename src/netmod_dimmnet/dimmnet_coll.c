@@ -23,12 +23,9 @@
  * memory, and for two ranks that could, of whom both move pieces of a message. */
 #define BOARD_MAX 32768
 #define BOARD_BCAST_OF_TWO_MAX 32768
-/* The same where the kernel is slow to copy.  Messages that are not eager: whether the ring is
- * faster now each sender sees for itself, which two ranks of a board would have to agree on. */
+/* The same where the kernel is slow to copy.  Whether the ring is faster now each sender sees for
+ * itself, which two ranks of a board would have to agree on. */
 #define BOARD_EXCHANGE_OF_TWO_MAX 131072
-/* To this length a broadcast of two ranks goes in messages there that are sent at once. */
-#define BCAST_IN_PARTS_MAX 524288
-#define BCAST_PART 65536
 
 struct MPIDI_DIMMNET_board {
     dnet_board_t board;
@@ -250,32 +247,8 @@ static int unpack(const void *packed, size_t len, void *buf, MPI_Aint count, MPI
     return MPIR_Typerep_unpack(packed, len, buf, count, datatype, 0, &unpacked);
 }
 
-/* Is there a board of two ranks that have a processor each, and the kernel slow to copy? */
-static inline bool two_read_slowly(MPIR_Comm *comm)
-{
-    const MPIDI_DIMMNET_board_t *self = NETMOD_OF(comm).board;
-    return comm->local_size == 2 && self && self->board.spins && self->board.owner.reads_slowly;
-}
-
-/* Broadcast `data` in parts that need no answer, so that the root leaves when it has sent all, and
- * each part is on its way while the other rank copies the one before. */
-static int bcast_in_parts(char *data, size_t len, int root, MPIR_Comm *comm,
-                          MPIR_Errflag_t *errflag)
-{
-    const int other = 1 - comm->rank;
-    int mpi_errno = MPI_SUCCESS;
-    for (size_t at = 0; at < len && mpi_errno == MPI_SUCCESS; at += BCAST_PART) {
-        MPI_Aint n = (MPI_Aint) MPL_MIN(len - at, BCAST_PART);
-        mpi_errno = comm->rank == root
-                        ? MPIC_Send(data + at, n, MPI_BYTE, other, MPIR_BCAST_TAG, comm, errflag)
-                        : MPIC_Recv(data + at, n, MPI_BYTE, other, MPIR_BCAST_TAG, comm,
-                                    MPI_STATUS_IGNORE, errflag);
-    }
-    return mpi_errno;
-}
-
 static int bcast_on(MPIDI_DIMMNET_board_t *self, void *buffer, MPI_Aint count,
-                    MPI_Datatype datatype, int root, bool parts, MPIR_Errflag_t *errflag)
+                    MPI_Datatype datatype, int root)
 {
     size_t len;
     void *packed = NULL, *data = contiguous(buffer, count, datatype, &len);
@@ -287,11 +260,8 @@ static int bcast_on(MPIDI_DIMMNET_board_t *self, void *buffer, MPI_Aint count,
         mpi_errno = MPIDI_DIMMNET_error_no_memory(len);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
-    if (parts)
-        mpi_errno = bcast_in_parts(data ? data : packed, len, root, self->comm, errflag);
-    else
-        dnet_board_bcast(&self->board, data ? data : packed, len, (uint32_t) root);
-    if (packed && !is_root && mpi_errno == MPI_SUCCESS)
+    dnet_board_bcast(&self->board, data ? data : packed, len, (uint32_t) root);
+    if (packed && !is_root)
         mpi_errno = unpack(packed, len, buffer, count, datatype);
     MPL_free(packed);
     return mpi_errno;
@@ -403,11 +373,9 @@ int MPIDI_DIMMNET_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int
     int mpi_errno = board_of(comm, bytes, errflag, &board);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
-    bool long_of_two = comm->local_size == 2 && bytes > BOARD_BCAST_OF_TWO_MAX;
-    bool parts = long_of_two && bytes <= BCAST_IN_PARTS_MAX && two_read_slowly(comm);
-    if (!board || (long_of_two && !parts))
+    if (!board || (comm->local_size == 2 && bytes > BOARD_BCAST_OF_TWO_MAX))
         return MPIDI_DIMMNET_mpich_bcast(buffer, count, datatype, root, comm, errflag);
-    return bcast_on(board, buffer, count, datatype, root, parts, errflag);
+    return bcast_on(board, buffer, count, datatype, root);
 }
 
 #define ALL_RANKS (-1)
@@ -463,8 +431,9 @@ int MPIDI_DIMMNET_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI
  * is slow to copy? */
 static inline bool goes_by_messages(MPIR_Comm *comm, MPI_Aint count, MPI_Datatype datatype)
 {
+    const MPIDI_DIMMNET_board_t *self = NETMOD_OF(comm).board;
     MPI_Aint bytes;
-    if (!two_read_slowly(comm))
+    if (comm->local_size != 2 || !self || !self->board.spins || !self->board.owner.reads_slowly)
         return false;
     MPIDI_Datatype_check_size(datatype, count, bytes);
     return bytes > BOARD_EXCHANGE_OF_TWO_MAX;
@@ -489,7 +458,8 @@ static inline const void *block_of(const void *buf, int r, MPI_Aint count, MPI_D
 
 /* The own block, unless it is in its place, and one for the other rank, which is sent from where it
  * is and not from a copy in the result: of what the other processor has read each line has to be
- * fetched back when the next copy is stored there. */
+ * fetched back when the next copy is stored there.  The own one is copied while the other rank's is
+ * on its way. */
 static int exchange_of_two(const void *own, const void *for_other, MPI_Aint sendcount,
                            MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
                            MPI_Datatype recvtype, int tag, MPIR_Comm *comm, MPIR_Errflag_t *errflag)
@@ -497,12 +467,15 @@ static int exchange_of_two(const void *own, const void *for_other, MPI_Aint send
     const int other = 1 - comm->rank;
     void *to = (void *) block_of(recvbuf, comm->rank, recvcount, recvtype);
     void *from_other = (void *) block_of(recvbuf, other, recvcount, recvtype);
-    int mpi_errno =
-        own == to ? MPI_SUCCESS : MPIR_Localcopy(own, sendcount, sendtype, to, recvcount, recvtype);
+    MPIR_Request *request;
+    int mpi_errno = MPIC_Irecv(from_other, recvcount, recvtype, other, tag, comm, &request);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
-    return MPIC_Sendrecv(for_other, sendcount, sendtype, other, tag, from_other, recvcount,
-                         recvtype, other, tag, comm, MPI_STATUS_IGNORE, errflag);
+    mpi_errno = MPIC_Send(for_other, sendcount, sendtype, other, tag, comm, errflag);
+    if (mpi_errno == MPI_SUCCESS && own != to)
+        mpi_errno = MPIR_Localcopy(own, sendcount, sendtype, to, recvcount, recvtype);
+    int received = MPIC_Waitall(1, &request, MPI_STATUSES_IGNORE, errflag);
+    return mpi_errno != MPI_SUCCESS ? mpi_errno : received;
 }
 
 static int allgather_of_two(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,

@@ -92,6 +92,7 @@ static int open_one(int vci)
         .vci = (uint32_t) vci,
         .lifeline = lifeline(),
         .meets_hosts = MPIDI_DIMMNET_parent_meets_hosts(),
+        .awaited = dnet_ep_envelope(MPIR_CONTEXT_INTRA_COLL, 0, 0),
     };
     dnet_status_t status = dnet_ep_open(&config, &MPIDI_DIMMNET_EP(vci));
     return status == DNET_OK ? MPI_SUCCESS : start_error(status, "open the NIC");

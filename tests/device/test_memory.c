@@ -148,10 +148,31 @@ static void reserved_pages_are_mapped(cluster_t *c)
     CHECK(faults() - before < 8);
 }
 
+/* Nor by a sender: it maps what lies about a page at once, wherever the area begins. */
+static void reserved_pages_are_mapped_by_a_sender(cluster_t *c)
+{
+    enum { BYTES = 1 << 20, PAGE = 4096, AT_ONCE = 1 << 16 };
+    dnet_device_t *d = c->dev[0][0], *to = c->dev[1][0];
+    long before;
+
+    CHECK_EQUAL(to->ops->reserve(to, 0, BYTES), DNET_OK);
+    sodimm_write(d, 0, "12345678", 8);
+    issue(d, &(request_t){.type = DNET_PRIM_RVS, .size = 8, .dst = 0, .dclid = 2});
+    before = faults();
+    for (unsigned at = PAGE; at < BYTES; at += PAGE)
+        issue(d, &(request_t){.type = DNET_PRIM_RVS, .size = 8, .dst = at, .dclid = 2});
+    CHECK(faults() - before < BYTES / AT_ONCE + 8);
+    CHECK_EQUAL(memcmp(to->sodimm + BYTES - PAGE, "12345678", 8), 0);
+}
+
 static const board_test_t tests[] = {
-    TEST(reserved_pages_are_mapped, EXTENDED), TEST(no_memory_for_a_nic, BOTH),
-    TEST(no_memory_to_reserve, BOTH),          TEST(no_memory_for_vs, BOTH),
-    TEST(no_memory_at_the_receiver, EXTENDED), TEST(no_memory_for_the_flow_ring, EXTENDED),
+    TEST(reserved_pages_are_mapped, EXTENDED),
+    TEST(reserved_pages_are_mapped_by_a_sender, EXTENDED),
+    TEST(no_memory_for_a_nic, BOTH),
+    TEST(no_memory_to_reserve, BOTH),
+    TEST(no_memory_for_vs, BOTH),
+    TEST(no_memory_at_the_receiver, EXTENDED),
+    TEST(no_memory_for_the_flow_ring, EXTENDED),
 };
 
 int main(int argc, char **argv)

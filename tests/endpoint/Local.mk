@@ -53,10 +53,12 @@ check_PROGRAMS += tests/endpoint/test_endpoint_split
 DNET_UNIT_TESTS += tests/endpoint/test_endpoint_split
 tests_endpoint_test_endpoint_split_SOURCES = tests/endpoint/test_endpoint_split.c
 tests_endpoint_test_endpoint_split_LDADD = libdnet_test_job.la libdnet_all.la -lcmocka
-check_PROGRAMS += tests/endpoint/test_endpoint_pushed
-DNET_UNIT_TESTS += tests/endpoint/test_endpoint_pushed
+check_PROGRAMS += tests/endpoint/test_endpoint_pushed tests/unit/test_piece_times
+DNET_UNIT_TESTS += tests/endpoint/test_endpoint_pushed tests/unit/test_piece_times
 tests_endpoint_test_endpoint_pushed_SOURCES = tests/endpoint/test_endpoint_pushed.c
 tests_endpoint_test_endpoint_pushed_LDADD = libdnet_test_job.la libdnet_all.la -lcmocka
+tests_unit_test_piece_times_SOURCES = tests/unit/test_piece_times.c
+tests_unit_test_piece_times_LDADD = libdnet_endpoint.la -lcmocka
 
 check_PROGRAMS += tests/endpoint/test_endpoint_guests
 DNET_UNIT_TESTS += tests/endpoint/test_endpoint_guests

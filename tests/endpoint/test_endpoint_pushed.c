@@ -3,7 +3,7 @@
  * Pushed messages (docs/protocol.md 4.6): a sender that computes, one that alone finishes, both in
  * turns, one that dies between two pieces, a cursor that somebody has turned back or holds down,
  * several messages under way at once, with full rings, both ways, and every length about a piece;
- * several senders, which keep to what they have been granted.
+ * several senders, which keep to what they have been granted; awaited messages, which go at once.
  *
  * The script stands between the receiver and its network, and lets its FADD go when its turn has
  * come; the sender pushes in its rounds, some pieces in each.
@@ -128,7 +128,7 @@ static int send_large(dnet_job_rank_t *job, const uint8_t *data)
     bad += (script == SENDER_ALONE || script == HELD_DOWN) && pushed != times() * PIECES;
     bad += script == IN_TURNS && (pushed == 0 || pushed == PIECES);
     /* Has the receiver told how long it took? */
-    bad += script == SENDER_ALONE && job->ep->rndv.taken_ns == 0;
+    bad += script == SENDER_ALONE && job->ep->rndv.pushed_times.taken.ns == 0;
     if (bad)
         fprintf(stderr, "sender: status %s, %u pieces pushed, of %d\n", dnet_status_name(r.status),
                 pushed, PIECES);
@@ -168,7 +168,7 @@ static int scripted_pair(dnet_job_rank_t *job, void *arg)
     (void) arg;
     uint8_t *data = malloc(length());
     fill(data, length(), 0);
-    job->ep->rndv.trial = 200;       /* what is learnt now counts */
+    job->ep->rndv.pushed_times.trial = DNET_PIECES_OF_TRIAL; /* what is learnt now counts */
     job->ep->oversubscribed = false; /* also on a machine of one processor */
     below = job->ep->job.emu->swif;
     if (job->rank == 1)
@@ -391,31 +391,31 @@ static unsigned not_pushed(dnet_job_rank_t *job)
 }
 
 /* Without the option: only where the kernel is slow, and while pieces are not, on their way in and
- * out together; else it is tried again after 1024 pieces, the next 2048 and so on. */
+ * out together; else it is tried again after 128 pieces, the next 256 and so on. */
 static int choices(dnet_job_rank_t *job, void *arg)
 {
-    enum { TRIED = 256, NEVER = 10000 };
+    enum { TRIED = DNET_PIECES_OF_TRIAL, NEVER = 10000 };
     static const struct {
         bool reads_slowly;
         unsigned trial;
-        int64_t piece_ns, taken_ns;
+        int64_t sent_ns, taken_ns;
         unsigned not_pushed;
     } cases[] = {
         {false, TRIED, 1000, 1000, NEVER}, {true, 0, 0, 0, 0},
-        {true, TRIED, 1000, 1000, 0},      {true, TRIED, 2500, 1000, 64},
-        {true, TRIED, 1000, 2500, 128},    {true, TRIED - 1, 2500, 2500, 0},
-        {true, TRIED, 1000, 1000, 0},      {true, TRIED, 2500, 2500, 64},
+        {true, TRIED, 1000, 1000, 0},      {true, TRIED, 2500, 1000, 8},
+        {true, TRIED, 1000, 2500, 16},     {true, TRIED - 1, 2500, 2500, 0},
+        {true, TRIED, 1000, 1000, 0},      {true, TRIED, 2500, 2500, 8},
     };
-    dnet_rndv_t *r = &job->ep->rndv;
+    dnet_piece_times_t *t = &job->ep->rndv.pushed_times;
     int bad = 0;
     (void) arg;
     job->ep->oversubscribed = false;
     job->ep->options.rendezvous = DNET_RENDEZVOUS_AUTO;
     for (unsigned c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
         job->ep->reads_slowly = cases[c].reads_slowly;
-        r->trial = cases[c].trial;
-        r->piece_ns = cases[c].piece_ns;
-        r->taken_ns = cases[c].taken_ns;
+        t->trial = cases[c].trial;
+        t->sent.ns = cases[c].sent_ns;
+        t->taken.ns = cases[c].taken_ns;
         unsigned n = not_pushed(job);
         if (n != cases[c].not_pushed)
             fprintf(stderr, "case %u: %u not pushed, not %u\n", c, n, cases[c].not_pushed);
@@ -430,6 +430,82 @@ static void test_pushed_only_where_that_is_faster(void **state)
     assert_int_equal(dnet_job_run(2, 60, choices, NULL), 0);
 }
 
+#define AWAITED UINT64_C(1) /* of a context */
+
+/* Messages with and without the bit that says that they are awaited, before and after pieces were
+ * found slow: how many go by rendezvous?  Every other one is there before its receive. */
+static int awaited(dnet_job_rank_t *job, void *arg)
+{
+    enum { MESSAGES = 8 };
+    static const struct {
+        uint16_t context;
+        size_t len;
+        int64_t taken_ns;
+        unsigned rendezvous;
+    } cases[] = {
+        {2, 4 * PIECE, 0, MESSAGES},
+        {2 | AWAITED, 4 * PIECE, 0, 0},
+        {2 | AWAITED, 4 * PIECE + 7, 1000, 0},
+        {2 | AWAITED, 16 * PIECE, 1000, 0},
+        {2 | AWAITED, 16 * PIECE + 1, 1000, MESSAGES}, /* more than a quarter of the ring */
+        {2 | AWAITED, 4 * PIECE, 4000, MESSAGES},
+    };
+    uint8_t *out = malloc(17 * PIECE), *in = malloc(17 * PIECE);
+    int bad = 0;
+    (void) arg;
+    fill(out, 17 * PIECE, 3);
+    job->ep->options.rendezvous = DNET_RENDEZVOUS_AUTO;
+    job->ep->oversubscribed = false;
+    job->ep->reads_slowly = true;
+    job->ep->awaited = dnet_ep_envelope(AWAITED, 0, 0);
+    for (unsigned c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+        const size_t len = cases[c].len;
+        uint64_t before = job->ep->page.counters.rendezvous;
+        job->ep->rndv.pushed_times = (dnet_piece_times_t){.rest = 1u << 30};
+        dnet_piece_times_t *t = &job->ep->rndv.at_once_times;
+        *t = (dnet_piece_times_t){.trial = cases[c].taken_ns ? DNET_PIECES_OF_TRIAL : 0};
+        if (job->rank == 0) { /* it learns no more */
+            t->sent = (dnet_usual_time_t){1000, UINT32_MAX};
+            t->taken = (dnet_usual_time_t){cases[c].taken_ns, UINT32_MAX};
+        }
+        for (unsigned m = 0; m < MESSAGES; m++) {
+            uint64_t envelope = dnet_ep_envelope(cases[c].context, 0, m);
+            bool did;
+            dnet_job_barrier(job);
+            if (job->rank == 0) {
+                bad += dnet_job_send(job, 1, envelope, out, len, false) != 0;
+                continue;
+            }
+            while (m % 2 && job->ep->inbox.match.unexpected_count == 0)
+                dnet_ep_progress(job->ep, &did);
+            memset(in, 0, len);
+            bad += dnet_job_recv(job, envelope, DNET_MATCH_BITS, in, len) != (long) len ||
+                   memcmp(in, out, len) != 0;
+        }
+        unsigned rendezvous = (unsigned) (job->ep->page.counters.rendezvous - before);
+        if (bad || (job->rank == 0 && rendezvous != cases[c].rendezvous)) {
+            fprintf(stderr, "case %u: %u by rendezvous, not %u\n", c, rendezvous,
+                    cases[c].rendezvous);
+            bad++;
+        }
+        /* Has the receiver learnt from those that it copied to where they belong? */
+        unsigned copied = MESSAGES / 2 * (unsigned) ((len + PIECE - 1) / PIECE);
+        if (job->rank == 1 && cases[c].rendezvous == 0 && cases[c].taken_ns)
+            bad += t->taken.counted != (copied < 32 ? copied : 32);
+    }
+    free(out);
+    free(in);
+    return bad;
+}
+
+static void test_pushed_awaited_messages_go_at_once(void **state)
+{
+    (void) state;
+    setenv("DIMMNET_RING_BYTES", "2097152", 1); /* a ring for pieces, however few processors */
+    assert_int_equal(dnet_job_run(2, 60, awaited, NULL), 0);
+    unsetenv("DIMMNET_RING_BYTES");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -442,6 +518,7 @@ int main(void)
         cmocka_unit_test(test_pushed_messages_both_ways_are_whole),
         cmocka_unit_test(test_pushed_senders_keep_to_what_they_are_granted),
         cmocka_unit_test(test_pushed_only_where_that_is_faster),
+        cmocka_unit_test(test_pushed_awaited_messages_go_at_once),
     };
     setenv("DIMMNET_RENDEZVOUS", "pushed", 1);
     stage = mmap(NULL, sizeof(*stage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Is it worth it to send long messages through the receiver's ring, in pieces, where the kernel is
+ * slow to copy?  Decided by how long the copies of pieces have taken, in and out.
+ */
+#ifndef DNET_ENDPOINT_PIECE_TIMES_H
+#define DNET_ENDPOINT_PIECE_TIMES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define DNET_PIECE_BYTES 32768u
+
+#define DNET_PIECES_OF_TRIAL 96u
+
+/* What a copy usually takes: the mean of the first ones, then the latest count most. */
+typedef struct {
+    int64_t ns;
+    uint32_t counted; /* copies, up to a number */
+} dnet_usual_time_t;
+
+typedef struct {
+    uint32_t trial; /* pieces sent since they were found slow, up to those of a trial */
+    uint32_t rest;  /* pieces to go otherwise before the next trial */
+    uint32_t rests; /* and after the next one */
+    dnet_usual_time_t sent, taken; /* a piece copied in, and out */
+} dnet_piece_times_t;
+
+/** Are pieces fast, or tried?  Asked once for each message.  @param count  its pieces */
+bool dnet_pieces_are_fast(dnet_piece_times_t *t, uint32_t count);
+
+/** One more piece has been sent; it took so long. */
+void dnet_piece_sent(dnet_piece_times_t *t, uint64_t ns);
+
+/** So long a receiver has taken to copy a piece out; 0: it does not say.  @param weight  the
+ * larger, the less it counts */
+void dnet_piece_taken(dnet_piece_times_t *t, uint64_t ns, uint32_t weight);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * When messages go through the ring in pieces: while they are tried, and while the two copies of a
+ * piece are fast; what counts of a trial, and how long the pause after it is.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "endpoint/piece_times.h"
+
+enum { FAST_NS = 1000, SLOW_NS = 2800, INTERRUPTED_NS = 1000000 };
+
+static void send_pieces(dnet_piece_times_t *t, unsigned count, uint64_t sent_ns, uint64_t taken_ns)
+{
+    for (unsigned i = 0; i < count; i++) {
+        dnet_piece_sent(t, sent_ns);
+        dnet_piece_taken(t, taken_ns, 32);
+    }
+}
+
+/* Pieces that go otherwise until the next trial. */
+static unsigned pause_of(dnet_piece_times_t *t)
+{
+    unsigned n = 0;
+
+    while (n < 1000000 && !dnet_pieces_are_fast(t, 1))
+        n++;
+    return n;
+}
+
+static void test_pieces_are_tried_and_stay_while_they_are_fast(void **state)
+{
+    dnet_piece_times_t t = {0};
+
+    (void) state;
+    for (unsigned i = 0; i < 20 * DNET_PIECES_OF_TRIAL; i++) {
+        assert_true(dnet_pieces_are_fast(&t, 1));
+        send_pieces(&t, 1, FAST_NS, FAST_NS);
+    }
+    send_pieces(&t, 200, FAST_NS, SLOW_NS);
+    assert_false(dnet_pieces_are_fast(&t, 1));
+}
+
+static void test_pieces_of_the_first_lap_do_not_count(void **state)
+{
+    dnet_piece_times_t t = {0};
+
+    (void) state;
+    send_pieces(&t, 64, SLOW_NS, SLOW_NS);
+    assert_true(dnet_pieces_are_fast(&t, 1));
+    send_pieces(&t, DNET_PIECES_OF_TRIAL - 64, FAST_NS, FAST_NS);
+    assert_true(dnet_pieces_are_fast(&t, 1));
+}
+
+static void test_one_piece_that_was_interrupted_decides_nothing(void **state)
+{
+    (void) state;
+    for (unsigned which = 0; which < DNET_PIECES_OF_TRIAL; which++) {
+        dnet_piece_times_t t = {0};
+
+        for (unsigned i = 0; i < DNET_PIECES_OF_TRIAL; i++)
+            send_pieces(&t, 1, i == which ? INTERRUPTED_NS : FAST_NS, FAST_NS);
+        assert_true(dnet_pieces_are_fast(&t, 1));
+    }
+}
+
+static void test_pauses_double_while_pieces_are_slow(void **state)
+{
+    dnet_piece_times_t t = {0};
+    unsigned due = 128;
+
+    (void) state;
+    for (unsigned trial = 0; trial < 12; trial++) {
+        send_pieces(&t, DNET_PIECES_OF_TRIAL, SLOW_NS, FAST_NS);
+        assert_int_equal(pause_of(&t), due);
+        due = due < 32768 ? 2 * due : due;
+    }
+    send_pieces(&t, DNET_PIECES_OF_TRIAL, FAST_NS, FAST_NS);
+    assert_true(dnet_pieces_are_fast(&t, 1));
+    send_pieces(&t, 500, SLOW_NS, FAST_NS);
+    assert_int_equal(pause_of(&t), 128);
+}
+
+static void test_a_receiver_that_says_nothing_is_not_counted(void **state)
+{
+    dnet_piece_times_t t = {0};
+
+    (void) state;
+    send_pieces(&t, 2 * DNET_PIECES_OF_TRIAL, SLOW_NS, 0);
+    assert_true(dnet_pieces_are_fast(&t, 1));
+    assert_int_equal(t.taken.ns, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pieces_are_tried_and_stay_while_they_are_fast),
+        cmocka_unit_test(test_pieces_of_the_first_lap_do_not_count),
+        cmocka_unit_test(test_one_piece_that_was_interrupted_decides_nothing),
+        cmocka_unit_test(test_pauses_double_while_pieces_are_slow),
+        cmocka_unit_test(test_a_receiver_that_says_nothing_is_not_counted),
+    };
+
+    return cmocka_run_group_tests_name("piece_times", tests, NULL, NULL);
+}
