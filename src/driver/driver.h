@@ -460,15 +460,6 @@ uint32_t dnet_drv_lh_free(const dnet_drv_t *nic);
 /** Bytes of an IPUSH ring that senders may still fill; what is not published counts as used. */
 uint32_t dnet_drv_ring_free(const dnet_drv_t *nic, uint32_t ring);
 
-/** Ask for the lines behind the first of the entry last returned by dnet_drv_lh_next(), if it has
- * several: their way here and the search for a receive go on at the same time. */
-static inline void dnet_drv_lines_fetch(const dnet_drv_t *nic, const dnet_lh_entry_t *entry)
-{
-    uint32_t lines = dnet_lh_lines(entry->where);
-    for (uint32_t i = 1; i < lines; i++)
-        __builtin_prefetch(&nic->dev->lh[(nic->lh_read + i) & nic->lh_mask]);
-}
-
 /** Copy the part of a message that lies in the IPUSH ring; `from` counts from the message's
  * byte 48. */
 void dnet_drv_ring_read(dnet_drv_t *nic, const dnet_lh_entry_t *entry, uint32_t from, void *dst,

@@ -96,8 +96,6 @@ static inline bool receive_whole(dnet_ep_t *ep, const dnet_lh_entry_t *entry, ui
 {
     uint64_t envelope = entry->envelope & DNET_MATCH_BITS & ~DNET_EP_HEADED;
     size_t len = DNET_GET(entry->where, LH_SIZE) - from;
-    if (len > DNET_LH_DATA_BYTES)
-        dnet_drv_lines_fetch(&ep->drv, entry);
     dnet_match_item_t *item = dnet_match_arrive(&ep->inbox.match, envelope);
     if (DNET_UNLIKELY(!item)) {
         if (leave(ep))
