@@ -36,7 +36,7 @@ static inline uint32_t other(const dnet_board_t *b, uint32_t i)
 
 static void copy_cached(void *to, const void *from, size_t bytes)
 {
-    memcpy(to, from, bytes);
+    dnet_take(to, from, bytes);
 }
 
 /* After a broadcast the next one is likely to have the same root, for which all wait there.  Where
@@ -85,7 +85,7 @@ static void bcast_by_slots(dnet_board_t *b, void *data, size_t bytes, uint32_t r
             dnet_step_contribute(b);
         } else {
             b->step++;
-            memcpy((uint8_t *) data + at, dnet_step_contribution(b, root, n), n);
+            dnet_take((uint8_t *) data + at, dnet_step_contribution(b, root, n), n);
         }
         dnet_step_end(b);
     }
@@ -218,8 +218,8 @@ static void alltoall_group(dnet_board_t *b, const uint8_t *from, uint8_t *to, si
         uint64_t step = before;
         for (size_t at = 0; at < count; at += piece) {
             size_t n = dnet_least(count - at, piece);
-            memcpy(to + r * bytes + at,
-                   dnet_step_contribution_to(b, r, ++step, n * b->size) + b->rank * n, n);
+            dnet_take(to + r * bytes + at,
+                      dnet_step_contribution_to(b, r, ++step, n * b->size) + b->rank * n, n);
         }
     }
     dnet_step_end(b);

@@ -61,7 +61,7 @@ static void collect_parts(dnet_board_t *b, const reduction_t *by, uint8_t *resul
         size_t at = part_of(b, r, count) * by->element_bytes;
         size_t n = part_of(b, r + 1, count) * by->element_bytes - at;
         dnet_word_wait_for(b, dnet_board_counter(b, r, COMBINED), b->step, r);
-        memcpy(result + at, dnet_slot_data(dnet_board_slot(b, r, b->step), bytes) + at, n);
+        dnet_take(result + at, dnet_slot_data(dnet_board_slot(b, r, b->step), bytes) + at, n);
     }
 }
 
@@ -276,7 +276,7 @@ static void reduce_group(dnet_board_t *b, const reduction_t *by, const uint8_t *
             dnet_word_wait_for(b, dnet_board_counter(b, r, DONE), b->step, r);
     for (size_t at = 0; at < count; at += room) {
         size_t bytes = dnet_least(count - at, room) * by->element_bytes;
-        memcpy(result + at * by->element_bytes, top(b, ++before, bytes), bytes);
+        dnet_take(result + at * by->element_bytes, top(b, ++before, bytes), bytes);
     }
     b->all_done = b->step;
     dnet_step_end(b);

@@ -66,12 +66,74 @@ void dnet_pace_took(dnet_pace_t *pace, uint32_t bytes, uint64_t ns)
 }
 
 #ifdef __x86_64__
+/* Lines of the destination as a whole, from anywhere.  `bytes`: of whole lines. */
+__attribute__((target("avx512f"))) static void copy_lines_512(uint8_t *to, const uint8_t *from,
+                                                              size_t bytes)
+{
+    for (; bytes >= 4 * DNET_MOVE_LINE; bytes -= 4 * DNET_MOVE_LINE) {
+        __m512i a = _mm512_loadu_si512(from), b = _mm512_loadu_si512(from + 64);
+        __m512i c = _mm512_loadu_si512(from + 128), d = _mm512_loadu_si512(from + 192);
+        _mm512_store_si512(to, a);
+        _mm512_store_si512(to + 64, b);
+        _mm512_store_si512(to + 128, c);
+        _mm512_store_si512(to + 192, d);
+        to += 4 * DNET_MOVE_LINE, from += 4 * DNET_MOVE_LINE;
+    }
+    for (; bytes; bytes -= DNET_MOVE_LINE, to += DNET_MOVE_LINE, from += DNET_MOVE_LINE)
+        _mm512_store_si512(to, _mm512_loadu_si512(from));
+}
+
+__attribute__((target("avx"))) static void copy_lines_256(uint8_t *to, const uint8_t *from,
+                                                          size_t bytes)
+{
+    for (; bytes; bytes -= DNET_MOVE_LINE, to += DNET_MOVE_LINE, from += DNET_MOVE_LINE) {
+        __m256i a = _mm256_loadu_si256((const __m256i *) (const void *) from);
+        __m256i b = _mm256_loadu_si256((const __m256i *) (const void *) (from + 32));
+        _mm256_store_si256((__m256i *) (void *) to, a);
+        _mm256_store_si256((__m256i *) (void *) (to + 32), b);
+    }
+}
+
+/* By loads and stores, whole lines but for the ends.  bytes >= DNET_MOVE_LINE; no overlap.
+ * False: this processor has no vectors for that, and nothing has happened. */
+static bool copy_by_vectors(uint8_t *to, const uint8_t *from, size_t bytes)
+{
+    size_t head = -(uintptr_t) to % DNET_MOVE_LINE;
+    size_t lines = (bytes - head) & -(size_t) DNET_MOVE_LINE;
+
+    if (__builtin_cpu_supports("avx512f"))
+        copy_lines_512(to + head, from + head, lines);
+    else if (__builtin_cpu_supports("avx"))
+        copy_lines_256(to + head, from + head, lines);
+    else
+        return false;
+    memcpy(to, from, head);
+    memcpy(to + head + lines, from + head + lines, bytes - head - lines);
+    return true;
+}
+
+void dnet_take_long(void *to, const void *from, size_t bytes)
+{
+    if (!copy_by_vectors(to, from, bytes))
+        memcpy(to, from, bytes);
+}
+
+/* A string move whose destination is a little ahead of its source, as far as the places in their
+ * pages say, takes 1.3 to 15 times as long (Zen 4; 1 to 15 bytes ahead 32 KB take 9.3 us instead of
+ * 0.6). */
+static bool lies_badly(const uint8_t *to, const uint8_t *from)
+{
+    return ((uintptr_t) to - (uintptr_t) from - 1) % 4096 < DNET_MOVE_LINE - 1;
+}
+
 /* memmove() takes a line from another processor's cache without reading it first from about 2 KB on
  * only (osu_bw: 1 KB messages 0.46 us each instead of 0.60, 2 KB 0.43 instead of 0.58).  A string
  * move of less than DNET_MOVE_LEAST costs more to begin than that saves (512 bytes one way 0.55 us
  * instead of 0.49, in a row 0.85 of the bandwidth). */
 static void string_move(uint8_t *to, const uint8_t *from, uint64_t bytes)
 {
+    if (lies_badly(to, from) && copy_by_vectors(to, from, bytes))
+        return;
     __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
 }
 
@@ -135,6 +197,11 @@ void dnet_move_lines(uint8_t *to, const uint8_t *from, uint32_t bytes)
         dnet_move(to, from, bytes);
 }
 #else
+void dnet_take_long(void *to, const void *from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+}
+
 void dnet_move(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
     memmove(to, from, bytes);

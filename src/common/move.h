@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Data on their way into memory that another process reads next.
+ * Data on their way into memory that another process reads next, and out of memory that another
+ * process has written.
  */
 #ifndef DNET_COMMON_MOVE_H
 #define DNET_COMMON_MOVE_H
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Fewer bytes go as by memmove() in any case. */
 #define DNET_MOVE_LEAST 640u
@@ -19,6 +22,20 @@ void dnet_move(uint8_t *to, const uint8_t *from, uint32_t bytes);
 /* The same to the beginning of a cache line, and all of the last one may be stored to: lines that
  * are stored to as a whole come without their content from the reader's cache. */
 void dnet_move_lines(uint8_t *to, const uint8_t *from, uint32_t bytes);
+
+#define DNET_TAKE_LEAST 3072u /* for fewer bytes memcpy() is as fast or faster */
+
+void dnet_take_long(void *to, const void *from, size_t bytes);
+
+/* memcpy() of what another process has written, and not by a string move, which takes several times
+ * as long where source and destination lie badly to each other. */
+static inline void dnet_take(void *to, const void *from, size_t bytes)
+{
+    if (bytes < DNET_TAKE_LEAST)
+        memcpy(to, from, bytes);
+    else
+        dnet_take_long(to, from, bytes);
+}
 
 /* ---- which way? ---- */
 

@@ -2,6 +2,7 @@
 #include "driver/driver.h"
 
 #include "common/log.h"
+#include "common/move.h"
 
 /* From this size on a request an element is faster than columns. */
 #define ROW_BYTES 4096u
@@ -607,7 +608,7 @@ static void write_by_vs(dnet_drv_t *nic, uint32_t offset, const uint8_t *src, ui
 void dnet_drv_sodimm_read(dnet_drv_t *nic, uint32_t offset, void *dst, uint32_t len)
 {
     if (nic->dev->sodimm)
-        memcpy(dst, nic->dev->sodimm + offset, len);
+        dnet_take(dst, nic->dev->sodimm + offset, len);
     else
         read_by_vl(nic, offset, dst, len);
 }

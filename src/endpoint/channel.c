@@ -104,16 +104,17 @@ static uint32_t piece_bytes(const dnet_ep_t *ep, const dnet_op_t *op)
     return ((uint32_t) ((op->len + pieces - 1) / pieces) + 7) & ~7u;
 }
 
-/* A piece; of a message that goes at once, how long that takes. */
+/* A piece; of some of a message that goes at once, how long that takes. */
 static dnet_status_t emit_piece(dnet_ep_t *ep, dnet_op_t *op, uint64_t envelope, uint32_t n)
 {
     const uint8_t *data = op->buf + op->off;
     if (!op->at_once || n < DNET_PIECE_BYTES / 2)
         return emit(ep, op, envelope, &op->head, data, n);
-    uint64_t begin = dnet_clock_ns();
+    uint64_t begin = dnet_piece_is_timed((uint32_t) (op->off / n)) ? dnet_clock_ns() : 0;
     dnet_status_t status = emit(ep, op, envelope, &op->head, data, n);
+    uint64_t ns = begin ? (dnet_clock_ns() - begin) * DNET_PIECE_BYTES / n : 0;
     if (status == DNET_OK)
-        dnet_piece_sent(&ep->rndv.at_once_times, (dnet_clock_ns() - begin) * DNET_PIECE_BYTES / n);
+        dnet_piece_sent(&ep->rndv.at_once_times, ns);
     return status;
 }
 

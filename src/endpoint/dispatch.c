@@ -147,16 +147,17 @@ static void assembly_done(dnet_ep_t *ep, dnet_assembly_t *a)
 }
 
 /* Copy a piece to where it belongs; of a message that was sent at once, to a buffer that is in use,
- * how long that takes tells what it will take the receivers of such messages. */
+ * how long some take tells what it will take the receivers of such messages. */
 static void copy_piece(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dnet_assembly_t *a,
                        size_t len)
 {
-    bool timed = a->len > ep->eager_in_a_row && a->req && len >= DNET_PIECE_BYTES / 2;
+    bool timed = a->len > ep->eager_in_a_row && a->req && len >= DNET_PIECE_BYTES / 2 &&
+                 dnet_piece_is_timed((uint32_t) (a->got / len));
     uint64_t begin = timed ? dnet_clock_ns() : 0;
     copy_out(ep, entry, sizeof(dnet_ep_head_t), a->buf + a->got, len);
     if (timed)
         dnet_piece_taken(&ep->rndv.at_once_times,
-                         (dnet_clock_ns() - begin) * DNET_PIECE_BYTES / len, 32);
+                         (dnet_clock_ns() - begin) * DNET_PIECE_BYTES / len, 8);
 }
 
 /* Pieces of one sender's messages never interleave: its channel sends one message after the other.
@@ -246,7 +247,7 @@ static void receive_pushed(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dn
             malformed(entry, "a piece of nothing that is expected");
         return;
     }
-    uint64_t begin = dnet_clock_ns();
+    uint64_t begin = dnet_piece_is_timed(head->arg) ? dnet_clock_ns() : 0;
     copy_out(ep, entry, sizeof(*head), to, len);
     dnet_rndv_recv_piece(ep, head, begin);
 }

@@ -117,6 +117,7 @@ typedef struct {
     /* pushed */
     dnet_rndv_recv_t *pushed; /* oldest first */
     uint64_t pushed_ns;       /* the last piece came, or the last of them began */
+    bool piece_came;          /* since then */
     uint32_t pieces_left;     /* that may still be sent in this round */
     uint64_t strays;          /* pieces that nothing expected */
     dnet_piece_times_t pushed_times;

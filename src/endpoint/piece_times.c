@@ -25,8 +25,8 @@ static void learn(dnet_usual_time_t *usual, uint64_t ns, uint32_t most)
 void dnet_piece_sent(dnet_piece_times_t *t, uint64_t ns)
 {
     t->trial += t->trial < DNET_PIECES_OF_TRIAL;
-    if (t->trial > TRIAL_BEGINS)
-        learn(&t->sent, ns, 32);
+    if (ns && t->trial > TRIAL_BEGINS)
+        learn(&t->sent, ns, 8);
 }
 
 void dnet_piece_taken(dnet_piece_times_t *t, uint64_t ns, uint32_t weight)

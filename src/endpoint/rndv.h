@@ -162,8 +162,8 @@ bool dnet_rndv_at_once(dnet_ep_t *ep, uint32_t peer, size_t len);
  * is expected */
 uint8_t *dnet_rndv_piece_at(const dnet_ep_t *ep, const dnet_ep_head_t *head, size_t len);
 
-/** rndv_pushed.c: it is there.  @param since_ns  when it was begun to be copied  @return the
- * receive that it has completed; NULL: none */
+/** rndv_pushed.c: it is there.  @param since_ns  when it was begun to be copied; 0: it is not timed
+ * @return the receive that it has completed; NULL: none */
 dnet_rndv_recv_t *dnet_rndv_piece_came(dnet_ep_t *ep, const dnet_ep_head_t *head,
                                        uint64_t since_ns);
 

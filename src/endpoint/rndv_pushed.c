@@ -118,10 +118,10 @@ dnet_rndv_recv_t *dnet_rndv_piece_came(dnet_ep_t *ep, const dnet_ep_head_t *head
 {
     dnet_rndv_recv_t *r = find(ep, head);
     r->got++;
-    ep->rndv.pushed_ns = dnet_clock_ns();
-    if (piece_len(r->len, head->arg) == PIECE) {
+    ep->rndv.piece_came = true;
+    if (since_ns && piece_len(r->len, head->arg) == PIECE) {
         r->copied++;
-        r->copied_ns += ep->rndv.pushed_ns - since_ns;
+        r->copied_ns += dnet_clock_ns() - since_ns;
     }
     return is_over(ep, r) ? r : NULL;
 }
@@ -137,7 +137,8 @@ static dnet_rndv_recv_t *not_all_taken(const dnet_ep_t *ep)
 
 bool dnet_rndv_pushed_waiting(const dnet_ep_t *ep)
 {
-    return not_all_taken(ep) && dnet_clock_ns() - ep->rndv.pushed_ns > SENDER_NS;
+    return !ep->rndv.piece_came && not_all_taken(ep) &&
+           dnet_clock_ns() - ep->rndv.pushed_ns > SENDER_NS;
 }
 
 /* Take some pieces that the sender has not got to, the last ones of the message first, and fetch
@@ -161,6 +162,11 @@ bool dnet_rndv_pushed_round(dnet_ep_t *ep, dnet_rndv_recv_t **done_p)
 {
     dnet_rndv_recv_t *r = not_all_taken(ep);
     *done_p = NULL;
+    if (r && ep->rndv.piece_came) {
+        ep->rndv.piece_came = false;
+        ep->rndv.pushed_ns = dnet_clock_ns();
+        return false;
+    }
     if (!r || !dnet_rndv_pushed_waiting(ep))
         return false;
     for (unsigned n = 0; n < ROUND_FETCHES && !r->all_taken && r->status == DNET_OK; n++) {
@@ -174,17 +180,17 @@ bool dnet_rndv_pushed_round(dnet_ep_t *ep, dnet_rndv_recv_t **done_p)
 
 /* ---- sender ---- */
 
-/* Send a piece, and note how long that took. */
+/* Send a piece, and note of some how long that took. */
 static dnet_status_t send_piece(dnet_ep_t *ep, dnet_op_t *op, uint32_t piece)
 {
     size_t n = piece_len(op->len, piece);
     dnet_ep_head_t head = {
         .type = DNET_HEAD_PIECE, .rank = ep->rank, .op = op->id, .arg = piece, .length = n};
-    uint64_t begin = dnet_clock_ns();
+    uint64_t begin = dnet_piece_is_timed(piece) ? dnet_clock_ns() : 0;
     dnet_status_t status =
         dnet_channel_piece(ep, op, &head, op->buf + (size_t) piece * PIECE, (uint32_t) n);
     if (status == DNET_OK && n == PIECE)
-        dnet_piece_sent(&ep->rndv.pushed_times, dnet_clock_ns() - begin);
+        dnet_piece_sent(&ep->rndv.pushed_times, begin ? dnet_clock_ns() - begin : 0);
     return status;
 }
 

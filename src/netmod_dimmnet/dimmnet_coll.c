@@ -25,7 +25,8 @@
 #define BOARD_BCAST_OF_TWO_MAX 32768
 /* The same where the kernel is slow to copy.  Whether the ring is faster now each sender sees for
  * itself, which two ranks of a board would have to agree on. */
-#define BOARD_EXCHANGE_OF_TWO_MAX 131072
+#define SLOWLY_BCAST_OF_TWO_MAX 16384
+#define SLOWLY_EXCHANGE_OF_TWO_MAX 131072
 
 struct MPIDI_DIMMNET_board {
     dnet_board_t board;
@@ -364,6 +365,20 @@ int MPIDI_DIMMNET_barrier(MPIR_Comm *comm, MPIR_Errflag_t *errflag)
     return mpi_errno;
 }
 
+/* Are there two ranks that have a processor each, and is the kernel slow to copy?  The same answer
+ * on both. */
+static inline bool two_read_slowly(MPIR_Comm *comm)
+{
+    const MPIDI_DIMMNET_board_t *self = NETMOD_OF(comm).board;
+    return comm->local_size == 2 && self && self->board.spins && self->board.owner.reads_slowly;
+}
+
+static inline bool bcast_goes_by_messages(MPIR_Comm *comm, MPI_Aint bytes)
+{
+    return comm->local_size == 2 &&
+           bytes > (two_read_slowly(comm) ? SLOWLY_BCAST_OF_TWO_MAX : BOARD_BCAST_OF_TWO_MAX);
+}
+
 int MPIDI_DIMMNET_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
                         MPIR_Comm *comm, MPIR_Errflag_t *errflag)
 {
@@ -373,7 +388,7 @@ int MPIDI_DIMMNET_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int
     int mpi_errno = board_of(comm, bytes, errflag, &board);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
-    if (!board || (comm->local_size == 2 && bytes > BOARD_BCAST_OF_TWO_MAX))
+    if (!board || bcast_goes_by_messages(comm, bytes))
         return MPIDI_DIMMNET_mpich_bcast(buffer, count, datatype, root, comm, errflag);
     return bcast_on(board, buffer, count, datatype, root);
 }
@@ -427,16 +442,14 @@ int MPIDI_DIMMNET_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI
                                              errflag);
 }
 
-/* Do two ranks exchange blocks of `count` elements by messages, which are pushed where the kernel
- * is slow to copy? */
+/* Do two ranks exchange blocks of `count` elements by messages? */
 static inline bool goes_by_messages(MPIR_Comm *comm, MPI_Aint count, MPI_Datatype datatype)
 {
-    const MPIDI_DIMMNET_board_t *self = NETMOD_OF(comm).board;
     MPI_Aint bytes;
-    if (comm->local_size != 2 || !self || !self->board.spins || !self->board.owner.reads_slowly)
+    if (!two_read_slowly(comm))
         return false;
     MPIDI_Datatype_check_size(datatype, count, bytes);
-    return bytes > BOARD_EXCHANGE_OF_TWO_MAX;
+    return bytes > SLOWLY_EXCHANGE_OF_TWO_MAX;
 }
 
 /* The board for an exchange of blocks of `count` elements. */

@@ -49,11 +49,42 @@ static void streamed(uint8_t *at, const uint8_t *data, uint32_t bytes)
     dnet_stream_copy(at, data, bytes);
 }
 
+static void taken(uint8_t *at, const uint8_t *data, uint32_t bytes)
+{
+    dnet_take(at, data, bytes);
+}
+
 static void test_move_bytes_arrive(void **state)
 {
     (void) state;
     check_all_bytes(dnet_move);
     check_all_bytes(streamed);
+    check_all_bytes(taken);
+}
+
+/* Wherever source and destination lie in their pages: a little apart a string move is not used. */
+static void test_move_bytes_arrive_at_all_places_of_a_page(void **state)
+{
+    static _Alignas(4096) uint8_t source[8192], target[12288];
+    static const uint32_t lengths[] = {640, 700, 2048, 3072, 3137, 4100, 5000};
+    void (*const moves[])(uint8_t *, const uint8_t *, uint32_t) = {dnet_move, taken};
+
+    (void) state;
+    for (unsigned i = 0; i < sizeof source; i++)
+        source[i] = (uint8_t) (i * 11 + i / 241);
+    for (unsigned m = 0; m < 2; m++)
+        for (unsigned l = 0; l < sizeof lengths / sizeof *lengths; l++)
+            for (unsigned ahead = 0; ahead < 80; ahead++) {
+                const uint8_t *data = source + 40 * l;
+                uint8_t *at = target + 40 * l + ahead;
+
+                memset(target, 0xa5, sizeof target);
+                moves[m](at, data, lengths[l]);
+                assert_true(memcmp(at, data, lengths[l]) == 0);
+                for (const uint8_t *b = target; b < target + sizeof target; b++)
+                    if (b < at || b >= at + lengths[l])
+                        assert_int_equal(*b, 0xa5);
+            }
 }
 
 /* To whole lines: the rest of the last one, and nothing behind it, may have changed. */
@@ -166,6 +197,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_move_bytes_arrive),
+        cmocka_unit_test(test_move_bytes_arrive_at_all_places_of_a_page),
         cmocka_unit_test(test_move_lines_arrive),
         cmocka_unit_test(test_move_ranges_overlap),
         cmocka_unit_test(test_move_slow_lines_are_streamed),
