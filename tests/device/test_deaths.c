@@ -179,7 +179,13 @@ static void victim(dnet_profile_t profile, const plan_t *plan)
         d = bring_up(profile, 0, &nic);
     }
     CHECK(dnet_emu_route(nic, &plan->receiver) == DNET_OK);
-    send_message(d, plan->receiver.lid, VICTIM_LID, 8, NULL); /* what comes first, maps */
+    /* What comes first maps: the NIC, and with the first access behind the ring all of that, so
+     * that the next packet takes as many instructions wherever it lies there. */
+    send_message(d, plan->receiver.lid, VICTIM_LID, 8, NULL);
+    issue(d, &(request_t){.type = DNET_PRIM_RVS,
+                          .size = 8,
+                          .dst = RING_BYTES,
+                          .dclid = dnet_lid_to_clid(plan->receiver.lid)});
     CHECK(dnet_emu_fault_point_set(nic, 1, plan->step, plan->stop) == DNET_OK);
     send_message(d, plan->receiver.lid, VICTIM_LID, plan->bytes, plan);
     dnet_emu_detach(nic);
