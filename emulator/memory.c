@@ -185,7 +185,7 @@ static bool reach(const dnet_emu_nic_t *nic, unsigned wid, uint64_t end)
     if (end <= bytes)
         return true;
     while (bytes < end)
-        bytes *= 16;
+        bytes *= bytes < TOUCHED_BYTES / 4 ? 16 : 4;
     bytes = bytes < most ? bytes : most;
     if (bytes <= a->sodimm_window) {
         if (mprotect(a->sodimm, bytes, PROT_READ | PROT_WRITE) != 0)
