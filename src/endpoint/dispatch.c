@@ -157,7 +157,7 @@ static void copy_piece(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dnet_a
     copy_out(ep, entry, sizeof(dnet_ep_head_t), a->buf + a->got, len);
     if (timed)
         dnet_piece_taken(&ep->rndv.at_once_times,
-                         (dnet_clock_ns() - begin) * DNET_PIECE_BYTES / len, 8);
+                         (dnet_clock_ns() - begin) * DNET_PIECE_BYTES / len);
 }
 
 /* Pieces of one sender's messages never interleave: its channel sends one message after the other.
@@ -325,7 +325,7 @@ static bool receive_headed(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
         case DNET_HEAD_ACK: {
             dnet_op_t *op = dnet_op_find(ep, head.op);
             if (op && op->peer == head.rank) {
-                dnet_piece_taken(&ep->rndv.pushed_times, head.arg, 8); /* mean of a message */
+                dnet_piece_taken(&ep->rndv.pushed_times, head.arg);
                 dnet_op_acknowledged(ep, op);
             } else {
                 malformed(entry, "acknowledges nothing");

@@ -8,6 +8,7 @@
  * slow. */
 #define SLOW_PIECE_NS 3400
 #define SLOWEST_COPY_NS 8000 /* what takes longer was interrupted */
+#define COUNTED 8u           /* a copy is this part of what is usual, after so many */
 /* After so many pieces that went otherwise it is tried anew, after twice as many if it is still
  * slow.  A ring that was not used for a time is slow in any case: the first lap of a trial does not
  * count. */
@@ -15,10 +16,10 @@
 #define REST_LEAST 128u
 #define REST_MOST 32768u
 
-static void learn(dnet_usual_time_t *usual, uint64_t ns, uint32_t most)
+static void learn(dnet_usual_time_t *usual, uint64_t ns)
 {
     int64_t here = ns < SLOWEST_COPY_NS ? (int64_t) ns : SLOWEST_COPY_NS;
-    usual->counted += usual->counted < most;
+    usual->counted += usual->counted < COUNTED;
     usual->ns += (here - usual->ns) / (int64_t) usual->counted;
 }
 
@@ -26,13 +27,13 @@ void dnet_piece_sent(dnet_piece_times_t *t, uint64_t ns)
 {
     t->trial += t->trial < DNET_PIECES_OF_TRIAL;
     if (ns && t->trial > TRIAL_BEGINS)
-        learn(&t->sent, ns, 8);
+        learn(&t->sent, ns);
 }
 
-void dnet_piece_taken(dnet_piece_times_t *t, uint64_t ns, uint32_t weight)
+void dnet_piece_taken(dnet_piece_times_t *t, uint64_t ns)
 {
     if (ns && t->trial > TRIAL_BEGINS)
-        learn(&t->taken, ns, weight);
+        learn(&t->taken, ns);
 }
 
 bool dnet_pieces_are_fast(dnet_piece_times_t *t, uint32_t count)

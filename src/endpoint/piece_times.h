@@ -10,11 +10,10 @@
 #include <stdint.h>
 
 #define DNET_PIECE_BYTES 32768u
-
 #define DNET_PIECES_OF_TRIAL 96u
 
-/** Is the piece of a message with this number, from 0, one of those that are timed?  To read the
- * clock for each takes 3 % of the time. */
+/** Is the piece of a message with this number, from 0, one of those that are timed?  While all
+ * were, reading the clock had 5 % of the samples of osu_bw. */
 static inline bool dnet_piece_is_timed(uint32_t piece)
 {
     return piece % 4 == 1;
@@ -39,8 +38,7 @@ bool dnet_pieces_are_fast(dnet_piece_times_t *t, uint32_t count);
 /** One more piece has been sent; it took so long.  0: it was not timed. */
 void dnet_piece_sent(dnet_piece_times_t *t, uint64_t ns);
 
-/** So long a receiver has taken to copy a piece out; 0: it does not say.  @param weight  the
- * larger, the less it counts */
-void dnet_piece_taken(dnet_piece_times_t *t, uint64_t ns, uint32_t weight);
+/** So long a receiver has taken to copy a piece out; 0: it does not say. */
+void dnet_piece_taken(dnet_piece_times_t *t, uint64_t ns);
 
 #endif

@@ -31,7 +31,8 @@ enum { PIECE = 32768, PIECES = 40, BYTES = PIECES * PIECE - 77 };
 typedef enum {
     RECEIVER_ALONE,
     SENDER_ALONE,
-    IN_TURNS, /* the receiver has some when the sender begins */
+    IN_TURNS,     /* the receiver has some when the sender begins */
+    SENDER_STOPS, /* to push, after some pieces */
     DIES,
     TURNED_BACK,
     HELD_DOWN, /* the sender gets the same number again and again */
@@ -51,11 +52,17 @@ static void wait_for(const atomic_uint *count, unsigned least)
         sched_yield();
 }
 
+static void wait_for_receiver(void)
+{
+    while (!atomic_load(&stage->received))
+        sched_yield();
+}
+
 static dnet_emu_result_t take(dnet_emu_nic_t *via, uint16_t dlid, dnet_emu_packet_t *packet)
 {
     if (script == SENDER_ALONE)
         wait_for(&stage->pushed, PIECES);
-    if (script == DIES)
+    if (script == DIES || script == SENDER_STOPS)
         wait_for(&stage->pushed, 2);
     if (script == IN_TURNS && atomic_load(&stage->taken) >= 8)
         wait_for(&stage->pushed, 1);
@@ -79,7 +86,7 @@ static const dnet_emu_swif_ops_t scripted_ops = {.name = "scripted", .send = scr
 /* Where what happens between two rounds of the sender counts, it has more to send than in one. */
 static unsigned times(void)
 {
-    return script == DIES || script == HELD_DOWN ? 4 : 1;
+    return script == DIES || script == HELD_DOWN || script == SENDER_STOPS ? 4 : 1;
 }
 
 static size_t length(void)
@@ -105,6 +112,8 @@ static void push_some(dnet_job_rank_t *job, uint64_t before)
     bool did;
     if (script == DIES && atomic_load(&stage->pushed) >= 2)
         raise(SIGKILL);
+    if (script == SENDER_STOPS && atomic_load(&stage->pushed) >= 2)
+        wait_for_receiver();
     for (uint32_t slot = 1; script == HELD_DOWN && slot < DNET_DRV_CURSORS; slot++)
         dnet_drv_cursor_set(&job->ep->drv, slot, 1);
     dnet_ep_progress(job->ep, &did);
@@ -116,8 +125,8 @@ static int send_large(dnet_job_rank_t *job, const uint8_t *data)
     dnet_job_request_t r;
     dnet_job_isend(job, &r, 1, dnet_ep_envelope(1, 0, 1), data, length(), false);
     uint64_t before = taken_by_peer(job); /* RTS is out */
-    while (sender_computes() && !atomic_load(&stage->received))
-        sched_yield();
+    if (sender_computes())
+        wait_for_receiver();
     if (script == IN_TURNS)
         wait_for(&stage->taken, 4);
     while (!r.done)
@@ -126,7 +135,8 @@ static int send_large(dnet_job_rank_t *job, const uint8_t *data)
     int bad = r.status != DNET_OK;
     bad += script == RECEIVER_ALONE && pushed != 0;
     bad += (script == SENDER_ALONE || script == HELD_DOWN) && pushed != times() * PIECES;
-    bad += script == IN_TURNS && (pushed == 0 || pushed == PIECES);
+    bad += (script == IN_TURNS || script == SENDER_STOPS) &&
+           (pushed == 0 || pushed == times() * PIECES);
     /* Has the receiver told how long it took? */
     bad += script == SENDER_ALONE && job->ep->rndv.pushed_times.taken.ns == 0;
     if (bad)
@@ -202,6 +212,14 @@ static void test_pushed_both_move_each_piece_once(void **state)
 {
     (void) state;
     play(IN_TURNS);
+}
+
+static void test_pushed_sender_that_stops_to_push_delays_nobody(void **state)
+{
+    (void) state;
+    setenv("DIMMNET_RING_BYTES", "8388608", 1); /* room for all: no piece stays in its hand */
+    play(SENDER_STOPS);
+    unsetenv("DIMMNET_RING_BYTES");
 }
 
 static void test_pushed_sender_killed_between_pieces_is_an_error(void **state)
@@ -512,6 +530,7 @@ int main(void)
         cmocka_unit_test(test_pushed_receiver_alone_finishes_while_the_sender_computes),
         cmocka_unit_test(test_pushed_sender_alone_finishes),
         cmocka_unit_test(test_pushed_both_move_each_piece_once),
+        cmocka_unit_test(test_pushed_sender_that_stops_to_push_delays_nobody),
         cmocka_unit_test(test_pushed_sender_killed_between_pieces_is_an_error),
         cmocka_unit_test(test_pushed_cursor_turned_back_is_an_error),
         cmocka_unit_test(test_pushed_cursor_held_down_starts_no_more_than_there_are),

@@ -18,7 +18,7 @@ static void send_pieces(dnet_piece_times_t *t, unsigned count, uint64_t sent_ns,
 {
     for (unsigned i = 0; i < count; i++) {
         dnet_piece_sent(t, sent_ns);
-        dnet_piece_taken(t, taken_ns, 32);
+        dnet_piece_taken(t, taken_ns);
     }
 }
 
