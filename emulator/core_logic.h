@@ -201,7 +201,7 @@ typedef struct {
     _Alignas(DNET_EMU_LINE) _Atomic uint32_t limit_events;
     _Atomic uint64_t limit_ns; /* when it happened last */
     /* Read by all that deliver; written when the process goes to sleep or wakes. */
-    /* futex word: 1 while the process sleeps */
+    /* futex word: what the process does that has nothing to do (process.c); 0: it runs */
     _Alignas(DNET_EMU_LINE) _Atomic uint32_t sleeping;
     /* What the own processes alone write: in pages of its own, which peers map read-only where the
      * profile lets them (segment.c). */

@@ -275,6 +275,7 @@ static const dnet_device_ops_t device_ops = {
     .read = device_read,
     .read_ended = device_read_ended,
     .sleep = device_sleep,
+    .yield = dnet_emu_yield,
     .event_wait = dnet_emu_limit_wait,
     .event_raise = dnet_emu_limit_raise,
     .reserve = dnet_emu_reserve,

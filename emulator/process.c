@@ -29,6 +29,9 @@
 #define WAIT_PAUSE_NS 50000
 #define TELL_NS 1000000000u
 
+/* What a process does that has nothing to do, in its futex word `sleeping`. */
+enum { AWAKE, SLEEPS, YIELDS };
+
 /* The state letter that /proc shows of a process; 0: not known. */
 static char state_of(int32_t pid)
 {
@@ -131,11 +134,26 @@ DNET_COLD bool dnet_emu_acquire_slow(_Atomic uint32_t *holder, int32_t pid, cons
 
 DNET_COLD void dnet_emu_wake_slow(dnet_emu_wid_t *state)
 {
-    if (atomic_exchange_explicit(&state->sleeping, 0, memory_order_acq_rel) != 0)
+    if (atomic_exchange_explicit(&state->sleeping, AWAKE, memory_order_acq_rel) == SLEEPS)
         syscall(SYS_futex, &state->sleeping, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
 /* ---- sleeping ---- */
+
+/* Until a packet arrives for this WID.  One whose sender has not seen YIELDS (dnet_emu_sleep()) is
+ * found after `times` yields.  Between them one word is looked at, for each look at another page is
+ * a walk through page tables that others have displaced. */
+void dnet_emu_yield(dnet_device_t *dev, uint32_t times, bool (*still_idle)(void *), void *arg)
+{
+    dnet_emu_wid_t *s = ((dnet_emu_device_t *) (void *) dev)->area->state;
+
+    atomic_exchange_explicit(&s->sleeping, YIELDS, memory_order_seq_cst);
+    if (still_idle(arg))
+        do
+            sched_yield();
+        while (--times && atomic_load_explicit(&s->sleeping, memory_order_relaxed) == YIELDS);
+    atomic_store_explicit(&s->sleeping, AWAKE, memory_order_relaxed);
+}
 
 /*
  * Sleep until a packet arrives for this WID.  Senders look at `sleeping` after they have delivered,
@@ -155,7 +173,7 @@ void dnet_emu_sleep(dnet_device_t *dev, uint32_t timeout_us, bool (*still_idle)(
 {
     dnet_emu_device_t *d = (dnet_emu_device_t *) (void *) dev;
     dnet_emu_wid_t *s = d->area->state;
-    bool fresh = atomic_exchange_explicit(&s->sleeping, 1, memory_order_seq_cst) == 0;
+    bool fresh = atomic_exchange_explicit(&s->sleeping, SLEEPS, memory_order_seq_cst) == AWAKE;
     bool idle = still_idle(arg), timed_out = false;
     struct timespec timeout;
 
@@ -166,8 +184,8 @@ void dnet_emu_sleep(dnet_device_t *dev, uint32_t timeout_us, bool (*still_idle)(
     timeout = (struct timespec){.tv_sec = timeout_us / 1000000,
                                 .tv_nsec = (long) (timeout_us % 1000000) * 1000};
     if (idle)
-        timed_out = syscall(SYS_futex, &s->sleeping, FUTEX_WAIT, 1, &timeout, NULL, 0) != 0 &&
+        timed_out = syscall(SYS_futex, &s->sleeping, FUTEX_WAIT, SLEEPS, &timeout, NULL, 0) != 0 &&
                     errno == ETIMEDOUT;
     if (!timed_out)
-        atomic_store_explicit(&s->sleeping, 0, memory_order_relaxed);
+        atomic_store_explicit(&s->sleeping, AWAKE, memory_order_relaxed);
 }

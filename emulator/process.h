@@ -41,6 +41,9 @@ static inline void dnet_emu_release(_Atomic uint32_t *holder)
 /* The sleep operation of a device (dimmnet/device.h). */
 void dnet_emu_sleep(dnet_device_t *dev, uint32_t timeout_us, bool (*still_idle)(void *), void *arg);
 
+/* The yield operation. */
+void dnet_emu_yield(dnet_device_t *dev, uint32_t times, bool (*still_idle)(void *), void *arg);
+
 /* Wake the process of a WID if it sleeps.  The sleeper looks at its rings for a while after it has
  * set `sleeping` (dnet_emu_sleep()), so a plain load is enough here. */
 static inline void dnet_emu_wake(dnet_emu_wid_t *state)

@@ -80,6 +80,11 @@ typedef struct {
      */
     void (*sleep)(dnet_device_t *dev, uint32_t timeout_us, bool (*still_idle)(void *), void *arg);
     /**
+     * Give the processor away, at most so many times, until something may have arrived for this
+     * WID. still_idle() as for sleep().
+     */
+    void (*yield)(dnet_device_t *dev, uint32_t times, bool (*still_idle)(void *), void *arg);
+    /**
      * Sleep until the limit event (LH Limit register) has happened more often than `seen` times.
      * For a thread that does nothing else; the only operation beside event_raise() that may run
      * next to others.

@@ -29,6 +29,10 @@
 #define ROUNDS_BEFORE_YIELD 2u
 #define YIELDS_BEFORE_SLEEP 512u
 #define YIELDS_OF_STOPPED 4u
+/* So many without a look at all that may have come: where ranks outnumber processors such a look
+ * takes as long as a yield, for whoever comes back finds no page of his in the processor's tables.
+ */
+#define YIELDS_OF_ROUND 8u
 /* Where ranks outnumber processors and the waits for messages are usually so long, the yields of
  * those who wait take more of the processors than to fall asleep and be woken. */
 #define LONG_WAIT_NS 300000u
@@ -246,6 +250,24 @@ static void wait_begins(dnet_ep_t *ep, uint64_t now)
     p->yields = p->sleeps = 0;
 }
 
+/* Give the processor away; where ranks outnumber processors several times, until something has
+ * come. False: this has been done often enough in this wait. */
+static bool yield(dnet_ep_t *ep)
+{
+    uint32_t most = yields_before_sleep(ep), times = 1;
+    if (ep->progress.yields >= most)
+        return false;
+    if (ep->oversubscribed && !ep->progress.awaited && !ep->job.has_port)
+        times = most - ep->progress.yields;
+    times = times < YIELDS_OF_ROUND ? times : YIELDS_OF_ROUND;
+    if (times == 1)
+        sched_yield();
+    else
+        ep->dev->ops->yield(ep->dev, times, still_idle, ep);
+    ep->progress.yields += times;
+    return true;
+}
+
 /* Poll for a while, then give the time slice away, then, in a call that waits, sleep. */
 static DNET_COLD dnet_status_t idle_round(dnet_ep_t *ep)
 {
@@ -273,9 +295,10 @@ static DNET_COLD dnet_status_t idle_round(dnet_ep_t *ep)
         ep->progress.idle_until_ns = now;
     if (!ep->oversubscribed && now - ep->progress.idle_since_ns < ep->options.spin_us * 1000)
         return DNET_OK;
-    if (!ep->progress.only_looks && ep->progress.yields++ >= yields_before_sleep(ep))
+    if (ep->progress.only_looks)
+        sched_yield();
+    else if (!yield(ep))
         return sleep_once(ep);
-    sched_yield();
     ep->looked_ns = dnet_clock_ns();
     return check_peers_at_times(ep);
 }

@@ -371,6 +371,40 @@ static void sleep_ends(cluster_t *c)
     CHECK(now_s() - start < 10.0);
 }
 
+static void yielding_peer(cluster_t *c)
+{
+    dnet_emu_nic_t *nic;
+    receiver_t r = {.expected = 1};
+
+    r.d = nic_up(2, c->profile, &nic);
+    dnet_emu_locate(nic, &shared->at[1]);
+    reach(1);
+    r.d->ops->yield(r.d, UINT32_MAX, nothing_yet, &r);
+    CHECK(!nothing_yet(&r));
+}
+
+/* What arrives ends a yield of hours, and so do its number and a callback that finds work. */
+static void yield_ends(cluster_t *c)
+{
+    dnet_device_t *d = c->dev[0][0];
+    double start = now_s();
+    dnet_emu_nic_t *nic;
+    pid_t child;
+
+    d->ops->yield(d, UINT32_MAX, never, NULL);
+    d->ops->yield(d, 8, always, NULL);
+    share();
+    d = nic_up(1, c->profile, &nic);
+    dnet_emu_locate(nic, &shared->at[0]);
+    child = child_of(yielding_peer, c);
+    await(1);
+    CHECK(dnet_emu_route(nic, &shared->at[1]) == DNET_OK);
+    usleep(20000);
+    send_lhs(d, 2, 0, 1);
+    join_child(child);
+    CHECK(now_s() - start < 10.0);
+}
+
 /* ---- processes that are killed ---- */
 
 static void hammer(cluster_t *c)
@@ -588,6 +622,7 @@ static const board_test_t tests[] = {
     TEST(apertures_between_processes, EXTENDED),
     TEST(no_wake_up_is_lost, BOTH),
     TEST(sleep_ends, BOTH),
+    TEST(yield_ends, BOTH),
     TEST(sender_killed_at_any_moment, BOTH),
     TEST(fault_points_kill_and_stop, BOTH),
     TEST(peers_need_few_page_tables, BOTH),
