@@ -124,6 +124,17 @@ void dnet_drv_aperture_set(dnet_drv_t *nic, unsigned slot, const void *address, 
                    DNET_PUT(len, APL_LENGTH) | DNET_PUT(slot, APL_SLOT));
 }
 
+/* The driver's own slot.  It stays open behind the request, and messages often begin where the one
+ * before did. */
+static void own_aperture(dnet_drv_t *nic, const void *address, uint32_t len)
+{
+    if (address == nic->own.address && len <= nic->own.len)
+        return;
+    dnet_drv_aperture_set(nic, 0, address, len);
+    nic->own.address = address;
+    nic->own.len = len;
+}
+
 static uint64_t request_lower(dnet_prim_t prim, dnet_drv_target_t target, uint32_t size, bool eflag)
 {
     return DNET_PUT(prim, RQ_OTYPE) | DNET_PUT(dnet_drv_target_wid(target), RQ_DWID) |
@@ -159,7 +170,7 @@ dnet_status_t dnet_drv_send_long(dnet_drv_t *nic, dnet_drv_target_t target, uint
     uint8_t *window = nic->dev->ww;
     memcpy(window, &envelope, sizeof(envelope));
     uint32_t ww_len = (uint32_t) sizeof(envelope) + gather(window + 8, head, head_count);
-    dnet_drv_aperture_set(nic, 0, body, body_len);
+    own_aperture(nic, body, body_len);
     dnet_reg_store_quiet(nic->dev, DNET_UREG_COMMAND0_UPPER,
                          DNET_PUT(dnet_drv_aperture_address(0), RQ_SRC) |
                              DNET_PUT(ww_len, RQ_LHS_WW_SIZE) | DNET_PUT(0, RQ_LHS_WW_OFFSET));
@@ -286,7 +297,7 @@ static dnet_status_t rvs(dnet_drv_t *nic, dnet_drv_target_t target, uint32_t src
 dnet_status_t dnet_drv_rvs(dnet_drv_t *nic, dnet_drv_target_t target, const void *src,
                            dnet_drv_remote_t dst, uint32_t len, bool status)
 {
-    dnet_drv_aperture_set(nic, 0, src, len);
+    own_aperture(nic, src, len);
     return rvs(nic, target, dnet_drv_aperture_address(0), dst.address, len, status);
 }
 
@@ -305,7 +316,7 @@ dnet_status_t dnet_drv_rvs_end(dnet_drv_t *nic, dnet_drv_target_t target, dnet_d
 dnet_status_t dnet_drv_rvl(dnet_drv_t *nic, dnet_drv_target_t target, dnet_drv_remote_t src,
                            void *dst, uint32_t len)
 {
-    dnet_drv_aperture_set(nic, 0, dst, len);
+    own_aperture(nic, dst, len);
     dnet_reg_store_quiet(nic->dev, DNET_UREG_COMMAND0_UPPER,
                          DNET_PUT(src.address, RQ_SRC) |
                              DNET_PUT(dnet_drv_aperture_address(0), RQ_DST));

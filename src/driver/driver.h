@@ -143,6 +143,10 @@ typedef struct {
     uint64_t source;  /* own SWID in header form */
     uint32_t window;  /* next Write Window for BOTF */
     uint32_t windows; /* used for BOTF: 4, or 3 where window 3 serves VS (prototype) */
+    struct {
+        const void *address; /* where aperture 0 is open now; NULL: nowhere */
+        uint32_t len;
+    } own;
     /* LH Buffer: entries read and entries given back, counted from the start. */
     uint32_t lh_mask;
     uint32_t lh_read;
