@@ -51,16 +51,17 @@ static inline bool dnet_emu_amt_ring(const dnet_emu_nic_t *nic, unsigned wid,
         dnet_emu_amt_lookup(nic, wid, packet->slid, DNET_GET(packet->header[0], PK_SWID));
     uint64_t units = dnet_emu_ureg(nic, wid, DNET_UREG_IPUSH_AREA_SIZE) & 0xffff;
     uint32_t size = (uint32_t) units * 4096;
-    uint64_t entry;
+    const uint8_t *entry = nic->area[wid].llcm + word * 8ul;
 
     if (size == 0)
         return false;
-    entry = dnet_emu_observe(nic->area[wid].llcm + word * 8ul);
     ring_p->word = word;
     ring_p->size = size;
     ring_p->grain = dnet_emu_amt_grain(nic, wid);
-    ring_p->head = (uint32_t) DNET_GET(entry, AMT_HEAD);
-    ring_p->tail = (uint32_t) DNET_GET(entry, AMT_TAIL);
+    /* By halves, as they are stored: a load of both waits until the store of the last packet's Tail
+     * has left the processor, and every store before that. */
+    ring_p->head = dnet_emu_observe32(entry);
+    ring_p->tail = dnet_emu_observe32(entry + 4);
     if (DNET_LIKELY((size & (size - 1)) == 0))
         ring_p->start = ring_p->tail & ~(size - 1);
     else

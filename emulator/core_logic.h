@@ -57,6 +57,12 @@ static inline uint64_t dnet_emu_observe(const void *at)
     return atomic_load_explicit((const _Atomic uint64_t *) at, memory_order_acquire);
 }
 
+/* The same of half a word. */
+static inline uint32_t dnet_emu_observe32(const void *at)
+{
+    return atomic_load_explicit((const _Atomic uint32_t *) at, memory_order_acquire);
+}
+
 /* Release store of a word the host polls: everything the NIC wrote before is seen by a process that
  * sees the word. Pairs with dnet_reg_load() and with the host's acquire loads of ring entries. */
 static inline void dnet_emu_publish(void *at, uint64_t value)
