@@ -176,15 +176,16 @@ static dnet_status_t emit_announcement(dnet_ep_t *ep, dnet_op_t *op, uint64_t en
     return status;
 }
 
+static bool is_in_pieces(const dnet_op_t *op)
+{
+    return op->headed && (op->head.type == DNET_HEAD_FIRST || op->head.type == DNET_HEAD_MORE);
+}
+
 /* Send all packets that the op still has to send.  DNET_OK: all are out.
  * @param pass  the receiver shall let them in although it holds messages back */
 static dnet_status_t emit_op(dnet_ep_t *ep, dnet_op_t *op, bool pass)
 {
     uint64_t envelope = pass ? op->envelope | DNET_ENVELOPE_PASS : op->envelope;
-    bool pieces =
-        op->headed && (op->head.type == DNET_HEAD_FIRST || op->head.type == DNET_HEAD_MORE);
-    if (!pieces && was_issued(op))
-        return DNET_OK;
     if (!op->headed)
         return emit(ep, op, envelope, NULL, op->buf, (uint32_t) op->len);
     switch ((dnet_head_type_t) op->head.type) {
@@ -418,6 +419,26 @@ static dnet_flush_t flush(dnet_ep_t *ep, dnet_channel_t *ch)
             dnet_op_finish(ep, op, status);
     }
     return DNET_FLUSH_EMPTY;
+}
+
+/* Is that the packet that the NIC has kept?  Of a message in pieces it counts when the others go. */
+static void settle(dnet_ep_t *ep, dnet_channel_t *ch, dnet_op_t *op)
+{
+    if (!op || is_in_pieces(op) || !was_issued(op))
+        return;
+    dnet_channel_remove(ch, op);
+    packets_out(ep, op);
+}
+
+void dnet_channel_settle(dnet_ep_t *ep)
+{
+    for (uint32_t peer = 0; peer < dnet_peers_end(ep); peer++) {
+        dnet_channel_t *ch = ep->peers[peer].channel;
+        if (!ch)
+            continue;
+        settle(ep, ch, ch->control.head);
+        settle(ep, ch, ch->messages.head);
+    }
 }
 
 /* Bytes of the packets that wait in a list, or enough of them. */

@@ -242,11 +242,88 @@ static void test_full_ring_limit_wakes_a_thread(void **state)
     run("limit", "prototype", false, expected_limit);
 }
 
+/* ---- an answer to a packet that had stalled, before its peer's turn ---- */
+
+enum { AWAY, ANSWERS, SENDS, ENDPOINTS };
+enum { FILLING = 2000, FILLINGS = 4, ASKED = 490, ROUNDS = 50 };
+
+typedef struct {
+    dnet_ep_request_t req; /* first member */
+    bool done;
+} wait_t;
+
+static void ended(dnet_ep_request_t *req, dnet_status_t status)
+{
+    ((wait_t *) req)->done = status == DNET_OK;
+}
+
+static void look(dnet_ep_t *ep)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        bool did = false;
+        assert_int_equal(dnet_ep_poll(ep, &did), DNET_OK);
+    }
+}
+
+static void open_all(dnet_ep_t **ep)
+{
+    dnet_ep_address_t address[ENDPOINTS];
+    setenv("DIMMNET_FLOW", "stall", 1);
+    setenv("DIMMNET_RING_BYTES", "8192", 1);
+    for (uint32_t rank = 0; rank < ENDPOINTS; rank++) {
+        dnet_ep_config_t config = {.rank = rank, .size = ENDPOINTS, .job = (uint64_t) getpid()};
+        assert_int_equal(dnet_ep_open(&config, &ep[rank]), DNET_OK);
+        dnet_ep_address(ep[rank], &address[rank]);
+    }
+    for (uint32_t rank = 0; rank < ENDPOINTS; rank++)
+        assert_int_equal(dnet_ep_connect(ep[rank], address), DNET_OK);
+    unsetenv("DIMMNET_FLOW");
+    unsetenv("DIMMNET_RING_BYTES");
+}
+
+/* The NIC of SENDS keeps a synchronous message to ANSWERS.  When it has been delivered the NIC
+ * stalls again, by one to AWAY, whose turn comes first; and then the answer comes. */
+static void test_stalled_packet_is_answered_before_its_turn(void **state)
+{
+    static char buf[FILLING];
+    uint64_t envelope = dnet_ep_envelope(CONTEXT, SENDS, FLOOD);
+    wait_t asked = {.req.complete = ended}, behind = {.req.complete = ended};
+    dnet_ep_t *ep[ENDPOINTS];
+    (void) state;
+    open_all(ep);
+    for (int i = 0; i < FILLINGS; i++)
+        for (uint32_t peer = AWAY; peer < SENDS; peer++)
+            assert_int_equal(dnet_ep_send(ep[SENDS], peer, envelope, buf, FILLING, false, NULL),
+                             DNET_OK);
+    assert_int_equal(dnet_ep_send(ep[SENDS], ANSWERS, envelope, buf, ASKED, true, &asked.req),
+                     DNET_IN_PROGRESS);
+    assert_int_equal(dnet_ep_send(ep[SENDS], AWAY, envelope, buf, FILLING, false, &behind.req),
+                     DNET_IN_PROGRESS);
+    wait_t received[FILLINGS + 1];
+    for (int i = 0; i <= FILLINGS; i++) {
+        received[i] = (wait_t){.req.complete = ended};
+        dnet_ep_recv(ep[ANSWERS], envelope, DNET_MATCH_BITS, buf, FILLING, &received[i].req);
+    }
+    look(ep[ANSWERS]); /* makes room */
+    look(ep[SENDS]);
+    assert_false(behind.done);
+    look(ep[ANSWERS]);
+    assert_true(received[FILLINGS].done);
+    look(ep[SENDS]);
+    assert_true(asked.done);
+    look(ep[AWAY]);
+    look(ep[SENDS]);
+    assert_true(behind.done);
+    for (uint32_t rank = 0; rank < ENDPOINTS; rank++)
+        dnet_ep_close(ep[rank]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_full_ring_stop_resumes_by_resend),
         cmocka_unit_test(test_full_ring_stall_blocks_everything_behind),
+        cmocka_unit_test(test_stalled_packet_is_answered_before_its_turn),
         cmocka_unit_test(test_full_ring_rnr_retries_by_timer),
         cmocka_unit_test(test_full_ring_limit_wakes_a_thread),
     };

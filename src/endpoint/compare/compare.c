@@ -76,6 +76,7 @@ static bool run_stalled(dnet_ep_t *ep)
 {
     if (dnet_drv_run(&ep->drv) == DNET_STALLED)
         return false;
+    dnet_channel_settle(ep);
     ep->stalled = ep->flow_turns = false;
     for (uint32_t n = 0; n < ep->size && !ep->stalled; n++) {
         dnet_channel_t *ch = dnet_channel_go_on(ep, ep->compare.resume_from++ % ep->size);
