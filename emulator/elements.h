@@ -51,7 +51,10 @@ static inline uint8_t *dnet_emu_element_at(dnet_emu_elements_t *e, uint32_t i, u
         return NULL;
     if (at >> DNET_EMU_GRANULE_SHIFT != e->granule ||
         last >> DNET_EMU_GRANULE_SHIFT != e->granule) {
-        if (!dnet_emu_sodimm_commit(e->nic, e->wid, at, bytes))
+        /* To the granule's end, where later elements may lie: less of it may be mapped. */
+        uint64_t end = (last | ((1ull << DNET_EMU_GRANULE_SHIFT) - 1)) + 1;
+
+        if (!dnet_emu_sodimm_commit(e->nic, e->wid, at, end - at))
             return NULL;
         e->granule = last >> DNET_EMU_GRANULE_SHIFT;
     }

@@ -165,9 +165,36 @@ static void reserved_pages_are_mapped_by_a_sender(cluster_t *c)
     CHECK_EQUAL(memcmp(to->sodimm + BYTES - PAGE, "12345678", 8), 0);
 }
 
+/* Elements of a peer's area that has memory there, of which this process has mapped one page so
+ * far.
+ */
+static void elements_behind_what_is_mapped(cluster_t *c)
+{
+    enum { STEP = 0x6140, COUNT = 8 };
+    dnet_device_t *d = c->dev[0][0], *to = c->dev[1][0];
+    uint64_t in[COUNT], out;
+
+    CHECK_EQUAL(to->ops->reserve(to, 0, COUNT * STEP), DNET_OK);
+    for (unsigned i = 0; i < COUNT; i++)
+        in[i] = i + 1;
+    sodimm_write(d, 0x100000, in, sizeof in);
+    issue(d, &(request_t){.type = DNET_PRIM_RVSS,
+                          .dtype = 3,
+                          .iteration = COUNT,
+                          .size = STEP,
+                          .src = 0x100000,
+                          .dst = 0,
+                          .dclid = 2});
+    for (unsigned i = 0; i < COUNT; i++) {
+        sodimm_read(to, i * STEP, &out, sizeof out);
+        CHECK_EQUAL(out, in[i]);
+    }
+}
+
 static const board_test_t tests[] = {
     TEST(reserved_pages_are_mapped, EXTENDED),
     TEST(reserved_pages_are_mapped_by_a_sender, EXTENDED),
+    TEST(elements_behind_what_is_mapped, EXTENDED),
     TEST(no_memory_for_a_nic, BOTH),
     TEST(no_memory_to_reserve, BOTH),
     TEST(no_memory_for_vs, BOTH),
