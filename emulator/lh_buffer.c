@@ -24,8 +24,6 @@
 #include <immintrin.h>
 #endif
 
-#define LH_FLAGS (DNET_MASK(LH_VALID) | DNET_MASK(LH_COMPLETE))
-
 /* [nic 10.5, X.6] Head is where the ring seems to be full.  With the limit event armed the next
  * look is due where the limit is reached, so that the event costs nothing as long as it does not
  * happen. */
@@ -68,20 +66,11 @@ DNET_COLD static dnet_emu_result_t too_long(const dnet_emu_nic_t *nic, unsigned 
 bool dnet_emu_lh_reserve(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_packet_t *packet,
                          dnet_emu_lh_place_t *place_p, dnet_emu_result_t *result_p)
 {
-    dnet_emu_wid_t *s = nic->area[wid].state;
-    uint32_t index = (s->lh_tail & nic->lh_mask) / DNET_LH_ENTRY_BYTES;
     uint32_t rest = packet->data_bytes - DNET_EMU_LH_SHORT_BYTES;
-    uint32_t bytes = packet->data_bytes - DNET_ENVELOPE_BYTES;
-    uint32_t message = bytes, tail;
     dnet_emu_ring_t *ring = &place_p->ring;
-    dnet_emu_reservation_t *r = &s->reserved[index];
 
     place_p->entry = NULL;
     *result_p = DNET_EMU_DELIVERED;
-    if (packet->header_lines > 2) {
-        message = (uint32_t) DNET_GET(packet->header[2], PK_TOTAL);
-        message = message > DNET_ENVELOPE_BYTES ? message - DNET_ENVELOPE_BYTES : 0;
-    }
     if (DNET_UNLIKELY(ring_full(nic, wid))) {
         *result_p = dnet_emu_flow_no_room(nic, wid, packet, DNET_LH_ENTRY_BYTES);
         return true;
@@ -99,19 +88,7 @@ bool dnet_emu_lh_reserve(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu
     }
     if (!dnet_emu_wu_memory_known(nic, wid, ring, rest))
         return false;
-    charge(nic, RC, 8); /* an entry has 8 lines */
-    tail = dnet_emu_wu_tail(ring, rest);
-    place_p->entry = &nic->area[wid].lh[index];
-    place_p->reservation = r;
-    place_p->flags = dnet_emu_lh_flags(nic, s->lh_tail);
-    place_p->where = DNET_PUT(ring->tail, LH_POINTER) | DNET_PUT(message, LH_SIZE);
-    /* In the order that receive_side.c relies on. */
-    dnet_emu_poke(&r->where, DNET_PUT(ring->tail, LH_POINTER) | DNET_PUT(bytes, LH_SIZE));
-    dnet_emu_poke(&r->ring, (uint64_t) tail << 32 | ring->word);
-    atomic_store_explicit(&r->owner, (uint64_t) s->lh_tail << 32 | (uint32_t) nic->pid,
-                          memory_order_release);
-    dnet_emu_wu_store_tail(nic, wid, ring, tail);
-    dnet_emu_lh_advance(nic, wid, 1);
+    dnet_emu_lh_take(nic, wid, packet, place_p);
     return true;
 }
 
@@ -119,20 +96,15 @@ void dnet_emu_lh_fill(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_pa
                       uint64_t envelope, const dnet_emu_lh_place_t *place)
 {
     const uint8_t *first = dnet_emu_payload_at(packet, DNET_ENVELOPE_BYTES, DNET_LH_DATA_BYTES);
-    dnet_lh_entry_t *entry = place->entry;
+    uint8_t gathered[DNET_LH_DATA_BYTES];
 
     (void) dnet_emu_wu_copy(nic, wid, &place->ring, packet, DNET_EMU_LH_SHORT_BYTES,
                             packet->data_bytes - DNET_EMU_LH_SHORT_BYTES);
-    /* The entry last and in one go, Valid and Complete in one store: a host that polls the entry
-     * pulls its line away at each pause, and has to give it back (64 B one way 0.44 us so,
-     * nic_pingpong). */
-    dnet_emu_poke(&entry->where, place->where);
-    if (DNET_LIKELY(first))
-        memcpy(entry->data, first, DNET_LH_DATA_BYTES);
-    else
-        (void) dnet_emu_payload_copy(packet, DNET_ENVELOPE_BYTES, entry->data, DNET_LH_DATA_BYTES);
-    dnet_emu_publish(&entry->envelope, envelope | place->flags);
-    atomic_store_explicit(&place->reservation->owner, 0, memory_order_release);
+    if (DNET_UNLIKELY(!first)) {
+        (void) dnet_emu_payload_copy(packet, DNET_ENVELOPE_BYTES, gathered, DNET_LH_DATA_BYTES);
+        first = gathered;
+    }
+    dnet_emu_lh_finish(place, envelope, first);
 }
 
 dnet_emu_result_t dnet_emu_lh_receive(const dnet_emu_nic_t *nic, unsigned wid,
@@ -152,7 +124,7 @@ dnet_emu_result_t dnet_emu_lh_receive(const dnet_emu_nic_t *nic, unsigned wid,
         memcpy(&envelope, lines, DNET_ENVELOPE_BYTES);
     else
         memcpy(&envelope, lines, n);
-    envelope &= ~LH_FLAGS;
+    envelope &= ~DNET_EMU_LH_FLAGS;
     message = message > DNET_ENVELOPE_BYTES ? message - DNET_ENVELOPE_BYTES : 0;
     if (n > DNET_ENVELOPE_BYTES)
         dnet_emu_copy_lines(entry->data, lines + DNET_ENVELOPE_BYTES, n - DNET_ENVELOPE_BYTES);
@@ -240,6 +212,7 @@ void dnet_emu_lh_receive_lines(const dnet_emu_nic_t *nic, unsigned wid,
     memcpy(entry->data, first + DNET_ENVELOPE_BYTES, DNET_LH_DATA_BYTES);
     dnet_emu_poke(&entry->where, DNET_PUT(DNET_LH_POINTER_BEHIND, LH_POINTER) |
                                      DNET_PUT(packet->data_bytes - DNET_ENVELOPE_BYTES, LH_SIZE));
-    dnet_emu_publish(&entry->envelope, (envelope & ~LH_FLAGS) | dnet_emu_lh_flags(nic, s->lh_tail));
+    dnet_emu_publish(&entry->envelope,
+                     (envelope & ~DNET_EMU_LH_FLAGS) | dnet_emu_lh_flags(nic, s->lh_tail));
     dnet_emu_lh_advance(nic, wid, lines);
 }

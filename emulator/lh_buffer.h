@@ -5,8 +5,11 @@
 #ifndef DNET_EMU_LH_BUFFER_H
 #define DNET_EMU_LH_BUFFER_H
 
+#include <string.h>
+
 #include "emulator/amt_table.h"
 #include "emulator/receive_side.h"
+#include "emulator/write_unit.h"
 
 /* What fits an entry: envelope and data. */
 #define DNET_EMU_LH_SHORT_BYTES (DNET_ENVELOPE_BYTES + DNET_LH_DATA_BYTES)
@@ -58,12 +61,70 @@ bool dnet_emu_lh_lines_free(const dnet_emu_nic_t *nic, unsigned wid, uint32_t li
 void dnet_emu_lh_receive_lines(const dnet_emu_nic_t *nic, unsigned wid,
                                const dnet_emu_packet_t *packet, uint32_t lines);
 
-/* [nic 10.3, 10.4, OP-24, OP-25, OP-26] One that is longer: its entry and the place of its bytes in
- * the ring.  The receive side is held.  `*place_p`: entry is NULL when there is none: dropped
- * (DELIVERED) or refused. False: nothing has happened, and place_p->ring needs memory for the
+/* [nic 10.5] The entry at lh_tail, and ring bytes behind the ring's Tail, become this packet's.  In
+ * the order that receive_side.c relies on. */
+static inline void dnet_emu_lh_take(const dnet_emu_nic_t *nic, unsigned wid,
+                                    const dnet_emu_packet_t *packet, dnet_emu_lh_place_t *place_p)
+{
+    dnet_emu_wid_t *s = nic->area[wid].state;
+    const dnet_emu_ring_t *ring = &place_p->ring;
+    uint32_t bytes = packet->data_bytes - DNET_ENVELOPE_BYTES, message = bytes;
+    uint32_t tail = dnet_emu_wu_tail(ring, packet->data_bytes - DNET_EMU_LH_SHORT_BYTES);
+    dnet_emu_reservation_t *r = &s->reserved[(s->lh_tail & nic->lh_mask) / DNET_LH_ENTRY_BYTES];
+
+    if (packet->header_lines > 2) {
+        message = (uint32_t) DNET_GET(packet->header[2], PK_TOTAL);
+        message = message > DNET_ENVELOPE_BYTES ? message - DNET_ENVELOPE_BYTES : 0;
+    }
+    charge(nic, RC, 8); /* an entry has 8 lines */
+    place_p->entry = dnet_emu_lh_next(nic, wid);
+    place_p->reservation = r;
+    place_p->flags = dnet_emu_lh_flags(nic, s->lh_tail);
+    place_p->where = DNET_PUT(ring->tail, LH_POINTER) | DNET_PUT(message, LH_SIZE);
+    dnet_emu_poke(&r->where, DNET_PUT(ring->tail, LH_POINTER) | DNET_PUT(bytes, LH_SIZE));
+    dnet_emu_poke(&r->ring, (uint64_t) tail << 32 | ring->word);
+    atomic_store_explicit(&r->owner, (uint64_t) s->lh_tail << 32 | (uint32_t) nic->pid,
+                          memory_order_release);
+    dnet_emu_wu_store_tail(nic, wid, ring, tail);
+    dnet_emu_lh_advance(nic, wid, 1);
+}
+
+/* [nic 10.3, 10.4, OP-24, OP-25, OP-26] A packet that is longer: its entry and the place of its
+ * bytes in the ring, where both are there.  The receive side is held.  False: nothing has happened,
+ * and dnet_emu_lh_reserve() finds out why. */
+static inline bool dnet_emu_lh_place(const dnet_emu_nic_t *nic, unsigned wid,
+                                     const dnet_emu_packet_t *packet, dnet_emu_lh_place_t *place_p)
+{
+    const dnet_emu_wid_t *s = nic->area[wid].state;
+    uint32_t next = (s->lh_tail + DNET_LH_ENTRY_BYTES) & nic->lh_mask;
+    uint32_t rest = packet->data_bytes - DNET_EMU_LH_SHORT_BYTES;
+
+    if (DNET_UNLIKELY(
+            next == s->lh_head_seen || !dnet_emu_amt_ring(nic, wid, packet, &place_p->ring) ||
+            dnet_emu_amt_free(&place_p->ring) < dnet_emu_amt_taken(&place_p->ring, rest) ||
+            !dnet_emu_wu_memory_known(nic, wid, &place_p->ring, rest)))
+        return false;
+    dnet_emu_lh_take(nic, wid, packet, place_p);
+    return true;
+}
+
+/* The same with what else may become of it.  `*place_p`: entry is NULL when there is none: dropped
+ * (DELIVERED) or refused.  False: nothing has happened, and place_p->ring needs memory for the
  * packet first. */
 bool dnet_emu_lh_reserve(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_packet_t *packet,
                          dnet_emu_lh_place_t *place_p, dnet_emu_result_t *result_p);
+
+/* What was reserved is filled but for the entry.  It comes last and in one go, Valid and Complete
+ * in one store: a host that polls the entry pulls its line away at each pause, and has to give it
+ * back (64 B one way 0.44 us so, nic_pingpong).  `first`: the data behind the envelope. */
+static inline void dnet_emu_lh_finish(const dnet_emu_lh_place_t *place, uint64_t envelope,
+                                      const uint8_t *first)
+{
+    dnet_emu_poke(&place->entry->where, place->where);
+    memcpy(place->entry->data, first, DNET_LH_DATA_BYTES);
+    dnet_emu_publish(&place->entry->envelope, (envelope & ~DNET_EMU_LH_FLAGS) | place->flags);
+    atomic_store_explicit(&place->reservation->owner, 0, memory_order_release);
+}
 
 /* Fill what was reserved: ring first, then the entry.  The receive side need not be held. */
 void dnet_emu_lh_fill(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_packet_t *packet,

@@ -26,8 +26,6 @@ enum { /* RC_STATE (4.2) */
        RC_RVL_SHAPE = 3,
 };
 
-#define ENTRY_FLAGS (DNET_MASK(LH_VALID) | DNET_MASK(LH_COMPLETE))
-
 /* ---- what goes wrong ---- */
 
 /* [nic 4.2, OP-42] A malformed packet: RC_STATE says why; RC halts unless told to go on. */
@@ -327,7 +325,7 @@ static bool receive_once(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu
         /* The status comes last, so it cannot be written before a place is filled. */
         if (place->entry) {
             address = (uint32_t) DNET_GET(place->where, LH_POINTER);
-            dnet_emu_lh_fill(nic, wid, packet, envelope_of(packet) & ~ENTRY_FLAGS, place);
+            dnet_emu_lh_fill(nic, wid, packet, envelope_of(packet), place);
             place->entry = NULL;
         }
         dnet_emu_swu_write(nic, wid, packet, address);
@@ -335,12 +333,44 @@ static bool receive_once(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu
     return true;
 }
 
+/* A message of more than an entry that no receive status is wanted of, when nothing is in its way.
+ * False: receive_long() sees what is, and nothing has happened. */
+static inline bool receive_placed(const dnet_emu_nic_t *nic, unsigned wid,
+                                  const dnet_emu_packet_t *packet)
+{
+    dnet_emu_wid_t *s = nic->area[wid].state;
+    uint32_t rest = packet->data_bytes - DNET_EMU_LH_SHORT_BYTES;
+    const uint8_t *first = dnet_emu_payload_at(packet, 0, DNET_ENVELOPE_BYTES);
+    const uint8_t *data =
+        dnet_emu_payload_at(packet, DNET_ENVELOPE_BYTES, rest + DNET_LH_DATA_BYTES);
+    dnet_emu_lh_place_t place;
+    uint64_t envelope;
+    bool here;
+
+    if (DNET_UNLIKELY(!first || !data))
+        return false;
+    memcpy(&envelope, first, sizeof envelope);
+    dnet_prefetch_for_store(dnet_emu_lh_next(nic, wid));
+    dnet_emu_rc_acquire(nic, wid);
+    here = !must_look(nic, wid) && dnet_emu_lh_place(nic, wid, packet, &place);
+    if (DNET_LIKELY(here))
+        count_packet(nic, wid, packet->packets);
+    dnet_emu_rc_release(s);
+    if (DNET_UNLIKELY(!here))
+        return false;
+    if (DNET_LIKELY(dnet_emu_wu_copy_whole(nic, wid, &place.ring, data + DNET_LH_DATA_BYTES, rest)))
+        dnet_emu_lh_finish(&place, envelope, data);
+    else
+        dnet_emu_lh_fill(nic, wid, packet, envelope, &place);
+    dnet_emu_wake(s);
+    return true;
+}
+
 static dnet_emu_result_t receive_long(const dnet_emu_nic_t *nic, unsigned wid,
                                       const dnet_emu_packet_t *packet)
 {
     dnet_emu_wid_t *s = nic->area[wid].state;
-    uint64_t envelope =
-        DNET_GET(packet->header[0], PK_LFLAG) ? envelope_of(packet) & ~ENTRY_FLAGS : 0;
+    uint64_t envelope = DNET_GET(packet->header[0], PK_LFLAG) ? envelope_of(packet) : 0;
     dnet_emu_lh_place_t place;
     dnet_emu_result_t result;
     bool done;
@@ -392,6 +422,8 @@ static inline dnet_emu_result_t receive_ipush(const dnet_emu_nic_t *nic, unsigne
     } else if (!plain || fits) {
         return receive_gathered(nic, wid, packet);
     }
+    if (plain && !fits && receive_placed(nic, wid, packet))
+        return DNET_EMU_DELIVERED;
     return receive_long(nic, wid, packet);
 }
 

@@ -17,8 +17,6 @@
 
 #include "emulator/status_write_unit.h"
 
-#define LH_FLAGS (DNET_MASK(LH_VALID) | DNET_MASK(LH_COMPLETE))
-
 /* [X.3] Lines of an entry that was never finished: the host must not take them for new ones. */
 static void turn_back(const dnet_emu_nic_t *nic, unsigned wid)
 {
@@ -26,7 +24,7 @@ static void turn_back(const dnet_emu_nic_t *nic, unsigned wid)
         uint32_t at = nic->area[wid].state->lh_tail + i * DNET_LH_ENTRY_BYTES;
         dnet_lh_entry_t *line = &nic->area[wid].lh[(at & nic->lh_mask) / DNET_LH_ENTRY_BYTES];
 
-        dnet_emu_publish(&line->envelope, dnet_emu_lh_flags(nic, at) ^ LH_FLAGS);
+        dnet_emu_publish(&line->envelope, dnet_emu_lh_flags(nic, at) ^ DNET_EMU_LH_FLAGS);
     }
 }
 
@@ -38,7 +36,8 @@ static uint32_t taken(const dnet_emu_nic_t *nic, unsigned wid)
     const dnet_emu_reservation_t *r = &s->reserved[index];
     const dnet_lh_entry_t *entry = &nic->area[wid].lh[index];
 
-    if ((dnet_emu_observe(&entry->envelope) & LH_FLAGS) == dnet_emu_lh_flags(nic, s->lh_tail))
+    if ((dnet_emu_observe(&entry->envelope) & DNET_EMU_LH_FLAGS) ==
+        dnet_emu_lh_flags(nic, s->lh_tail))
         return dnet_lh_lines(entry->where);
     if (dnet_emu_lh_reserved_by(r, s->lh_tail) == 0)
         return 0;
@@ -119,13 +118,14 @@ DNET_COLD int32_t dnet_emu_rc_bury(const dnet_emu_nic_t *nic, unsigned wid, uint
         int32_t pid = dnet_emu_lh_reserved_by(&s->reserved[index], at);
 
         if (pid == 0 ||
-            (dnet_emu_observe(&entry->envelope) & LH_FLAGS) == dnet_emu_lh_flags(nic, at))
+            (dnet_emu_observe(&entry->envelope) & DNET_EMU_LH_FLAGS) == dnet_emu_lh_flags(nic, at))
             continue;
         if (!dnet_emu_process_ended(pid)) {
             if (waits_for == 0)
                 *at_p = at;
             waits_for = waits_for ? waits_for : pid;
-        } else if ((dnet_emu_observe(&entry->envelope) & LH_FLAGS) != dnet_emu_lh_flags(nic, at)) {
+        } else if ((dnet_emu_observe(&entry->envelope) & DNET_EMU_LH_FLAGS) !=
+                   dnet_emu_lh_flags(nic, at)) {
             make_void(nic, entry, &s->reserved[index], at);
         }
     }

@@ -23,10 +23,12 @@ static inline void dnet_emu_rc_release(dnet_emu_wid_t *s)
     dnet_emu_release(&s->rc_holder);
 }
 
+#define DNET_EMU_LH_FLAGS (DNET_MASK(LH_VALID) | DNET_MASK(LH_COMPLETE))
+
 /* [nic 10.3] Valid and Complete, as they are when the entry at a value of lh_tail is filled. */
 static inline uint64_t dnet_emu_lh_flags(const dnet_emu_nic_t *nic, uint32_t lh_tail)
 {
-    return lh_tail & (nic->lh_mask + 1) ? 0 : DNET_MASK(LH_VALID) | DNET_MASK(LH_COMPLETE);
+    return lh_tail & (nic->lh_mask + 1) ? 0 : DNET_EMU_LH_FLAGS;
 }
 
 /* [nic 10.5] One more entry, of so many lines, is filled or reserved: the next one, and Tail behind

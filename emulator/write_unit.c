@@ -61,18 +61,11 @@ bool dnet_emu_wu_copy(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_ri
     uint8_t *base = nic->area[wid].sodimm + ring->start;
     uint32_t at = ring->tail - ring->start;
     uint32_t n1 = ring->size - at < bytes ? ring->size - at : bytes;
+    const uint8_t *data = dnet_emu_payload_at(packet, from, bytes);
 
-    /* [nic 11.8] ring 4, address 2, data 2, right 2, write 6 */
-    charge(nic, WU, 16 + (bytes + 7) / 8 - 1);
-    if (DNET_LIKELY(n1 == bytes)) {
-        const uint8_t *data = dnet_emu_payload_at(packet, from, bytes);
-
-        if (DNET_LIKELY(data && ring->grain == DNET_MOVE_LINE && at % DNET_MOVE_LINE == 0)) {
-            dnet_move_lines(base + at, data, bytes);
-            return true;
-        }
-        return dnet_emu_payload_copy(packet, from, base + at, bytes);
-    }
+    if (DNET_LIKELY(data && dnet_emu_wu_copy_whole(nic, wid, ring, data, bytes)))
+        return true;
+    charge(nic, WU, dnet_emu_wu_clocks(bytes));
     return dnet_emu_payload_copy(packet, from, base + at, n1) &&
            dnet_emu_payload_copy(packet, from + n1, base, bytes - n1);
 }

@@ -5,6 +5,7 @@
 #ifndef DNET_EMU_WRITE_UNIT_H
 #define DNET_EMU_WRITE_UNIT_H
 
+#include "common/move.h"
 #include "emulator/amt_table.h"
 
 /* Where `bytes` of a packet's data, from byte `from` on, lie in one piece in this process; NULL:
@@ -43,6 +44,27 @@ static inline bool dnet_emu_wu_memory_known(const dnet_emu_nic_t *nic, unsigned 
  * caller has tested the free space and dnet_emu_wu_memory().  False: as dnet_emu_payload_copy(). */
 bool dnet_emu_wu_copy(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_ring_t *ring,
                       const dnet_emu_packet_t *packet, uint32_t from, uint32_t bytes);
+
+/* [nic 11.8] What that takes: ring 4, address 2, data 2, right 2, write 6. */
+static inline uint32_t dnet_emu_wu_clocks(uint32_t bytes)
+{
+    return 16 + (bytes + 7) / 8 - 1;
+}
+
+/* The same of data that lie in one piece in this process, where the ring does not end before them.
+ */
+static inline bool dnet_emu_wu_copy_whole(const dnet_emu_nic_t *nic, unsigned wid,
+                                          const dnet_emu_ring_t *ring, const uint8_t *data,
+                                          uint32_t bytes)
+{
+    uint32_t at = ring->tail - ring->start;
+
+    if (ring->size - at < bytes || ring->grain != DNET_MOVE_LINE || at % DNET_MOVE_LINE != 0)
+        return false;
+    charge(nic, WU, dnet_emu_wu_clocks(bytes));
+    dnet_move_lines(nic->area[wid].sodimm + ring->tail, data, bytes);
+    return true;
+}
 
 /* [nic 9.2] The ring's Tail behind `bytes` more. */
 static inline uint32_t dnet_emu_wu_tail(const dnet_emu_ring_t *ring, uint32_t bytes)
