@@ -421,7 +421,8 @@ static dnet_flush_t flush(dnet_ep_t *ep, dnet_channel_t *ch)
     return DNET_FLUSH_EMPTY;
 }
 
-/* Is that the packet that the NIC has kept?  Of a message in pieces it counts when the others go. */
+/* Is that the packet that the NIC has kept?  Of a message in pieces it counts when the others go.
+ */
 static void settle(dnet_ep_t *ep, dnet_channel_t *ch, dnet_op_t *op)
 {
     if (!op || is_in_pieces(op) || !was_issued(op))

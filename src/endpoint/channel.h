@@ -86,8 +86,8 @@ void dnet_channel_remove(dnet_channel_t *ch, dnet_op_t *op);
  */
 dnet_channel_t *dnet_channel_resume(dnet_ep_t *ep, uint32_t peer, uint32_t credits);
 
-/** The NIC has delivered the packet that it has kept: what its op was waiting for is done before any
- * other packet goes, for an answer may come before the channel's turn. */
+/** The NIC has delivered the packet that it has kept: what its op was waiting for is done before
+ * any other packet goes, for an answer may come before the channel's turn. */
 void dnet_channel_settle(dnet_ep_t *ep);
 
 /** The own NIC has room again: as dnet_channel_resume(), but no receiver has granted anything. */
