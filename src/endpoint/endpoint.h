@@ -303,7 +303,8 @@ void dnet_ep_finish(dnet_ep_t *ep);
  */
 const char *dnet_ep_why(dnet_ep_t *ep, dnet_status_t status);
 
-/** True while something this process has sent is not yet in the hands of its receiver. */
+/** True while something this process has sent is not yet in the hands of its receiver, or a sender
+ * that it has held back has not answered that it is free again (dnet_ep_finish()). */
 bool dnet_ep_busy(const dnet_ep_t *ep);
 
 /** Print statistics if asked to, leave the NIC, free everything. */

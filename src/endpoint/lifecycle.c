@@ -336,7 +336,7 @@ dnet_status_t dnet_ep_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses)
 bool dnet_ep_busy(const dnet_ep_t *ep)
 {
     return ep->ops.active > 0 || ep->tx.open_channels > 0 || ep->receiver.stopped.count > 0 ||
-           (ep->job.has_port && dnet_emu_hosts_busy(ep->job.emu));
+           ep->holding || (ep->job.has_port && dnet_emu_hosts_busy(ep->job.emu));
 }
 
 void dnet_ep_am_register(dnet_ep_t *ep, dnet_ep_am_fn fn, void *arg)

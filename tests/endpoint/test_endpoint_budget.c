@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "job.h"
 
@@ -596,6 +597,41 @@ static void test_budget_lost_doubled_and_late_words_are_survived(void **state)
     unsetenv("DIMMNET_FAULTS");
 }
 
+/* A receiver that holds a sender back is busy until that one has heard that it is free: before, it
+ * left, and the answer could be stopped by a process that looked at nothing any more. */
+static void test_budget_who_holds_is_busy(void **state)
+{
+    enum { HOLDS, HELD, BOTH, BYTES = 2000, MESSAGES_HELD = 8, LOOKS = 1000 };
+    static char buf[BYTES];
+    dnet_ep_address_t address[BOTH];
+    dnet_ep_t *ep[BOTH];
+    bool did;
+    (void) state;
+    setenv("DIMMNET_UNEXPECTED_BYTES", "4096", 1);
+    for (uint32_t rank = 0; rank < BOTH; rank++) {
+        dnet_ep_config_t config = {.rank = rank, .size = BOTH, .job = (uint64_t) getpid()};
+        assert_int_equal(dnet_ep_open(&config, &ep[rank]), DNET_OK);
+        dnet_ep_address(ep[rank], &address[rank]);
+    }
+    unsetenv("DIMMNET_UNEXPECTED_BYTES");
+    for (uint32_t rank = 0; rank < BOTH; rank++)
+        assert_int_equal(dnet_ep_connect(ep[rank], address), DNET_OK);
+    assert_false(dnet_ep_busy(ep[HOLDS]));
+    for (int i = 0; i < MESSAGES_HELD; i++) {
+        assert_true(dnet_ep_send(ep[HELD], HOLDS, dnet_ep_envelope(1, HELD, 1), buf, BYTES, false,
+                                 NULL) <= DNET_IN_PROGRESS);
+        assert_int_equal(dnet_ep_poll(ep[HOLDS], &did), DNET_OK);
+    }
+    assert_true(dnet_ep_busy(ep[HOLDS]));
+    dnet_ep_finish(ep[HOLDS]);
+    for (int i = 0; i < LOOKS; i++)
+        assert_int_equal(dnet_ep_poll(ep[i % BOTH], &did), DNET_OK);
+    assert_false(dnet_ep_busy(ep[HOLDS]));
+    assert_false(dnet_ep_busy(ep[HELD]));
+    for (uint32_t rank = 0; rank < BOTH; rank++)
+        dnet_ep_close(ep[rank]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -608,6 +644,7 @@ int main(void)
         cmocka_unit_test(test_budget_probe_is_before_later_receives),
         cmocka_unit_test(test_budget_random_receives_keep_the_order),
         cmocka_unit_test(test_budget_lost_doubled_and_late_words_are_survived),
+        cmocka_unit_test(test_budget_who_holds_is_busy),
     };
     setenv("DIMMNET_UNEXPECTED_BYTES", "65536", 1);
     return cmocka_run_group_tests(tests, NULL, NULL);
