@@ -3,11 +3,13 @@
  * Switch interface that loses, doubles and delays the messages of the stop/resend protocol, for
  * tests (docs/flow-control.md section 3).  It stands before the one that is there.
  *
- *   stop lost      the sender is told that it has been stopped, and the receiver learns nothing of
- * it stop late      the receiver learns of it behind up to LATE_MOST later packets of this process,
- * when the sender may long have gone on: as if the sender asked for more stop doubled   the packet
- * knocks twice: the receiver is told of two stops hold lost      the sender is told that its
- * message is held back, and the receiver learns nothing of it resend lost, doubled, or late
+ * - A stop is lost: the sender is told that it has been stopped, and the receiver learns nothing.
+ * - A stop is late: the receiver learns of it behind up to LATE_MOST later packets of this process,
+ *   when the sender may long have gone on: as if the sender asked for more.
+ * - A stop is doubled: the packet knocks twice, and the receiver is told of two stops.
+ * - A hold is lost: the sender is told that its message is held back, and the receiver does not
+ *   learn it.
+ * - A resend is lost, doubled, or late.
  *
  * What a sender is told about its packet is the answer of the request itself, and can be neither
  * lost nor late.

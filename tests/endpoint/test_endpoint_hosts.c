@@ -327,6 +327,43 @@ static void test_endpoint_hosts_incast_stops_and_resumes(void **state)
     unsetenv("DIMMNET_RING_BYTES");
 }
 
+/* The entry of a stopped sender is lost before its receiver reads it.  The sender's port asks after
+ * a while, and the receiver learns of it then. */
+static int unread_stop(dnet_job_rank_t *job, void *arg)
+{
+    enum { COUNT = 20 };
+    dnet_job_request_t sends[COUNT];
+    uint8_t buf[LARGE];
+    dnet_drv_flow_t entry;
+    int bad = 0;
+    (void) arg;
+    if (job->rank == 0) {
+        fill(buf, LARGE, 1);
+        for (uint32_t i = 0; i < COUNT; i++)
+            dnet_job_isend(job, &sends[i], 1, envelope(0, i), buf, LARGE, false);
+        for (uint32_t i = 0; i < COUNT && !bad; i++)
+            bad = dnet_job_wait(job, &sends[i]) != DNET_OK;
+        return bad;
+    }
+    while (!dnet_drv_flow_peek(&job->ep->drv, &entry))
+        (void) job->ep->dev->ops->poll(job->ep->dev, COUNT);
+    if (entry.kind != DNET_FLOW_STOPPED)
+        return 1;
+    dnet_drv_flow_advance(&job->ep->drv);
+    for (uint32_t i = 0; i < COUNT && !bad; i++)
+        bad = dnet_job_recv(job, envelope(0, i), DNET_MATCH_BITS, buf, LARGE) != LARGE ||
+              check(buf, LARGE, 1);
+    return bad;
+}
+
+static void test_endpoint_hosts_unread_stop_is_told_again(void **state)
+{
+    (void) state;
+    setenv("DIMMNET_RING_BYTES", "4096", 1);
+    assert_int_equal(dnet_job_run_hosts(2, 20, two, 2, unread_stop, NULL), 0);
+    unsetenv("DIMMNET_RING_BYTES");
+}
+
 /* A receiver over its budget holds senders back that do not share its memory. */
 static int out_of_order(dnet_job_rank_t *job, void *arg)
 {
@@ -594,6 +631,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_endpoint_hosts_unexpected_is_read),
         cmocka_unit_test(test_endpoint_hosts_any_placement),
         cmocka_unit_test(test_endpoint_hosts_incast_stops_and_resumes),
+        cmocka_unit_test(test_endpoint_hosts_unread_stop_is_told_again),
         cmocka_unit_test(test_endpoint_hosts_budget_holds_back),
         cmocka_unit_test(test_endpoint_hosts_death_is_noticed),
         cmocka_unit_test(test_endpoint_hosts_computing_is_not_death),

@@ -34,6 +34,15 @@ static const setting_t settings[] = {
     {"DIMMNET_FAULTS", 40, {"40", "200"}},
 };
 
+/* Other ways, with numbers of their own, so that seeds keep what they have of the above.  Of a name
+ * that comes twice the last value counts. */
+static const setting_t paths[] = {
+    {"DIMMNET_RENDEZVOUS", 20, {"pushed"}},
+    {"DIMMNET_RINGS", 20, {"2", "4"}},
+    {"DIMMNET_COLLECTIVES", 20, {"packets"}},
+    {"DIMMNET_WINDOWS", 20, {"packets"}},
+};
+
 static const char *any_value(rng_t *rng, const setting_t *s)
 {
     uint32_t n = 0;
@@ -65,6 +74,10 @@ static void print_settings(uint64_t seed)
         printf(" DIMMNET_FLOW=%s",
                (const char *const[]){"rnr", "limit",
                                      "stall"}[below(&rng, prototype || faults ? 2 : 3)]);
+    rng.state = mix(seed ^ 0x7065); /* of which the seeds 41 and 140 get none */
+    for (uint32_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+        if (chance(&rng, paths[i].percent))
+            printf(" %s=%s", paths[i].name, any_value(&rng, &paths[i]));
     putchar('\n');
 }
 

@@ -94,6 +94,7 @@ struct dnet_emu_connection {
     dnet_emu_kept_t *post;         /* the first that the plug has not got whole; NULL: it has all */
     uint32_t post_seq;             /* first packet that the plug has not got */
     uint32_t acks, ack_messages;   /* packets, and messages, since an acknowledgement was sent */
+    uint32_t refused_bytes;        /* of data, in the packet it was stopped with */
     uint32_t words;                /* a bit for each type of control word that is to be sent, */
     dnet_fc_control_t word[DNET_FC_CONTROL_NAK + 1]; /* by type */
     uint64_t acks_since_ns;
@@ -229,6 +230,9 @@ bool dnet_emu_connection_reopens(const dnet_emu_connection_t *c);
 
 /* [X.6] The process may go on: a RESEND entry, as if the receiver had sent one. */
 void dnet_emu_connection_resume(dnet_emu_port_t *port, dnet_emu_connection_t *c);
+
+/* [X.6] It asks after its stop: the process may not have learnt of that, or its RESEND is lost. */
+void dnet_emu_connection_remind(dnet_emu_port_t *port, const dnet_emu_connection_t *c);
 
 /* Probe where an answer is overdue. */
 void dnet_emu_connection_run_timers(dnet_emu_port_t *port);

@@ -128,22 +128,34 @@ bool dnet_emu_connection_reopens(const dnet_emu_connection_t *c)
            dnet_emu_connection_kept(c, false) <= messages_of(c) / 2;
 }
 
-void dnet_emu_connection_resume(dnet_emu_port_t *port, dnet_emu_connection_t *c)
+/* An entry of the flow ring, as of a RESEND packet from there. */
+static void enter_resend(dnet_emu_port_t *port, const dnet_emu_connection_t *c, uint64_t what)
 {
     dnet_emu_packet_t p = {
         .header = {DNET_PUT(DNET_PRIM_RESEND, PK_TYPE) |
                        DNET_PUT(dnet_emu_pgid(port->nic, port->wid), PK_PGID) |
                        DNET_PUT(port->wid, PK_DWID) | DNET_PUT(c->wid, PK_SWID) |
                        DNET_PUT(port->nic->lid, PK_DLID),
-                   0},
+                   what},
         .header_lines = 2,
         .packets = 1,
         .slid = c->lid,
     };
 
-    c->wants = false;
     (void) dnet_emu_rc_receive(port->nic, &p);
 }
+
+void dnet_emu_connection_resume(dnet_emu_port_t *port, dnet_emu_connection_t *c)
+{
+    c->wants = false;
+    enter_resend(port, c, 0);
+}
+
+void dnet_emu_connection_remind(dnet_emu_port_t *port, const dnet_emu_connection_t *c)
+{
+    enter_resend(port, c, DNET_PUT(1, RS_MORE) | DNET_PUT(c->refused_bytes, RS_NEED));
+}
+
 void dnet_emu_connection_run_timers(dnet_emu_port_t *port)
 {
     port->timers_ns = port->now_ns + TIMERS_EVERY_NS;

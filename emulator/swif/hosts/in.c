@@ -64,6 +64,7 @@ static void data_arrived(dnet_emu_port_t *port, dnet_emu_connection_t *c,
             case DNET_EMU_STOPPED:
             case DNET_EMU_STALLED:
             case DNET_EMU_HELD:
+                c->refused_bytes = p.data_bytes;
                 dnet_fc_rx_refused(&c->rx, &port->pool);
                 return;
             case DNET_EMU_UNREACHABLE:
@@ -95,6 +96,8 @@ static void words_arrived(dnet_emu_port_t *port, dnet_emu_connection_t *c,
             dnet_fc_rx_control(&c->rx, &port->pool, &word);
         else
             dnet_fc_tx_control(&c->tx, &port->env, &word, port->now_ns);
+        if (word.type == DNET_FC_CONTROL_PROBE && c->rx.state == DNET_FC_RX_HELD)
+            dnet_emu_connection_remind(port, c);
     }
 }
 
