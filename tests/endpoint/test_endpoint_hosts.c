@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -455,6 +456,36 @@ static void test_endpoint_hosts_computing_is_not_death(void **state)
     unsetenv("DIMMNET_HOST_WAIT_S");
 }
 
+/* A process that gets no processor answers nothing itself; its host's kernel does. */
+static int stand_still(dnet_job_rank_t *job, void *arg)
+{
+    enum { STILL_S = 4 };
+    uint8_t byte = 1;
+    pid_t self = getpid();
+    (void) arg;
+    if (exchange_with(job, 1 - job->rank, 8, 1)) /* connected */
+        return 1;
+    if (job->rank == 0)
+        return dnet_job_recv(job, envelope(1, 2), DNET_MATCH_BITS, &byte, 1) != 1;
+    if (fork() == 0) {
+        kill(self, SIGSTOP);
+        sleep(STILL_S);
+        kill(self, SIGCONT);
+        _exit(0);
+    }
+    for (time_t start = time(NULL); time(NULL) - start < STILL_S;)
+        sched_yield();
+    return dnet_job_send(job, 0, envelope(1, 2), &byte, 1, true);
+}
+
+static void test_endpoint_hosts_standing_still_is_not_death(void **state)
+{
+    (void) state;
+    setenv("DIMMNET_HOST_WAIT_S", "1", 1);
+    assert_int_equal(dnet_job_run_hosts(2, 60, two, 2, stand_still, NULL), 0);
+    unsetenv("DIMMNET_HOST_WAIT_S");
+}
+
 /* ---- messages that are not of a peer, or not for this process ---- */
 
 typedef enum {
@@ -635,6 +666,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_endpoint_hosts_budget_holds_back),
         cmocka_unit_test(test_endpoint_hosts_death_is_noticed),
         cmocka_unit_test(test_endpoint_hosts_computing_is_not_death),
+        cmocka_unit_test(test_endpoint_hosts_standing_still_is_not_death),
         cmocka_unit_test(test_endpoint_hosts_forgeries_are_not_taken),
         cmocka_unit_test(test_endpoint_hosts_settings_are_refused),
     };

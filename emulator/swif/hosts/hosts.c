@@ -229,6 +229,8 @@ static void ask(dnet_emu_port_t *port, const dnet_emu_far_t *f, dnet_emu_connect
 
     if (port->alive)
         hear_answers(port);
+    if (c->asked_ns && port->plug->hears && port->plug->hears(port->end, c->peer))
+        c->asked_ns = 0;
     if (c->asked_ns && now - c->asked_ns >= port->wait_s * UINT64_C(1000000000)) {
         char why[sizeof c->why];
 

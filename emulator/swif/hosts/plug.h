@@ -115,6 +115,10 @@ typedef struct {
     /** Ask a peer's adapter whether its port is still there, where ip() finds no address.  @return
      * true: it has answered since the last call, or cannot be asked yet */
     bool (*ask)(dnet_emu_plug_end_t *end, uint64_t peer);
+    /** Has the peer's host acknowledged lately that its process has an end of a connection, whether
+     * that process gets a processor or not?  Asked where an answer of ip() is missing, some times a
+     * second.  NULL: the network does not tell. */
+    bool (*hears)(dnet_emu_plug_end_t *end, uint64_t peer);
     /** A descriptor that can be read when something is to be polled for; -1: there is none. */
     int (*wait_fd)(const dnet_emu_plug_end_t *end);
     /** May a process wait for that descriptor?  False: poll first. */

@@ -364,6 +364,16 @@ static bool rails_ask(dnet_emu_plug_end_t *e, uint64_t peer)
     return answered;
 }
 
+static bool rails_hears(dnet_emu_plug_end_t *e, uint64_t peer)
+{
+    const dnet_emu_rails_peer_t *p = (const dnet_emu_rails_peer_t *) (uintptr_t) peer;
+    bool heard = false;
+
+    for (unsigned r = 0; r < p->rails; r++)
+        heard = e->plug->hears(e->rail[r].end, p->to[r]) || heard;
+    return heard;
+}
+
 static int rails_wait_fd(const dnet_emu_plug_end_t *e)
 {
     return e->wait_fd;
@@ -433,6 +443,7 @@ static void set_ops(dnet_emu_plug_end_t *e)
         .poll = rails_poll,
         .why = rails_why,
         .ask = plug->ask ? rails_ask : NULL,
+        .hears = plug->hears ? rails_hears : NULL,
         .wait_fd = rails_wait_fd,
         .may_wait = rails_may_wait,
         .count = rails_count,

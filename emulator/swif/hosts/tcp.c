@@ -382,6 +382,12 @@ static const char *tcp_why(const dnet_emu_plug_end_t *e, uint64_t peer)
     return ((const dnet_emu_tcp_peer_t *) (uintptr_t) peer)->why;
 }
 
+static bool tcp_hears(dnet_emu_plug_end_t *e, uint64_t peer)
+{
+    (void) e;
+    return dnet_emu_tcp_hears((dnet_emu_tcp_peer_t *) (uintptr_t) peer);
+}
+
 static int tcp_wait_fd(const dnet_emu_plug_end_t *e)
 {
     return e->epoll_fd;
@@ -459,6 +465,7 @@ const dnet_emu_plug_ops_t dnet_emu_plug_tcp = {
     .read = tcp_read,
     .poll = tcp_poll,
     .why = tcp_why,
+    .hears = tcp_hears,
     .wait_fd = tcp_wait_fd,
     .may_wait = tcp_may_wait,
     .network = tcp_network,

@@ -24,6 +24,9 @@
 /* A packet was sent again so often without an answer, on a local network after 1.4 s, or 1 s. */
 #define SENT_AGAIN 3
 #define CONNECTS_AGAIN 1
+#define HEARD_MS 2500 /* two of the questions and their answers were lost */
+#define KEPT_ASKING \
+    127 /* questions without an answer that end a connection: the most there can be */
 
 bool dnet_emu_tcp_listen(dnet_emu_plug_end_t *e)
 {
@@ -230,6 +233,24 @@ const char *dnet_emu_tcp_peer_ill(const dnet_emu_tcp_peer_t *p)
     if (p->fd < 0 || getsockopt(p->fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0)
         return NULL;
     return info.tcpi_retransmits < most ? NULL : "no acknowledgement comes";
+}
+
+bool dnet_emu_tcp_hears(dnet_emu_tcp_peer_t *p)
+{
+    const int on = 1, each_s = 1, most = KEPT_ASKING;
+    struct tcp_info info;
+    socklen_t length = sizeof info;
+
+    if (p->state != TCP_OPEN)
+        return false;
+    if (!p->keeps_asking)
+        p->keeps_asking =
+            setsockopt(p->fd, IPPROTO_TCP, TCP_KEEPIDLE, &each_s, sizeof each_s) == 0 &&
+            setsockopt(p->fd, IPPROTO_TCP, TCP_KEEPINTVL, &each_s, sizeof each_s) == 0 &&
+            setsockopt(p->fd, IPPROTO_TCP, TCP_KEEPCNT, &most, sizeof most) == 0 &&
+            setsockopt(p->fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on) == 0;
+    return getsockopt(p->fd, IPPROTO_TCP, TCP_INFO, &info, &length) == 0 &&
+           info.tcpi_last_ack_recv < HEARD_MS;
 }
 
 /* ---- who connects ---- */

@@ -99,6 +99,7 @@ typedef struct dnet_emu_tcp_peer {
     bool is_behind;      /* `in` may hold frames for which there was no time */
     bool expects;        /* data come soon that somebody reads to where they are wanted */
     bool is_busy;
+    bool keeps_asking; /* its kernel, each second, whether the connection is there */
     struct dnet_emu_tcp_peer *busy_next;
     dnet_emu_tcp_buffer_t *in;    /* NULL: nothing that is not taken */
     uint64_t coming;              /* bytes of data */
@@ -244,6 +245,10 @@ void dnet_emu_tcp_accept(dnet_emu_plug_end_t *e);
 /* Why nothing gets through to a peer: what was sent is not acknowledged, nor the connection.  NULL:
  * it does, or there is none. */
 const char *dnet_emu_tcp_peer_ill(const dnet_emu_tcp_peer_t *p);
+
+/* Has the peer's kernel acknowledged something on an open connection in the last seconds?  From the
+ * first call on it is asked each second. */
+bool dnet_emu_tcp_hears(dnet_emu_tcp_peer_t *p);
 
 /* A connection that is not open goes on: its descriptor can be read or written. */
 void dnet_emu_tcp_go_on(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p);

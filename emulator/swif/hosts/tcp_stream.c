@@ -143,7 +143,7 @@ void dnet_emu_tcp_break(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p, int erro
     }
     p->fd = -1;
     p->state = TCP_NONE;
-    p->waits_to_write = p->is_quiet = false;
+    p->waits_to_write = p->is_quiet = p->keeps_asking = false;
     p->left = p->coming = 0;
     p->ahead_in = 0;
     p->rtt_looks = 0;
