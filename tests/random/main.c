@@ -38,7 +38,7 @@ static const setting_t settings[] = {
  * that comes twice the last value counts. */
 static const setting_t paths[] = {
     {"DIMMNET_RENDEZVOUS", 20, {"pushed"}},
-    {"DIMMNET_RINGS", 20, {"2", "4"}},
+    {"DIMMNET_RINGS", 20, {"2 DIMMNET_RING_BYTES=8192", "4 DIMMNET_RING_BYTES=16K"}},
     {"DIMMNET_COLLECTIVES", 20, {"packets"}},
     {"DIMMNET_WINDOWS", 20, {"packets"}},
 };
