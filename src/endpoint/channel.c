@@ -334,10 +334,13 @@ void dnet_channel_stall(dnet_ep_t *ep)
     }
 }
 
-/* Must the op wait for others, or for the peer? */
+/* Must the op wait for others, or for the peer?  A channel in which nothing waits may be open, too:
+ * as long as an op that has waited there pushes pieces. */
 static bool must_wait(const dnet_channel_t *ch, const dnet_op_t *op)
 {
-    return !op->control || !dnet_fc_sender_may_send(&ch->sender) || ch->control.head;
+    if (!dnet_fc_sender_may_send(&ch->sender) || ch->control.head)
+        return true;
+    return !op->control && (ch->messages.head || dnet_defer_tx_is_held(&ch->defer));
 }
 
 static dnet_flush_t not_taken(dnet_ep_t *ep, dnet_channel_t *ch, dnet_status_t status)

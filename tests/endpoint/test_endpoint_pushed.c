@@ -283,6 +283,62 @@ static void test_pushed_messages_both_ways_are_whole(void **state)
     assert_int_equal(dnet_job_run(2, 60, both_ways, NULL), 0);
 }
 
+/* A message that is sent while another one still pushes pieces, for which the ring had no room once
+ * and has now. */
+static int beside_a_stopped_one(dnet_job_rank_t *job, void *arg)
+{
+    /* A ring holds some 63; then a round sends 32. */
+    const size_t len = 115 * (size_t) PIECE;
+    const dnet_ep_counters_t *c = &job->ep->page.counters;
+    const dnet_ep_t *ep = job->ep;
+    uint8_t *data = calloc(1, len), small[8];
+    dnet_job_request_t large, r;
+    bool did;
+    (void) arg;
+    job->ep->oversubscribed = false;
+    dnet_job_barrier(job);
+    if (job->rank == 0) {
+        dnet_job_irecv(job, &large, dnet_ep_envelope(1, 1, 1), DNET_MATCH_BITS, data, len);
+        dnet_job_irecv(job, &r, dnet_ep_envelope(1, 1, 2), DNET_MATCH_BITS, small, sizeof small);
+        while (!ep->rndv.pushed)
+            dnet_ep_progress(job->ep, &did);
+        wait_for(&stage->pushed, 1); /* standing, so that the ring gets full */
+        while (c->granted_others == 0)
+            dnet_ep_progress(job->ep, &did);
+        wait_for(&stage->pushed, 2);
+    } else {
+        dnet_job_isend(job, &large, 0, dnet_ep_envelope(1, 1, 1), data, len, false);
+        while (c->stop == 0)
+            dnet_ep_progress(job->ep, &did);
+        atomic_store(&stage->pushed, 1);
+        while (c->resend < c->stop)
+            dnet_ep_progress(job->ep, &did);
+        dnet_job_isend(job, &r, 0, dnet_ep_envelope(1, 1, 2), small, sizeof small, false);
+        atomic_store(&stage->pushed, 2);
+    }
+    bool under_way = !large.done;
+    int bad = dnet_job_wait(job, &r) != DNET_OK || dnet_job_wait(job, &large) != DNET_OK;
+    if (!under_way) {
+        fprintf(stderr, "rank %u: the large message was over before\n", job->rank);
+        bad++;
+    }
+    if (ep->tx.open_channels != 0) {
+        fprintf(stderr, "rank %u: %u channels are left\n", job->rank, ep->tx.open_channels);
+        bad++;
+    }
+    free(data);
+    return bad;
+}
+
+static void test_pushed_message_beside_a_stopped_one_goes(void **state)
+{
+    (void) state;
+    atomic_store(&stage->pushed, 0);
+    setenv("DIMMNET_RING_BYTES", "2097152", 1); /* a ring for pieces, however few processors */
+    assert_int_equal(dnet_job_run(2, 20, beside_a_stopped_one, NULL), 0);
+    unsetenv("DIMMNET_RING_BYTES");
+}
+
 /* Several senders and one ring, which none of them finds empty.  The receiver notes what it grants
  * before that arrives, and each sender counts down what it sends. */
 enum { SENDERS = 3, SENDERS_PIECES = 200, NOT_LIMITED = 1000 };
@@ -535,6 +591,7 @@ int main(void)
         cmocka_unit_test(test_pushed_cursor_turned_back_is_an_error),
         cmocka_unit_test(test_pushed_cursor_held_down_starts_no_more_than_there_are),
         cmocka_unit_test(test_pushed_messages_both_ways_are_whole),
+        cmocka_unit_test(test_pushed_message_beside_a_stopped_one_goes),
         cmocka_unit_test(test_pushed_senders_keep_to_what_they_are_granted),
         cmocka_unit_test(test_pushed_only_where_that_is_faster),
         cmocka_unit_test(test_pushed_awaited_messages_go_at_once),
