@@ -151,6 +151,9 @@ void dnet_rndv_split_landed(dnet_ep_t *ep, dnet_rndv_recv_t *r);
  * there was one */
 bool dnet_rndv_split_round(dnet_ep_t *ep, dnet_rndv_recv_t **done_p);
 
+/** rndv_pushed.c: are there a ring for pieces, and processors, or is pushing chosen by name? */
+bool dnet_rndv_has_room_to_push(const dnet_ep_t *ep);
+
 /** rndv_pushed.c: would the message be pushed, if its receiver wants it? */
 bool dnet_rndv_pushes(dnet_ep_t *ep, const dnet_op_t *op);
 

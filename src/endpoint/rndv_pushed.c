@@ -37,10 +37,15 @@ static size_t piece_len(size_t len, uint32_t piece)
     return len - at < PIECE ? len - at : PIECE;
 }
 
+bool dnet_rndv_has_room_to_push(const dnet_ep_t *ep)
+{
+    return (!ep->oversubscribed || ep->options.rendezvous == DNET_RENDEZVOUS_PUSHED) &&
+           ep->piece_data >= DNET_DRV_PIECE_DATA_MAX;
+}
+
 static bool can_push(const dnet_ep_t *ep, uint32_t peer)
 {
-    return !ep->oversubscribed && peer < ep->size && peer != ep->rank &&
-           ep->piece_data >= DNET_DRV_PIECE_DATA_MAX;
+    return dnet_rndv_has_room_to_push(ep) && peer < ep->size && peer != ep->rank;
 }
 
 bool dnet_rndv_pushes(dnet_ep_t *ep, const dnet_op_t *op)

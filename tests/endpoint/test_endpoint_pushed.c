@@ -99,11 +99,11 @@ static bool sender_computes(void)
     return script == RECEIVER_ALONE || script == TURNED_BACK;
 }
 
-/* Packets that found room. */
+/* Packets that found room.  One stop for each retry is no packet but a question. */
 static uint64_t taken_by_peer(const dnet_job_rank_t *job)
 {
     const dnet_ep_counters_t *c = dnet_ep_counters(job->ep);
-    return c->ipush - c->stop;
+    return c->ipush - (c->stop - c->retries);
 }
 
 /* A round of the sender, before which others may have held its cursors down. */

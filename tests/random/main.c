@@ -37,7 +37,7 @@ static const setting_t settings[] = {
 /* Other ways, with numbers of their own, so that seeds keep what they have of the above.  Of a name
  * that comes twice the last value counts. */
 static const setting_t paths[] = {
-    {"DIMMNET_RENDEZVOUS", 20, {"pushed"}},
+    {"DIMMNET_RENDEZVOUS", 20, {"pushed DIMMNET_RING_BYTES=1M", "pushed DIMMNET_RING_BYTES=2M"}},
     {"DIMMNET_RINGS", 20, {"2 DIMMNET_RING_BYTES=8192", "4 DIMMNET_RING_BYTES=16K"}},
     {"DIMMNET_COLLECTIVES", 20, {"packets"}},
     {"DIMMNET_WINDOWS", 20, {"packets"}},
