@@ -456,6 +456,7 @@ static void test_endpoint_hosts_computing_is_not_death(void **state)
     unsetenv("DIMMNET_HOST_WAIT_S");
 }
 
+#ifndef DNET_TEST_FABRIC
 /* A process that gets no processor answers nothing itself; its host's kernel does. */
 static int stand_still(dnet_job_rank_t *job, void *arg)
 {
@@ -485,6 +486,7 @@ static void test_endpoint_hosts_standing_still_is_not_death(void **state)
     assert_int_equal(dnet_job_run_hosts(2, 60, two, 2, stand_still, NULL), 0);
     unsetenv("DIMMNET_HOST_WAIT_S");
 }
+#endif
 
 /* ---- messages that are not of a peer, or not for this process ---- */
 
@@ -666,7 +668,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_endpoint_hosts_budget_holds_back),
         cmocka_unit_test(test_endpoint_hosts_death_is_noticed),
         cmocka_unit_test(test_endpoint_hosts_computing_is_not_death),
-        cmocka_unit_test(test_endpoint_hosts_standing_still_is_not_death),
         cmocka_unit_test(test_endpoint_hosts_forgeries_are_not_taken),
         cmocka_unit_test(test_endpoint_hosts_settings_are_refused),
     };
@@ -686,12 +687,17 @@ int main(int argc, char **argv)
 #ifdef DNET_TEST_FABRIC
     dnet_fabric_end();
 #else
+    const struct CMUnitTest by_the_kernel[] = {
+        cmocka_unit_test(test_endpoint_hosts_standing_still_is_not_death),
+    };
+    failed += cmocka_run_group_tests_name("tcp alone", by_the_kernel, NULL, NULL);
     const struct CMUnitTest rails[] = {
         cmocka_unit_test(test_endpoint_hosts_every_size_arrives),
         cmocka_unit_test(test_endpoint_hosts_unexpected_is_read),
         cmocka_unit_test(test_endpoint_hosts_any_placement),
         cmocka_unit_test(test_endpoint_hosts_death_is_noticed),
         cmocka_unit_test(test_endpoint_hosts_computing_is_not_death),
+        cmocka_unit_test(test_endpoint_hosts_standing_still_is_not_death),
     };
     setenv("DIMMNET_INTERFACE", "lo,lo", 1);
     failed += cmocka_run_group_tests_name("two rails", rails, NULL, NULL);
