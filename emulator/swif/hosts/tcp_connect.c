@@ -24,9 +24,10 @@
 /* A packet was sent again so often without an answer, on a local network after 1.4 s, or 1 s. */
 #define SENT_AGAIN 3
 #define CONNECTS_AGAIN 1
-#define HEARD_MS 2500 /* two of the questions and their answers were lost */
-#define KEPT_ASKING \
-    127 /* questions without an answer that end a connection: the most there can be */
+/* Asked each second a kernel counts as heard of for so long: two questions may get lost.  So many
+ * without an answer end the connection, as many as there can be. */
+#define HEARD_MS 2500
+#define KEPT_ASKING 127
 
 bool dnet_emu_tcp_listen(dnet_emu_plug_end_t *e)
 {
