@@ -229,6 +229,7 @@ static void receive_rts(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dnet_
     if (item) {
         dnet_ep_request_t *req = (dnet_ep_request_t *) item;
         dnet_request_result(ep, req, envelope, head->length);
+        origin.is_awaited = true;
         dnet_rndv_recv_message(ep, head, &origin, req);
         return;
     }

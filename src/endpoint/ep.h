@@ -119,6 +119,7 @@ typedef struct {
     uint64_t pushed_ns;       /* the last piece came, or the last of them began */
     bool piece_came;          /* since then */
     uint32_t pieces_left;     /* that may still be sent in this round */
+    uint32_t guesses;         /* messages that may still be taken for awaited ones */
     uint64_t strays;          /* pieces that nothing expected */
     dnet_piece_times_t pushed_times;
     dnet_piece_times_t at_once_times; /* of messages that go without a rendezvous instead */

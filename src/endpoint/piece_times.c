@@ -36,6 +36,16 @@ void dnet_piece_taken(dnet_piece_times_t *t, uint64_t ns)
         learn(&t->taken, ns);
 }
 
+static bool are_fast(const dnet_piece_times_t *t)
+{
+    return t->sent.ns + t->taken.ns < SLOW_PIECE_NS;
+}
+
+bool dnet_pieces_were_fast(const dnet_piece_times_t *t)
+{
+    return t->trial == DNET_PIECES_OF_TRIAL && !t->rest && are_fast(t);
+}
+
 bool dnet_pieces_are_fast(dnet_piece_times_t *t, uint32_t count)
 {
     if (t->rest > count) {
@@ -48,7 +58,7 @@ bool dnet_pieces_are_fast(dnet_piece_times_t *t, uint32_t count)
     }
     if (t->trial < DNET_PIECES_OF_TRIAL)
         return true;
-    if (t->sent.ns + t->taken.ns < SLOW_PIECE_NS) {
+    if (are_fast(t)) {
         t->rests = REST_LEAST;
         return true;
     }

@@ -35,6 +35,9 @@ typedef struct {
 /** Are pieces fast, or tried?  Asked once for each message.  @param count  its pieces */
 bool dnet_pieces_are_fast(dnet_piece_times_t *t, uint32_t count);
 
+/** Were pieces fast as far as is known, and has a trial ended? */
+bool dnet_pieces_were_fast(const dnet_piece_times_t *t);
+
 /** One more piece has been sent; it took so long.  0: it was not timed. */
 void dnet_piece_sent(dnet_piece_times_t *t, uint64_t ns);
 

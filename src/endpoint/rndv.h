@@ -40,6 +40,7 @@ struct dnet_rndv_recv {
     bool is_put_off;
     /* Pushed: `got` counts pieces. */
     bool pushes;                /* the sender would push */
+    bool is_awaited;            /* the receive was there before RTS came */
     bool all_taken;             /* no piece is left for the receiver */
     uint64_t copied_ns, copied; /* that whole pieces took to be copied out, and how many */
     /* Staged. */
@@ -157,9 +158,12 @@ bool dnet_rndv_has_room_to_push(const dnet_ep_t *ep);
 /** rndv_pushed.c: would the message be pushed, if its receiver wants it? */
 bool dnet_rndv_pushes(dnet_ep_t *ep, const dnet_op_t *op);
 
-/** rndv_pushed.c: shall a message that is awaited, and too long for an eager one, go through the
- * ring at once all the same?  Asked once for each. */
-bool dnet_rndv_at_once(dnet_ep_t *ep, uint32_t peer, size_t len);
+/** rndv_pushed.c: was the receive of a message there before this process announced it? */
+void dnet_rndv_was_awaited(dnet_ep_t *ep, bool awaited);
+
+/** rndv_pushed.c: shall a message that is too long for an eager one go through the ring at once all
+ * the same?  Asked once for each that is awaited, or may be.  @param awaited  it is */
+bool dnet_rndv_at_once(dnet_ep_t *ep, uint32_t peer, size_t len, bool awaited);
 
 /** rndv_pushed.c: where the piece that has come goes.  @return NULL: it is none of a message that
  * is expected */

@@ -25,6 +25,8 @@ _Static_assert(PIECE % DNET_APERTURE_UNIT == 0, "pieces have addresses");
 #define ROUND_FETCHES 4u
 /* The longest message that goes at once is this part of a ring. */
 #define AT_ONCE_OF_RING 4u
+/* Messages that are taken for awaited ones, after one that was, before the next is announced. */
+#define GUESSES 15u
 
 static uint32_t pieces(size_t len)
 {
@@ -58,12 +60,22 @@ bool dnet_rndv_pushes(dnet_ep_t *ep, const dnet_op_t *op)
            dnet_pieces_are_fast(&ep->rndv.pushed_times, pieces(op->len));
 }
 
-bool dnet_rndv_at_once(dnet_ep_t *ep, uint32_t peer, size_t len)
+void dnet_rndv_was_awaited(dnet_ep_t *ep, bool awaited)
 {
-    return ep->eager_in_a_row && ep->options.rendezvous == DNET_RENDEZVOUS_AUTO &&
-           ep->reads_slowly && dnet_job_is_near(ep, peer) && can_push(ep, peer) &&
-           len <= ep->options.ring_bytes / ep->options.rings / AT_ONCE_OF_RING &&
-           dnet_pieces_are_fast(&ep->rndv.at_once_times, pieces(len));
+    ep->rndv.guesses = awaited ? GUESSES : 0;
+}
+
+bool dnet_rndv_at_once(dnet_ep_t *ep, uint32_t peer, size_t len, bool awaited)
+{
+    bool guesses = !awaited && ep->rndv.guesses && dnet_pieces_were_fast(&ep->rndv.pushed_times);
+    if (!(awaited || guesses) || !ep->eager_in_a_row ||
+        ep->options.rendezvous != DNET_RENDEZVOUS_AUTO || !ep->reads_slowly ||
+        !dnet_job_is_near(ep, peer) || !can_push(ep, peer) ||
+        len > ep->options.ring_bytes / ep->options.rings / AT_ONCE_OF_RING ||
+        !dnet_pieces_are_fast(&ep->rndv.at_once_times, pieces(len)))
+        return false;
+    ep->rndv.guesses -= guesses;
+    return true;
 }
 
 /* ---- receiver ---- */
@@ -86,7 +98,8 @@ static dnet_rndv_begun_t begin(dnet_ep_t *ep, dnet_rndv_recv_t *r)
     *link = r;
     ep->rndv.recvs_polled++;
     ep->rndv.pushed_ns = dnet_clock_ns();
-    dnet_rndv_cts(ep, r, (dnet_ep_head_t){.flags = DNET_CTS_PUSHED, .length = r->len}, NULL);
+    uint8_t flags = DNET_CTS_PUSHED | (r->is_awaited ? DNET_CTS_AWAITED : 0);
+    dnet_rndv_cts(ep, r, (dnet_ep_head_t){.flags = flags, .length = r->len}, NULL);
     return DNET_RNDV_UNDER_WAY;
 }
 

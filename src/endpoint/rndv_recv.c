@@ -129,6 +129,7 @@ void dnet_rndv_recv_message(dnet_ep_t *ep, const dnet_ep_head_t *rts,
     r->is_lent = origin->is_lent;
     r->memory = origin->memory;
     r->pushes = origin->pushes;
+    r->is_awaited = origin->is_awaited;
     r->req = req;
     r->buf = req->buf;
     r->len = req->len_bytes;

@@ -66,7 +66,9 @@ static __attribute__((noinline)) dnet_status_t send_slow(dnet_ep_t *ep, uint32_t
                                                          dnet_ep_request_t *req)
 {
     bool row = in_a_row(ep), eager = is_eager(ep, peer, len, row);
-    bool at_once = !eager && (envelope & ep->awaited) && dnet_rndv_at_once(ep, peer, len);
+    bool awaited = envelope & ep->awaited;
+    bool at_once =
+        !eager && !sync && (awaited || !row) && dnet_rndv_at_once(ep, peer, len, awaited);
     dnet_op_t *op;
     dnet_status_t status = dnet_op_new(ep, peer, &op);
     if (status != DNET_OK)

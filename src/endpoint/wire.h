@@ -39,6 +39,8 @@ _Static_assert(sizeof(dnet_ep_head_t) + DNET_EP_AM_HEADER_MAX <= DNET_DRV_BOTF_D
 #define DNET_CTS_SPLIT 2u
 /* Flag of a CTS: the sender pushes pieces, as many as it gets to. */
 #define DNET_CTS_PUSHED 4u
+/* Flag of a CTS: the receive was there before RTS came. */
+#define DNET_CTS_AWAITED 8u
 
 /* Bit of a head's rank: the sender is of another job, and the rest is its number in the receiver's
  * guest table. */
@@ -59,7 +61,8 @@ typedef struct {
     dnet_ep_layout_t layout;     /* kind 0: not in SO-DIMM */
     dnet_remote_memory_t memory; /* if is_lent */
     bool is_lent;
-    bool pushes; /* the sender would push the message */
+    bool pushes;     /* the sender would push the message */
+    bool is_awaited; /* its receive was there before */
 } dnet_ep_origin_t;
 
 /* Follows the head of a staged CTS. */

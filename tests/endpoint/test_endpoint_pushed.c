@@ -311,7 +311,8 @@ static int beside_a_stopped_one(dnet_job_rank_t *job, void *arg)
         while (c->stop == 0)
             dnet_ep_progress(job->ep, &did);
         atomic_store(&stage->pushed, 1);
-        while (c->resend < c->stop)
+        /* Or it has asked again, late, and a grant that comes meanwhile is not that answer. */
+        while (c->resend + c->retries == 0)
             dnet_ep_progress(job->ep, &did);
         dnet_job_isend(job, &r, 0, dnet_ep_envelope(1, 1, 2), small, sizeof small, false);
         atomic_store(&stage->pushed, 2);
@@ -580,6 +581,84 @@ static void test_pushed_awaited_messages_go_at_once(void **state)
     unsetenv("DIMMNET_RING_BYTES");
 }
 
+/* Messages one after the other, each answered, or not so that they are in a row: how many go by
+ * rendezvous?  A message whose receive was there lets the next 15 go at once. */
+static int guessed(dnet_job_rank_t *job, void *arg)
+{
+    enum { LEN = 4 * PIECE, TRIED = DNET_PIECES_OF_TRIAL };
+    static const struct {
+        bool posted, answered;
+        unsigned trial;
+        int64_t taken_ns;
+        unsigned messages, rendezvous;
+    } cases[] = {
+        {true, true, TRIED, 1000, 32, 2},   {true, false, TRIED, 1000, 32, 32},
+        {true, true, TRIED, 4000, 32, 32},  {true, true, 0, 1000, 16, 16}, /* a trial */
+        {false, true, TRIED, 1000, 32, 32},
+    };
+    uint8_t *data = calloc(1, LEN), *in = malloc(LEN);
+    uint64_t envelope = dnet_ep_envelope(2, 0, 1), answer = dnet_ep_envelope(2, 1, 2);
+    int bad = 0;
+    (void) arg;
+    job->ep->options.rendezvous = DNET_RENDEZVOUS_AUTO;
+    job->ep->oversubscribed = false;
+    job->ep->reads_slowly = true;
+    for (unsigned c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+        dnet_rndv_t *rndv = &job->ep->rndv;
+        uint64_t before = job->ep->page.counters.rendezvous;
+        rndv->guesses = 0;
+        /* They learn no more. */
+        rndv->pushed_times = (dnet_piece_times_t){
+            .trial = cases[c].trial,
+            .sent = {1000, UINT32_MAX},
+            .taken = {cases[c].taken_ns, UINT32_MAX},
+        };
+        rndv->at_once_times = (dnet_piece_times_t){
+            .trial = TRIED,
+            .sent = {1000, UINT32_MAX},
+            .taken = {1000, UINT32_MAX},
+        };
+        for (unsigned m = 0; m < cases[c].messages; m++) {
+            dnet_job_request_t r;
+            bool did;
+            fill(data, LEN, (uint8_t) (c + m));
+            if (job->rank == 1 && cases[c].posted)
+                dnet_job_irecv(job, &r, envelope, DNET_MATCH_BITS, in, LEN);
+            dnet_job_barrier(job);
+            if (job->rank == 0) {
+                bad += dnet_job_send(job, 1, envelope, data, LEN, false) != 0;
+                if (cases[c].answered)
+                    bad += dnet_job_recv(job, answer, DNET_MATCH_BITS, in, 8) != 8;
+                continue;
+            }
+            while (!cases[c].posted && job->ep->inbox.match.unexpected_count == 0)
+                dnet_ep_progress(job->ep, &did);
+            if (!cases[c].posted)
+                dnet_job_irecv(job, &r, envelope, DNET_MATCH_BITS, in, LEN);
+            bad += dnet_job_wait(job, &r) != DNET_OK || memcmp(in, data, LEN) != 0;
+            if (cases[c].answered)
+                bad += dnet_job_send(job, 0, answer, data, 8, false) != 0;
+        }
+        unsigned rendezvous = (unsigned) (job->ep->page.counters.rendezvous - before);
+        if (bad || (job->rank == 0 && rendezvous != cases[c].rendezvous)) {
+            fprintf(stderr, "case %u: %u by rendezvous, not %u\n", c, rendezvous,
+                    cases[c].rendezvous);
+            bad++;
+        }
+    }
+    free(data);
+    free(in);
+    return bad;
+}
+
+static void test_pushed_message_alone_goes_at_once_when_the_last_was_awaited(void **state)
+{
+    (void) state;
+    setenv("DIMMNET_RING_BYTES", "2097152", 1); /* a ring for pieces, however few processors */
+    assert_int_equal(dnet_job_run(2, 60, guessed, NULL), 0);
+    unsetenv("DIMMNET_RING_BYTES");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -595,6 +674,7 @@ int main(void)
         cmocka_unit_test(test_pushed_senders_keep_to_what_they_are_granted),
         cmocka_unit_test(test_pushed_only_where_that_is_faster),
         cmocka_unit_test(test_pushed_awaited_messages_go_at_once),
+        cmocka_unit_test(test_pushed_message_alone_goes_at_once_when_the_last_was_awaited),
     };
     setenv("DIMMNET_RENDEZVOUS", "pushed", 1);
     stage = mmap(NULL, sizeof(*stage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
