@@ -209,9 +209,9 @@ uint32_t dnet_ep_eager_near(const dnet_options_t *options, dnet_device_t *dev);
 uint32_t dnet_ep_processors(int lifeline);
 
 /** Bytes of all IPUSH rings of a process with so many ranks on its host: by option, or by how many
- * they are, and for how many processors. */
-uint64_t dnet_ep_ring_bytes(const dnet_options_t *options, uint32_t ranks_here,
-                            uint32_t processors);
+ * they are, and for how many processors.  @param spans_hosts  there are ranks on other hosts */
+uint64_t dnet_ep_ring_bytes(const dnet_options_t *options, uint32_t ranks_here, uint32_t processors,
+                            bool spans_hosts);
 
 /** This process's address, for the others. */
 void dnet_ep_address(const dnet_ep_t *ep, dnet_ep_address_t *address_p);

@@ -89,17 +89,20 @@ bool dnet_ep_reads_slowly(const dnet_ep_t *ep)
 }
 
 /* The longer a ring, the longer its lines have been out of the second-level caches of both sides
- * when they are stored to again, and the cheaper they are to have (docs/performance.md).  All that
- * ranks of a host have together is bounded. */
+ * when they are stored to again, and the cheaper they are to have (docs/performance.md).  Where
+ * only this process stores to it, what the network has brought, it stays in that cache instead.
+ * All that ranks of a host have together is bounded. */
 #define RING_MOST (2u << 20)
 #define RING_LEAST (256u << 10)
 #define RINGS_OF_HOST (64u << 20)
 
-uint64_t dnet_ep_ring_bytes(const dnet_options_t *options, uint32_t ranks_here, uint32_t processors)
+uint64_t dnet_ep_ring_bytes(const dnet_options_t *options, uint32_t ranks_here, uint32_t processors,
+                            bool spans_hosts)
 {
     if (options->ring_bytes != DNET_OPTION_AUTO)
         return options->ring_bytes;
-    uint64_t bytes = ranks_here > processors ? RING_LEAST : RING_MOST;
+    bool all_are_far = spans_hosts && ranks_here == 1;
+    uint64_t bytes = ranks_here > processors || all_are_far ? RING_LEAST : RING_MOST;
     while (bytes > RING_LEAST && bytes * ranks_here > RINGS_OF_HOST)
         bytes /= 2;
     return bytes;
@@ -109,7 +112,8 @@ static void apply_limits(dnet_ep_t *ep)
 {
     ep->job.processors = dnet_ep_processors(ep->progress.lifeline);
     ep->oversubscribed = ep->job.near > ep->job.processors;
-    ep->options.ring_bytes = dnet_ep_ring_bytes(&ep->options, ep->job.near, ep->job.processors);
+    ep->options.ring_bytes =
+        dnet_ep_ring_bytes(&ep->options, ep->job.near, ep->job.processors, ep->job.spans_hosts);
     ep->packet_data = dnet_job_profile(ep) == DNET_PROFILE_EXTENDED ? DNET_DRV_PACKET_DATA_MAX
                                                                     : DNET_DRV_BOTF_DATA_MAX;
     ep->eager_limit = ep->options.eager_limit == DNET_OPTION_AUTO

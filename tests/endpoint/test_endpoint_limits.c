@@ -117,23 +117,26 @@ static void test_endpoint_malformed_options_are_refused(void **state)
     }
 }
 
-/* As the option says, or 2 MB, and less where a host has many ranks or no processor for each. */
+/* As the option says, or 2 MB, and less where a host has many ranks or no processor for each, or
+ * where all others are on other hosts. */
 static void test_endpoint_rings_are_as_long_as_a_host_bears(void **state)
 {
     (void) state;
     dnet_options_t o = {.ring_bytes = DNET_OPTION_AUTO};
-    assert_int_equal(dnet_ep_ring_bytes(&o, 1, 2), 2u << 20);
-    assert_int_equal(dnet_ep_ring_bytes(&o, 3, 2), 256u << 10);
+    assert_int_equal(dnet_ep_ring_bytes(&o, 1, 2, false), 2u << 20);
+    assert_int_equal(dnet_ep_ring_bytes(&o, 3, 2, false), 256u << 10);
+    assert_int_equal(dnet_ep_ring_bytes(&o, 1, 2, true), 256u << 10);
+    assert_int_equal(dnet_ep_ring_bytes(&o, 2, 2, true), 2u << 20);
     uint64_t before = 2u << 20;
-    for (uint32_t ranks = 1; ranks < 1000; ranks++) {
-        uint64_t bytes = dnet_ep_ring_bytes(&o, ranks, 500);
+    for (uint32_t ranks = 2; ranks < 1000; ranks++) {
+        uint64_t bytes = dnet_ep_ring_bytes(&o, ranks, 500, ranks % 2);
         assert_true(bytes <= before && (bytes & (bytes - 1)) == 0);
         assert_true(bytes * ranks <= 64u << 20 || bytes == 256u << 10);
         before = bytes;
     }
     o.ring_bytes = 16384;
-    assert_int_equal(dnet_ep_ring_bytes(&o, 1, 2), 16384);
-    assert_int_equal(dnet_ep_ring_bytes(&o, 1000, 2), 16384);
+    assert_int_equal(dnet_ep_ring_bytes(&o, 1, 2, true), 16384);
+    assert_int_equal(dnet_ep_ring_bytes(&o, 1000, 2, false), 16384);
 }
 
 /* The launcher (this process) has all, the script that it starts is bound to one, and so is the

@@ -115,8 +115,8 @@ static void show_paths(printer_t *p, const dnet_options_t *o, uint64_t eager)
 static void show_flow_control(printer_t *p, const dnet_options_t *o, uint32_t ranks)
 {
     heading(p, "Memory of one process for receiving");
-    number(p, "ring_bytes", "IPUSH ring", dnet_ep_ring_bytes(o, ranks, dnet_ep_processors(0)),
-           "bytes");
+    number(p, "ring_bytes", "IPUSH ring",
+           dnet_ep_ring_bytes(o, ranks, dnet_ep_processors(0), false), "bytes");
     number(p, "stopped_sender_bytes", "for each sender stopped now", sizeof(dnet_flow_entry_t),
            "bytes in the flow ring");
     number(p, "matrix_4096x256", "bit matrix of 4096 nodes x 256", dnet_fc_table_bytes(4096, 256),
