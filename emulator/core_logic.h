@@ -46,7 +46,7 @@
 #define DNET_EMU_FIFO_DEPTH 16u /* OP-33 */
 #define DNET_EMU_FIFO_AFULL 12u
 #define DNET_EMU_BURST_BYTES (1024u * 1024u)
-#define DNET_EMU_MESSAGE_PACKETS 9u /* of an LHSv2, handed over together */
+#define DNET_EMU_MESSAGE_PACKETS 17u /* of an LHSv2, handed over together */
 
 /* ---- ordering ---- */
 

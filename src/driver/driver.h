@@ -54,8 +54,8 @@
 /** Longest data of one message that a few packets bring, handed over together (message_bytes()):
  * two pages and a head. */
 #define DNET_DRV_MESSAGE_DATA_MAX 8216u
-/** The same for pieces of long messages: eight pages and a head. */
-#define DNET_DRV_PIECE_DATA_MAX 32792u
+/** The same for pieces of long messages: sixteen pages and a head. */
+#define DNET_DRV_PIECE_DATA_MAX 65560u
 
 /** Address of a process on the network, in the form the first header line wants it. */
 typedef uint64_t dnet_drv_target_t;

@@ -77,22 +77,22 @@ static bool was_issued(dnet_op_t *op)
     return issued;
 }
 
-/* Messages of this length and more go as longer pieces than those of packet_data. */
+/* Messages alone of this length and more go as longer pieces than those of packet_data. */
 #define LONG_PIECES_FROM 32768u
-#define LONG_PIECE 16384u
-#define LONGEST_PIECES_FROM 262144u
+#define LONG_PIECE (16384u + sizeof(dnet_ep_head_t))
+#define LONGER_PIECES_FROM 262144u
+#define LONGER_PIECE (32768u + sizeof(dnet_ep_head_t))
 
 /* Data and head of a piece, at most.  Of a message alone the receiver copies one piece out while
  * the next one is copied in, so that there shall be some; among several it is busy with the one
  * before, and the fewer pieces the better. */
 static uint32_t piece_limit(const dnet_ep_t *ep, const dnet_op_t *op)
 {
-    uint32_t most = LONG_PIECE + sizeof(dnet_ep_head_t);
     if (!dnet_job_is_near(ep, op->peer) || (!op->in_a_row && op->len < LONG_PIECES_FROM))
         return ep->packet_data;
-    if (op->in_a_row || op->len >= LONGEST_PIECES_FROM || most > ep->piece_data)
+    if (op->in_a_row || ep->piece_data < LONGER_PIECE)
         return ep->piece_data;
-    return most;
+    return op->at_once || op->len >= LONGER_PIECES_FROM ? LONGER_PIECE : LONG_PIECE;
 }
 
 /* Bytes of each piece but the last of a message that needs several packets: as few as can be, and
@@ -108,13 +108,12 @@ static uint32_t piece_bytes(const dnet_ep_t *ep, const dnet_op_t *op)
 static dnet_status_t emit_piece(dnet_ep_t *ep, dnet_op_t *op, uint64_t envelope, uint32_t n)
 {
     const uint8_t *data = op->buf + op->off;
-    if (!op->at_once || n < DNET_PIECE_BYTES / 2)
+    if (!op->at_once || n < DNET_TIMED_LEAST)
         return emit(ep, op, envelope, &op->head, data, n);
-    uint64_t begin = dnet_piece_is_timed((uint32_t) (op->off / n)) ? dnet_clock_ns() : 0;
+    uint64_t begin = dnet_piece_is_timed((uint32_t) (op->off / n), n) ? dnet_clock_ns() : 0;
     dnet_status_t status = emit(ep, op, envelope, &op->head, data, n);
-    uint64_t ns = begin ? (dnet_clock_ns() - begin) * DNET_PIECE_BYTES / n : 0;
     if (status == DNET_OK)
-        dnet_piece_sent(&ep->rndv.at_once_times, ns);
+        dnet_piece_sent(&ep->rndv.at_once_times, n, begin ? dnet_clock_ns() - begin : 0);
     return status;
 }
 

@@ -151,13 +151,12 @@ static void assembly_done(dnet_ep_t *ep, dnet_assembly_t *a)
 static void copy_piece(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dnet_assembly_t *a,
                        size_t len)
 {
-    bool timed = a->len > ep->eager_in_a_row && a->req && len >= DNET_PIECE_BYTES / 2 &&
-                 dnet_piece_is_timed((uint32_t) (a->got / len));
+    bool timed = a->len > ep->eager_in_a_row && a->req && len >= DNET_TIMED_LEAST &&
+                 dnet_piece_is_timed((uint32_t) (a->got / len), (uint32_t) len);
     uint64_t begin = timed ? dnet_clock_ns() : 0;
     copy_out(ep, entry, sizeof(dnet_ep_head_t), a->buf + a->got, len);
     if (timed)
-        dnet_piece_taken(&ep->rndv.at_once_times,
-                         (dnet_clock_ns() - begin) * DNET_PIECE_BYTES / len);
+        dnet_piece_taken(&ep->rndv.at_once_times, (uint32_t) len, dnet_clock_ns() - begin);
 }
 
 /* Pieces of one sender's messages never interleave: its channel sends one message after the other.
@@ -248,7 +247,7 @@ static void receive_pushed(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dn
             malformed(entry, "a piece of nothing that is expected");
         return;
     }
-    uint64_t begin = dnet_piece_is_timed(head->arg) ? dnet_clock_ns() : 0;
+    uint64_t begin = dnet_piece_is_timed(head->arg, DNET_PIECE_BYTES) ? dnet_clock_ns() : 0;
     copy_out(ep, entry, sizeof(*head), to, len);
     dnet_rndv_recv_piece(ep, head, begin);
 }
@@ -326,7 +325,7 @@ static bool receive_headed(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
         case DNET_HEAD_ACK: {
             dnet_op_t *op = dnet_op_find(ep, head.op);
             if (op && op->peer == head.rank) {
-                dnet_piece_taken(&ep->rndv.pushed_times, head.arg);
+                dnet_piece_taken(&ep->rndv.pushed_times, DNET_PIECE_BYTES, head.arg);
                 dnet_op_acknowledged(ep, op);
             } else {
                 malformed(entry, "acknowledges nothing");

@@ -131,7 +131,7 @@ static void apply_limits(dnet_ep_t *ep)
 }
 
 /* Pieces that a ring has room for where they are long. */
-#define PIECES_OF_RING 16u
+#define PIECES_OF_RING 8u
 
 /* Where the NIC brings longer messages than a packet holds as one, and the ring has room for some.
  */

@@ -7,41 +7,46 @@
 #define DNET_ENDPOINT_PIECE_TIMES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#define DNET_PIECE_BYTES 32768u
-#define DNET_PIECES_OF_TRIAL 96u
+#define DNET_PIECE_BYTES 65536u
+#define DNET_TRIAL_BYTES (3u << 20)
+/* Copies of less are not timed. */
+#define DNET_TIMED_LEAST 16384u
 
 /** Is the piece of a message with this number, from 0, one of those that are timed?  While all
- * were, reading the clock had 5 % of the samples of osu_bw. */
-static inline bool dnet_piece_is_timed(uint32_t piece)
+ * pieces of 32 KB were, reading the clock had 5 % of the samples of osu_bw.  @param bytes  of each
+ * piece, up to DNET_PIECE_BYTES */
+static inline bool dnet_piece_is_timed(uint32_t piece, uint32_t bytes)
 {
-    return piece % 4 == 1;
+    return piece % (2 * DNET_PIECE_BYTES / bytes) == 1;
 }
 
-/* What a copy usually takes: the mean of the first ones, then the latest count most. */
+/* What copying a whole piece usually takes: the mean of the first ones, then the latest count most.
+ */
 typedef struct {
     int64_t ns;
     uint32_t counted; /* copies, up to a number */
 } dnet_usual_time_t;
 
 typedef struct {
-    uint32_t trial; /* pieces sent since they were found slow, up to those of a trial */
-    uint32_t rest;  /* pieces to go otherwise before the next trial */
-    uint32_t rests; /* and after the next one */
+    uint32_t trial; /* bytes sent since they were found slow, up to those of a trial */
+    uint64_t rest;  /* bytes to go otherwise before the next trial */
+    uint64_t rests; /* and after the next one */
     dnet_usual_time_t sent, taken; /* a piece copied in, and out */
 } dnet_piece_times_t;
 
-/** Are pieces fast, or tried?  Asked once for each message.  @param count  its pieces */
-bool dnet_pieces_are_fast(dnet_piece_times_t *t, uint32_t count);
+/** Are pieces fast, or tried?  Asked once for each message.  @param len  its bytes */
+bool dnet_pieces_are_fast(dnet_piece_times_t *t, size_t len);
 
 /** Were pieces fast as far as is known, and has a trial ended? */
 bool dnet_pieces_were_fast(const dnet_piece_times_t *t);
 
-/** One more piece has been sent; it took so long.  0: it was not timed. */
-void dnet_piece_sent(dnet_piece_times_t *t, uint64_t ns);
+/** A piece has been sent; it took so long.  0: it was not timed. */
+void dnet_piece_sent(dnet_piece_times_t *t, uint32_t bytes, uint64_t ns);
 
-/** So long a receiver has taken to copy a piece out; 0: it does not say. */
-void dnet_piece_taken(dnet_piece_times_t *t, uint64_t ns);
+/** So long a receiver has taken to copy so many bytes out; 0: it does not say. */
+void dnet_piece_taken(dnet_piece_times_t *t, uint32_t bytes, uint64_t ns);
 
 #endif

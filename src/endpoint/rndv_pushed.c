@@ -19,9 +19,9 @@ _Static_assert(PIECE % DNET_APERTURE_UNIT == 0, "pieces have addresses");
 /* A sender that waits in a call has the next piece there within some 2 us. */
 #define SENDER_NS 10000u
 /* Pieces that one round sends, so that what comes has its turn. */
-#define ROUND_PIECES 32u
+#define ROUND_PIECES 16u
 /* Pieces that the receiver fetches by one copy, and copies in a round. */
-#define FETCHED_AT_ONCE 4u
+#define FETCHED_AT_ONCE 2u
 #define ROUND_FETCHES 4u
 /* The longest message that goes at once is this part of a ring. */
 #define AT_ONCE_OF_RING 4u
@@ -57,7 +57,7 @@ bool dnet_rndv_pushes(dnet_ep_t *ep, const dnet_op_t *op)
     if (ep->options.rendezvous == DNET_RENDEZVOUS_PUSHED)
         return true;
     return ep->options.rendezvous == DNET_RENDEZVOUS_AUTO && ep->reads_slowly &&
-           dnet_pieces_are_fast(&ep->rndv.pushed_times, pieces(op->len));
+           dnet_pieces_are_fast(&ep->rndv.pushed_times, op->len);
 }
 
 void dnet_rndv_was_awaited(dnet_ep_t *ep, bool awaited)
@@ -72,7 +72,7 @@ bool dnet_rndv_at_once(dnet_ep_t *ep, uint32_t peer, size_t len, bool awaited)
         ep->options.rendezvous != DNET_RENDEZVOUS_AUTO || !ep->reads_slowly ||
         !dnet_job_is_near(ep, peer) || !can_push(ep, peer) ||
         len > ep->options.ring_bytes / ep->options.rings / AT_ONCE_OF_RING ||
-        !dnet_pieces_are_fast(&ep->rndv.at_once_times, pieces(len)))
+        !dnet_pieces_are_fast(&ep->rndv.at_once_times, len))
         return false;
     ep->rndv.guesses -= guesses;
     return true;
@@ -204,11 +204,11 @@ static dnet_status_t send_piece(dnet_ep_t *ep, dnet_op_t *op, uint32_t piece)
     size_t n = piece_len(op->len, piece);
     dnet_ep_head_t head = {
         .type = DNET_HEAD_PIECE, .rank = ep->rank, .op = op->id, .arg = piece, .length = n};
-    uint64_t begin = dnet_piece_is_timed(piece) ? dnet_clock_ns() : 0;
+    uint64_t begin = dnet_piece_is_timed(piece, PIECE) ? dnet_clock_ns() : 0;
     dnet_status_t status =
         dnet_channel_piece(ep, op, &head, op->buf + (size_t) piece * PIECE, (uint32_t) n);
     if (status == DNET_OK && n == PIECE)
-        dnet_piece_sent(&ep->rndv.pushed_times, begin ? dnet_clock_ns() - begin : 0);
+        dnet_piece_sent(&ep->rndv.pushed_times, PIECE, begin ? dnet_clock_ns() - begin : 0);
     return status;
 }
 

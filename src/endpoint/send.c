@@ -81,7 +81,7 @@ static __attribute__((noinline)) dnet_status_t send_slow(dnet_ep_t *ep, uint32_t
         return submit(ep, op, req);
 
     op->headed = true;
-    op->in_a_row = row || at_once;
+    op->in_a_row = row;
     op->at_once = at_once;
     op->envelope |= DNET_EP_HEADED;
     op->head = (dnet_ep_head_t){.rank = ep->rank, .op = op->id, .length = len};

@@ -462,7 +462,7 @@ static void x_5_message_of_several_packets(cluster_t *c)
     ring_set(c, 1, 0, 0, 1, 9, 0x10000, 16);
     ring_set(c, 1, 0, 2, 0, 9, 0x10000, 16);
     CHECK(b->ops->reserve(b, 0x10000, RING) == DNET_OK);
-    CHECK_EQUAL(a->ops->message_bytes(a), 9 * (2048 - 24));
+    CHECK_EQUAL(a->ops->message_bytes(a), 17 * (2048 - 24));
     aperture_set(a, 3, out + 1, 7999);
     aperture_set(third, 3, out + 1, 7999);
     for (unsigned i = 0; i < 2 * MESSAGES; i++) {

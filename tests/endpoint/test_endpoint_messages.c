@@ -68,7 +68,7 @@ static int all_sizes(dnet_job_rank_t *job, void *arg)
 }
 
 /* Requests of the messages that rank 0 sends: two pages are one; a longer message alone goes as
- * pieces of four pages, and one that follows another as pieces of eight. */
+ * pieces of four pages, and one that follows another as pieces of sixteen. */
 static int pages(dnet_job_rank_t *job, void *arg)
 {
     enum { BYTES = 8192, ROW = 10, MOST = 65536 };
@@ -91,7 +91,7 @@ static int pages(dnet_job_rank_t *job, void *arg)
         before = dnet_ep_counters(job->ep)->ipush;
         if (job->rank == 0)
             bad = dnet_job_send(job, 1, dnet_ep_envelope(5, 0, i), buf, MOST, false) ||
-                  dnet_ep_counters(job->ep)->ipush - before != MOST / (i == 1 ? 16384 : 32768);
+                  dnet_ep_counters(job->ep)->ipush - before != MOST / (i == 1 ? 16384 : MOST);
         else
             bad =
                 dnet_job_recv(job, dnet_ep_envelope(5, 0, i), DNET_MATCH_BITS, buf, MOST) != MOST ||

@@ -26,7 +26,7 @@
 #include "endpoint/rndv.h"
 #include "job.h"
 
-enum { PIECE = 32768, PIECES = 40, BYTES = PIECES * PIECE - 77 };
+enum { PIECE = DNET_PIECE_BYTES, PIECES = 24, BYTES = PIECES * PIECE - 77 };
 
 typedef enum {
     RECEIVER_ALONE,
@@ -178,8 +178,8 @@ static int scripted_pair(dnet_job_rank_t *job, void *arg)
     (void) arg;
     uint8_t *data = malloc(length());
     fill(data, length(), 0);
-    job->ep->rndv.pushed_times.trial = DNET_PIECES_OF_TRIAL; /* what is learnt now counts */
-    job->ep->oversubscribed = false; /* also on a machine of one processor */
+    job->ep->rndv.pushed_times.trial = DNET_TRIAL_BYTES; /* what is learnt now counts */
+    job->ep->oversubscribed = false;                     /* also on a machine of one processor */
     below = job->ep->job.emu->swif;
     if (job->rank == 1)
         job->ep->job.emu->swif = &scripted_ops;
@@ -287,7 +287,7 @@ static void test_pushed_messages_both_ways_are_whole(void **state)
  * and has now. */
 static int beside_a_stopped_one(dnet_job_rank_t *job, void *arg)
 {
-    /* A ring holds some 63; then a round sends 32. */
+    /* A ring holds some 31; then a round sends 16. */
     const size_t len = 115 * (size_t) PIECE;
     const dnet_ep_counters_t *c = &job->ep->page.counters;
     const dnet_ep_t *ep = job->ep;
@@ -455,10 +455,10 @@ static void test_pushed_senders_keep_to_what_they_are_granted(void **state)
     unsetenv("DIMMNET_RING_BYTES");
 }
 
-/* How many of the next messages, of 16 pieces each, would not be pushed until one is? */
+/* How many of the next messages, of 8 pieces each, would not be pushed until one is? */
 static unsigned not_pushed(dnet_job_rank_t *job)
 {
-    dnet_op_t op = {.fetch_slot = 1, .peer = 1 - job->rank, .len = 16 * PIECE};
+    dnet_op_t op = {.fetch_slot = 1, .peer = 1 - job->rank, .len = 8 * PIECE};
     unsigned n = 0;
     while (n < 10000 && !dnet_rndv_pushes(job->ep, &op))
         n++;
@@ -466,20 +466,20 @@ static unsigned not_pushed(dnet_job_rank_t *job)
 }
 
 /* Without the option: only where the kernel is slow, and while pieces are not, on their way in and
- * out together; else it is tried again after 128 pieces, the next 256 and so on. */
+ * out together; else it is tried again after 64 pieces, the next 128 and so on. */
 static int choices(dnet_job_rank_t *job, void *arg)
 {
-    enum { TRIED = DNET_PIECES_OF_TRIAL, NEVER = 10000 };
+    enum { TRIED = DNET_TRIAL_BYTES, NEVER = 10000 };
     static const struct {
         bool reads_slowly;
         unsigned trial;
         int64_t sent_ns, taken_ns;
         unsigned not_pushed;
     } cases[] = {
-        {false, TRIED, 1000, 1000, NEVER}, {true, 0, 0, 0, 0},
-        {true, TRIED, 1000, 1000, 0},      {true, TRIED, 2500, 1000, 8},
-        {true, TRIED, 1000, 2500, 16},     {true, TRIED - 1, 2500, 2500, 0},
-        {true, TRIED, 1000, 1000, 0},      {true, TRIED, 2500, 2500, 8},
+        {false, TRIED, 2000, 2000, NEVER}, {true, 0, 0, 0, 0},
+        {true, TRIED, 2000, 2000, 0},      {true, TRIED, 5000, 2000, 8},
+        {true, TRIED, 2000, 5000, 16},     {true, TRIED - 1, 5000, 5000, 0},
+        {true, TRIED, 2000, 2000, 0},      {true, TRIED, 5000, 5000, 8},
     };
     dnet_piece_times_t *t = &job->ep->rndv.pushed_times;
     int bad = 0;
@@ -520,15 +520,15 @@ static int awaited(dnet_job_rank_t *job, void *arg)
     } cases[] = {
         {2, 4 * PIECE, 0, MESSAGES},
         {2 | AWAITED, 4 * PIECE, 0, 0},
-        {2 | AWAITED, 4 * PIECE + 7, 1000, 0},
-        {2 | AWAITED, 16 * PIECE, 1000, 0},
-        {2 | AWAITED, 16 * PIECE + 1, 1000, MESSAGES}, /* more than a quarter of the ring */
-        {2 | AWAITED, 4 * PIECE, 4000, MESSAGES},
+        {2 | AWAITED, 4 * PIECE + 7, 2000, 0},
+        {2 | AWAITED, 8 * PIECE, 2000, 0},
+        {2 | AWAITED, 8 * PIECE + 1, 2000, MESSAGES}, /* more than a quarter of the ring */
+        {2 | AWAITED, 4 * PIECE, 8000, MESSAGES},
     };
-    uint8_t *out = malloc(17 * PIECE), *in = malloc(17 * PIECE);
+    uint8_t *out = malloc(9 * PIECE), *in = malloc(9 * PIECE);
     int bad = 0;
     (void) arg;
-    fill(out, 17 * PIECE, 3);
+    fill(out, 9 * PIECE, 3);
     job->ep->options.rendezvous = DNET_RENDEZVOUS_AUTO;
     job->ep->oversubscribed = false;
     job->ep->reads_slowly = true;
@@ -538,7 +538,7 @@ static int awaited(dnet_job_rank_t *job, void *arg)
         uint64_t before = job->ep->page.counters.rendezvous;
         job->ep->rndv.pushed_times = (dnet_piece_times_t){.rest = 1u << 30};
         dnet_piece_times_t *t = &job->ep->rndv.at_once_times;
-        *t = (dnet_piece_times_t){.trial = cases[c].taken_ns ? DNET_PIECES_OF_TRIAL : 0};
+        *t = (dnet_piece_times_t){.trial = cases[c].taken_ns ? DNET_TRIAL_BYTES : 0};
         if (job->rank == 0) { /* it learns no more */
             t->sent = (dnet_usual_time_t){1000, UINT32_MAX};
             t->taken = (dnet_usual_time_t){cases[c].taken_ns, UINT32_MAX};
@@ -564,7 +564,7 @@ static int awaited(dnet_job_rank_t *job, void *arg)
             bad++;
         }
         /* Has the receiver learnt from those that it copied to where they belong? */
-        unsigned timed = MESSAGES / 2 * (unsigned) ((len / PIECE + 2) / 4);
+        unsigned timed = MESSAGES / 2 * (unsigned) (len / PIECE / 2);
         if (job->rank == 1 && cases[c].rendezvous == 0 && cases[c].taken_ns)
             bad += t->taken.counted != (timed < 8 ? timed : 8);
     }
@@ -585,7 +585,7 @@ static void test_pushed_awaited_messages_go_at_once(void **state)
  * rendezvous?  A message whose receive was there lets the next 15 go at once. */
 static int guessed(dnet_job_rank_t *job, void *arg)
 {
-    enum { LEN = 4 * PIECE, TRIED = DNET_PIECES_OF_TRIAL };
+    enum { LEN = 4 * PIECE, TRIED = DNET_TRIAL_BYTES };
     static const struct {
         bool posted, answered;
         unsigned trial;
@@ -593,7 +593,7 @@ static int guessed(dnet_job_rank_t *job, void *arg)
         unsigned messages, rendezvous;
     } cases[] = {
         {true, true, TRIED, 1000, 32, 2},   {true, false, TRIED, 1000, 32, 32},
-        {true, true, TRIED, 4000, 32, 32},  {true, true, 0, 1000, 16, 16}, /* a trial */
+        {true, true, TRIED, 8000, 16, 16},  {true, true, 0, 1000, 8, 8}, /* a trial */
         {false, true, TRIED, 1000, 32, 32},
     };
     uint8_t *data = calloc(1, LEN), *in = malloc(LEN);

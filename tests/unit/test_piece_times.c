@@ -12,13 +12,14 @@
 
 #include "endpoint/piece_times.h"
 
-enum { FAST_NS = 1000, SLOW_NS = 2800, INTERRUPTED_NS = 1000000 };
+enum { FAST_NS = 2000, SLOW_NS = 3600, INTERRUPTED_NS = 1000000 };
+enum { TRIAL = DNET_TRIAL_BYTES / DNET_PIECE_BYTES, FIRST_LAP = 32 };
 
 static void send_pieces(dnet_piece_times_t *t, unsigned count, uint64_t sent_ns, uint64_t taken_ns)
 {
     for (unsigned i = 0; i < count; i++) {
-        dnet_piece_sent(t, sent_ns);
-        dnet_piece_taken(t, taken_ns);
+        dnet_piece_sent(t, DNET_PIECE_BYTES, sent_ns);
+        dnet_piece_taken(t, DNET_PIECE_BYTES, taken_ns);
     }
 }
 
@@ -27,7 +28,7 @@ static unsigned pause_of(dnet_piece_times_t *t)
 {
     unsigned n = 0;
 
-    while (n < 1000000 && !dnet_pieces_are_fast(t, 1))
+    while (n < 1000000 && !dnet_pieces_are_fast(t, DNET_PIECE_BYTES))
         n++;
     return n;
 }
@@ -37,12 +38,12 @@ static void test_pieces_are_tried_and_stay_while_they_are_fast(void **state)
     dnet_piece_times_t t = {0};
 
     (void) state;
-    for (unsigned i = 0; i < 20 * DNET_PIECES_OF_TRIAL; i++) {
-        assert_true(dnet_pieces_are_fast(&t, 1));
+    for (unsigned i = 0; i < 20 * TRIAL; i++) {
+        assert_true(dnet_pieces_are_fast(&t, DNET_PIECE_BYTES));
         send_pieces(&t, 1, FAST_NS, FAST_NS);
     }
     send_pieces(&t, 200, FAST_NS, SLOW_NS);
-    assert_false(dnet_pieces_are_fast(&t, 1));
+    assert_false(dnet_pieces_are_fast(&t, DNET_PIECE_BYTES));
 }
 
 static void test_pieces_of_the_first_lap_do_not_count(void **state)
@@ -50,39 +51,55 @@ static void test_pieces_of_the_first_lap_do_not_count(void **state)
     dnet_piece_times_t t = {0};
 
     (void) state;
-    send_pieces(&t, 64, SLOW_NS, SLOW_NS);
-    assert_true(dnet_pieces_are_fast(&t, 1));
-    send_pieces(&t, DNET_PIECES_OF_TRIAL - 64, FAST_NS, FAST_NS);
-    assert_true(dnet_pieces_are_fast(&t, 1));
+    send_pieces(&t, FIRST_LAP, SLOW_NS, SLOW_NS);
+    assert_true(dnet_pieces_are_fast(&t, DNET_PIECE_BYTES));
+    send_pieces(&t, TRIAL - FIRST_LAP, FAST_NS, FAST_NS);
+    assert_true(dnet_pieces_are_fast(&t, DNET_PIECE_BYTES));
+}
+
+/* Shorter ones count by their bytes. */
+static void test_halves_of_pieces_count_as_halves(void **state)
+{
+    dnet_piece_times_t t = {0};
+
+    (void) state;
+    for (unsigned i = 0; i < 2 * TRIAL; i++) {
+        assert_int_equal(t.sent.counted == 0, i <= 2 * FIRST_LAP);
+        dnet_piece_sent(&t, DNET_PIECE_BYTES / 2, SLOW_NS / 2);
+        dnet_piece_taken(&t, DNET_PIECE_BYTES / 2, FAST_NS / 2);
+    }
+    assert_int_equal(t.sent.ns, SLOW_NS);
+    assert_int_equal(t.taken.ns, FAST_NS);
+    assert_false(dnet_pieces_are_fast(&t, DNET_PIECE_BYTES));
 }
 
 static void test_one_piece_that_was_interrupted_decides_nothing(void **state)
 {
     (void) state;
-    for (unsigned which = 0; which < DNET_PIECES_OF_TRIAL; which++) {
+    for (unsigned which = 0; which < TRIAL; which++) {
         dnet_piece_times_t t = {0};
 
-        for (unsigned i = 0; i < DNET_PIECES_OF_TRIAL; i++)
+        for (unsigned i = 0; i < TRIAL; i++)
             send_pieces(&t, 1, i == which ? INTERRUPTED_NS : FAST_NS, FAST_NS);
-        assert_true(dnet_pieces_are_fast(&t, 1));
+        assert_true(dnet_pieces_are_fast(&t, DNET_PIECE_BYTES));
     }
 }
 
 static void test_pauses_double_while_pieces_are_slow(void **state)
 {
     dnet_piece_times_t t = {0};
-    unsigned due = 128;
+    unsigned due = 64;
 
     (void) state;
     for (unsigned trial = 0; trial < 12; trial++) {
-        send_pieces(&t, DNET_PIECES_OF_TRIAL, SLOW_NS, FAST_NS);
+        send_pieces(&t, TRIAL, SLOW_NS, FAST_NS);
         assert_int_equal(pause_of(&t), due);
-        due = due < 32768 ? 2 * due : due;
+        due = due < 16384 ? 2 * due : due;
     }
-    send_pieces(&t, DNET_PIECES_OF_TRIAL, FAST_NS, FAST_NS);
-    assert_true(dnet_pieces_are_fast(&t, 1));
+    send_pieces(&t, TRIAL, FAST_NS, FAST_NS);
+    assert_true(dnet_pieces_are_fast(&t, DNET_PIECE_BYTES));
     send_pieces(&t, 500, SLOW_NS, FAST_NS);
-    assert_int_equal(pause_of(&t), 128);
+    assert_int_equal(pause_of(&t), 64);
 }
 
 static void test_a_receiver_that_says_nothing_is_not_counted(void **state)
@@ -90,8 +107,8 @@ static void test_a_receiver_that_says_nothing_is_not_counted(void **state)
     dnet_piece_times_t t = {0};
 
     (void) state;
-    send_pieces(&t, 2 * DNET_PIECES_OF_TRIAL, SLOW_NS, 0);
-    assert_true(dnet_pieces_are_fast(&t, 1));
+    send_pieces(&t, 2 * TRIAL, SLOW_NS, 0);
+    assert_true(dnet_pieces_are_fast(&t, DNET_PIECE_BYTES));
     assert_int_equal(t.taken.ns, 0);
 }
 
@@ -100,6 +117,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pieces_are_tried_and_stay_while_they_are_fast),
         cmocka_unit_test(test_pieces_of_the_first_lap_do_not_count),
+        cmocka_unit_test(test_halves_of_pieces_count_as_halves),
         cmocka_unit_test(test_one_piece_that_was_interrupted_decides_nothing),
         cmocka_unit_test(test_pauses_double_while_pieces_are_slow),
         cmocka_unit_test(test_a_receiver_that_says_nothing_is_not_counted),
