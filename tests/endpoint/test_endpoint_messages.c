@@ -107,7 +107,7 @@ static int pages(dnet_job_rank_t *job, void *arg)
  * before the second, which so finds its receive, and one more is kept by the next round. */
 static int windows(dnet_job_rank_t *job, void *arg)
 {
-    static const size_t sizes[] = {8, 3000, 40000};
+    static const size_t lengths[] = {8, 3000, 40000};
     static uint8_t buf[40000];
     const dnet_ep_counters_t *counters = dnet_ep_counters(job->ep);
     (void) arg;
@@ -116,19 +116,19 @@ static int windows(dnet_job_rank_t *job, void *arg)
         uint64_t before = counters->unexpected;
         bool did;
         for (unsigned i = 0; i < 3 && job->rank == 0; i++)
-            if (dnet_job_send(job, 1, dnet_ep_envelope(3, 0, i), buf, sizes[s], false))
+            if (dnet_job_send(job, 1, dnet_ep_envelope(3, 0, i), buf, lengths[s], false))
                 return 1;
         dnet_job_stand(job);
         for (unsigned i = 0; i < 2 && job->rank == 1; i++)
-            if (dnet_job_recv(job, dnet_ep_envelope(3, 0, i), DNET_MATCH_BITS, buf, sizes[s]) !=
-                    (long) sizes[s] ||
+            if (dnet_job_recv(job, dnet_ep_envelope(3, 0, i), DNET_MATCH_BITS, buf, lengths[s]) !=
+                    (long) lengths[s] ||
                 counters->unexpected != before)
                 return 1;
         if (job->rank == 1)
             dnet_ep_progress(job->ep, &did);
         if (job->rank == 1 && (counters->unexpected != before + 1 ||
                                dnet_job_recv(job, dnet_ep_envelope(3, 0, 2), DNET_MATCH_BITS, buf,
-                                             sizes[s]) != (long) sizes[s]))
+                                             lengths[s]) != (long) lengths[s]))
             return 1;
         dnet_job_stand(job);
     }
