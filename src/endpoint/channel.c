@@ -108,7 +108,7 @@ static uint32_t piece_bytes(const dnet_ep_t *ep, const dnet_op_t *op)
 static dnet_status_t emit_piece(dnet_ep_t *ep, dnet_op_t *op, uint64_t envelope, uint32_t n)
 {
     const uint8_t *data = op->buf + op->off;
-    if (!op->at_once || n < DNET_TIMED_LEAST)
+    if (!op->at_once)
         return emit(ep, op, envelope, &op->head, data, n);
     uint64_t begin = dnet_piece_is_timed((uint32_t) (op->off / n), n) ? dnet_clock_ns() : 0;
     dnet_status_t status = emit(ep, op, envelope, &op->head, data, n);

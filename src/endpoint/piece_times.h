@@ -12,15 +12,14 @@
 
 #define DNET_PIECE_BYTES 65536u
 #define DNET_TRIAL_BYTES (3u << 20)
-/* Copies of less are not timed. */
-#define DNET_TIMED_LEAST 16384u
 
 /** Is the piece of a message with this number, from 0, one of those that are timed?  While all
  * pieces of 32 KB were, reading the clock had 5 % of the samples of osu_bw.  @param bytes  of each
- * piece, up to DNET_PIECE_BYTES */
+ * piece; of those of less than 16 KB, or more than DNET_PIECE_BYTES, none is */
 static inline bool dnet_piece_is_timed(uint32_t piece, uint32_t bytes)
 {
-    return piece % (2 * DNET_PIECE_BYTES / bytes) == 1;
+    return bytes >= 16384 && bytes <= DNET_PIECE_BYTES &&
+           piece % (2 * DNET_PIECE_BYTES / bytes) == 1;
 }
 
 /* What copying a whole piece usually takes: the mean of the first ones, then the latest count most.

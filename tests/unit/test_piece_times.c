@@ -112,12 +112,29 @@ static void test_a_receiver_that_says_nothing_is_not_counted(void **state)
     assert_int_equal(t.taken.ns, 0);
 }
 
+/* One of 128 KB, and none of a length that only a peer out of order can name. */
+static void test_one_piece_of_128_kb_is_timed(void **state)
+{
+    unsigned timed = 0;
+
+    (void) state;
+    for (uint32_t piece = 0; piece < 32; piece++) {
+        assert_int_equal(dnet_piece_is_timed(piece, DNET_PIECE_BYTES), piece % 2 == 1);
+        assert_int_equal(dnet_piece_is_timed(piece, 32768), piece % 4 == 1);
+        timed += dnet_piece_is_timed(piece, 0) + dnet_piece_is_timed(piece, 16383) +
+                 dnet_piece_is_timed(piece, DNET_PIECE_BYTES + 1) +
+                 dnet_piece_is_timed(piece, UINT32_MAX);
+    }
+    assert_int_equal(timed, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pieces_are_tried_and_stay_while_they_are_fast),
         cmocka_unit_test(test_pieces_of_the_first_lap_do_not_count),
         cmocka_unit_test(test_halves_of_pieces_count_as_halves),
+        cmocka_unit_test(test_one_piece_of_128_kb_is_timed),
         cmocka_unit_test(test_one_piece_that_was_interrupted_decides_nothing),
         cmocka_unit_test(test_pauses_double_while_pieces_are_slow),
         cmocka_unit_test(test_a_receiver_that_says_nothing_is_not_counted),
