@@ -314,6 +314,8 @@ struct dnet_emu_nic {
     struct dnet_emu_fault_point *fault_point; /* of that; NULL: none */
     /* swif/shm.c: where LIDs live; NULL in a NIC only delivered to */
     struct dnet_emu_routes *routes;
+    /* of `routes`, by CLID: what is mapped, but for NICs of guests; NULL with it */
+    struct dnet_emu_nic **near;
 };
 
 /* The device handed to the host, and what the emulator keeps beside it. */

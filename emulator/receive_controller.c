@@ -14,7 +14,7 @@
 #include "emulator/amt_table.h"
 #include "emulator/flow_ring.h"
 #include "emulator/guests.h"
-#include "emulator/lh_buffer.h"
+#include "emulator/receive_short.h"
 #include "emulator/request_fifo.h"
 #include "emulator/status_write_unit.h"
 #include "emulator/write_unit.h"
@@ -62,15 +62,6 @@ DNET_COLD static bool is_guest(const dnet_emu_nic_t *nic, unsigned wid,
                                 (uint8_t) DNET_GET(packet->header[0], PK_PGID));
 }
 
-/* The receive side is held. */
-static inline void count_packet(const dnet_emu_nic_t *nic, unsigned wid, uint32_t packets)
-{
-    dnet_emu_wid_t *s = nic->area[wid].state;
-
-    s->packets += packets;
-    dnet_emu_publish(nic->area[wid].ureg_load + DNET_UREG_PACKET_COUNTER, s->packets);
-}
-
 /* [X.6] A grant: it needs no other room and is never stopped. */
 DNET_COLD static dnet_emu_result_t receive_resend(const dnet_emu_nic_t *nic, unsigned wid,
                                                   const dnet_emu_packet_t *packet)
@@ -86,7 +77,7 @@ DNET_COLD static dnet_emu_result_t receive_resend(const dnet_emu_nic_t *nic, uns
     known = dnet_emu_flow_append(nic, wid, DNET_FLOW_RESEND, packet, packet->header[1] & 0xff,
                                  packet->header[1]);
     if (known)
-        count_packet(nic, wid, 1);
+        dnet_emu_rc_count(nic, wid, 1);
     dnet_emu_rc_release(s);
     dnet_emu_wake(s);
     return known ? DNET_EMU_DELIVERED : DNET_EMU_UNREACHABLE;
@@ -108,7 +99,7 @@ DNET_COLD static dnet_emu_result_t receive_fadd(const dnet_emu_nic_t *nic, unsig
         atomic_fetch_add_explicit((_Atomic uint64_t *) (void *) (nic->area[wid].llcm + offset),
                                   DNET_GET(packet->header[1], PK_SRC), memory_order_acq_rel);
     dnet_emu_rc_acquire(nic, wid);
-    count_packet(nic, wid, 1);
+    dnet_emu_rc_count(nic, wid, 1);
     dnet_emu_rc_release(s);
     return DNET_EMU_ANSWERED;
 }
@@ -198,14 +189,6 @@ DNET_COLD static bool refused_or_held(const dnet_emu_nic_t *nic, unsigned wid,
     return true;
 }
 
-/* One look at the register for the packets that everything lets in. */
-static inline bool must_look(const dnet_emu_nic_t *nic, unsigned wid)
-{
-    return nic->area[wid].state->rc_state != RC_NORMAL ||
-           (nic->flow_entries != 0 &&
-            dnet_emu_ureg(nic, wid, DNET_UREG_FLOW_MODE) >= DNET_FLOW_MODE_PAUSED);
-}
-
 /* ---- the packet types ---- */
 
 /* [nic 6.5, 9.3] IPUSH without LHS: append to the sender's ring.  False: as dnet_emu_lh_reserve().
@@ -247,30 +230,6 @@ static bool receive_ring(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu
     return true;
 }
 
-/* How many entries ahead a line is asked for, so that it has come from the receiver, who read it a
- * lap ago, before its turn: in a row of messages the stores of one must not wait for the next. Not
- * one that the receiver polls. */
-#define ENTRIES_AHEAD 4u
-
-/* A message that fits an LH entry, from a Write Window, and no receive status is wanted. */
-static inline dnet_emu_result_t receive_short(const dnet_emu_nic_t *nic, unsigned wid,
-                                              const dnet_emu_packet_t *packet)
-{
-    dnet_emu_wid_t *s = nic->area[wid].state;
-    dnet_emu_result_t result;
-
-    dnet_prefetch_for_store(dnet_emu_lh_next(nic, wid));
-    dnet_prefetch_for_store(dnet_emu_lh_ahead(nic, wid, ENTRIES_AHEAD));
-    dnet_emu_rc_acquire(nic, wid);
-    if (DNET_LIKELY(!must_look(nic, wid)) || !refused_or_held(nic, wid, packet, &result))
-        result = dnet_emu_lh_receive(nic, wid, packet);
-    if (DNET_LIKELY(result <= DNET_EMU_DROPPED))
-        count_packet(nic, wid, 1);
-    dnet_emu_rc_release(s);
-    dnet_emu_wake(s);
-    return result;
-}
-
 /* [X.3] One that fits an entry of several lines.  False: it goes another way, and nothing has
  * happened. */
 static inline bool receive_lines(const dnet_emu_nic_t *nic, unsigned wid,
@@ -286,10 +245,10 @@ static inline bool receive_lines(const dnet_emu_nic_t *nic, unsigned wid,
     for (uint32_t i = 0, at = s->lh_tail; i < lines; i++, at += DNET_LH_ENTRY_BYTES)
         dnet_prefetch_for_store((const uint8_t *) nic->area[wid].lh + (at & nic->lh_mask));
     dnet_emu_rc_acquire(nic, wid);
-    here = !must_look(nic, wid) && dnet_emu_lh_lines_free(nic, wid, lines);
+    here = dnet_emu_rc_is_open(nic, wid) && dnet_emu_lh_lines_free(nic, wid, lines);
     if (DNET_LIKELY(here)) {
         dnet_emu_lh_receive_lines(nic, wid, packet, lines);
-        count_packet(nic, wid, 1);
+        dnet_emu_rc_count(nic, wid, 1);
     }
     dnet_emu_rc_release(s);
     if (DNET_LIKELY(here))
@@ -308,7 +267,8 @@ static bool receive_once(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu
     bool done = true;
 
     place->entry = NULL;
-    if (DNET_UNLIKELY(must_look(nic, wid)) && refused_or_held(nic, wid, packet, result_p))
+    if (DNET_UNLIKELY(!dnet_emu_rc_is_open(nic, wid)) &&
+        refused_or_held(nic, wid, packet, result_p))
         return true;
     if (DNET_UNLIKELY(eflag && dnet_emu_swu_full(nic, wid)))
         *result_p = dnet_emu_flow_no_room(nic, wid, packet, DNET_STATUS_BYTES);
@@ -320,7 +280,7 @@ static bool receive_once(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu
         done = dnet_emu_lh_reserve(nic, wid, packet, place, result_p);
     if (!done || *result_p > DNET_EMU_DROPPED)
         return done;
-    count_packet(nic, wid, packet->packets);
+    dnet_emu_rc_count(nic, wid, packet->packets);
     if (eflag && *result_p == DNET_EMU_DELIVERED) {
         /* The status comes last, so it cannot be written before a place is filled. */
         if (place->entry) {
@@ -352,9 +312,9 @@ static inline bool receive_placed(const dnet_emu_nic_t *nic, unsigned wid,
     memcpy(&envelope, first, sizeof envelope);
     dnet_prefetch_for_store(dnet_emu_lh_next(nic, wid));
     dnet_emu_rc_acquire(nic, wid);
-    here = !must_look(nic, wid) && dnet_emu_lh_place(nic, wid, packet, &place);
+    here = dnet_emu_rc_is_open(nic, wid) && dnet_emu_lh_place(nic, wid, packet, &place);
     if (DNET_LIKELY(here))
-        count_packet(nic, wid, packet->packets);
+        dnet_emu_rc_count(nic, wid, packet->packets);
     dnet_emu_rc_release(s);
     if (DNET_UNLIKELY(!here))
         return false;
@@ -415,9 +375,11 @@ static inline dnet_emu_result_t receive_ipush(const dnet_emu_nic_t *nic, unsigne
     dnet_emu_result_t result;
 
     if (DNET_LIKELY(packet->whole_lines)) {
-        if (DNET_LIKELY(plain && fits))
-            return receive_short(nic, wid, packet);
-        if (plain && receive_lines(nic, wid, packet, &result))
+        if (plain && fits && packet->header_lines == 2 &&
+            packet->data_bytes >= DNET_ENVELOPE_BYTES &&
+            dnet_emu_receive_short(nic, wid, packet->span[0].at, packet->data_bytes))
+            return DNET_EMU_DELIVERED;
+        if (plain && !fits && receive_lines(nic, wid, packet, &result))
             return result;
     } else if (!plain || fits) {
         return receive_gathered(nic, wid, packet);
@@ -448,7 +410,7 @@ static dnet_emu_result_t receive_rvs(const dnet_emu_nic_t *nic, unsigned wid,
     } else if (refused || (eflag && dnet_emu_swu_full(nic, wid))) {
         result = dnet_emu_flow_no_room(nic, wid, packet, DNET_STATUS_BYTES);
     } else {
-        count_packet(nic, wid, packet->packets);
+        dnet_emu_rc_count(nic, wid, packet->packets);
         if (eflag)
             dnet_emu_swu_write(nic, wid, packet, (uint32_t) DNET_GET(packet->header[1], PK_SRC));
     }
@@ -490,7 +452,7 @@ static dnet_emu_result_t receive_rvl(dnet_emu_nic_t *nic, unsigned wid, dnet_emu
             result = dnet_emu_fifo_push(&nic->area[0].wc->rc, &packet->service) ? DNET_EMU_DELIVERED
                                                                                 : DNET_EMU_STALLED;
         if (result != DNET_EMU_STALLED)
-            count_packet(nic, wid, 1);
+            dnet_emu_rc_count(nic, wid, 1);
     }
     dnet_emu_rc_release(s);
     return result;

@@ -17,6 +17,7 @@
 #include "emulator/executor.h"
 #include "emulator/packets.h"
 #include "emulator/process.h"
+#include "emulator/receive_short.h"
 #include "emulator/request_fifo.h"
 
 static void hold(const dnet_emu_nic_t *nic, dnet_emu_wc_t *wc)
@@ -287,6 +288,34 @@ static inline void arrived(dnet_emu_device_t *d, uint64_t lower, const dnet_emu_
     }
 }
 
+/* A message that fits an LH entry, to a NIC that nothing but shared memory lies before, without a
+ * packet being made of it.  False: it takes another way, and nothing has happened. */
+static inline bool short_at_once(dnet_emu_device_t *d, uint64_t lower)
+{
+    const dnet_emu_nic_t *nic = d->nic;
+    const uint8_t *ww = d->dev.ww + DNET_GET(lower, RQ_BOTF_WW) * DNET_WINDOW_BYTES;
+    uint32_t n = (uint32_t) DNET_GET(lower, RQ_BOTF_SIZE) - 2 * DNET_LINE_BYTES;
+    uint64_t h = dnet_emu_peek(ww);
+    unsigned wid = (unsigned) DNET_GET(h, PK_DWID);
+    const dnet_emu_nic_t *to;
+
+    if (DNET_UNLIKELY(n - DNET_ENVELOPE_BYTES > DNET_LH_DATA_BYTES ||
+                      (h & DNET_EMU_PLAIN_BITS) != DNET_EMU_PLAIN ||
+                      nic->swif != &dnet_emu_swif_shm))
+        return false;
+    to = dnet_emu_swif_near(nic, (uint16_t) DNET_GET(h, PK_DLID));
+    if (DNET_UNLIKELY(!to || to->in_line ||
+                      dnet_emu_pgid(to, wid) != dnet_emu_pgid(nic, d->dev.wid) ||
+                      !dnet_emu_receive_short(to, wid, ww + 2 * DNET_LINE_BYTES, n)))
+        return false;
+    charge(nic, ACCEPTOR, 3);
+    charge(nic, EXECUTOR, (n + 7) / 8 + 6); /* OP-45 */
+    charge(to, RC, 4);                      /* [nic 11.8] */
+    dnet_emu_count(d->area, DNET_COUNTER_BOTF);
+    dnet_emu_report(nic, d->area, DNET_REPORT_DELIVERED, 0);
+    return true;
+}
+
 static inline void window_at_once(dnet_emu_device_t *d, uint64_t lower)
 {
     dnet_emu_packet_t p;
@@ -330,9 +359,10 @@ void dnet_emu_wc_request(dnet_emu_device_t *d, uint64_t lower, bool to_pw)
 {
     unsigned type = (unsigned) DNET_GET(lower, RQ_OTYPE);
 
-    if (DNET_LIKELY(type == DNET_PRIM_BOTF && is_idle(d) && DNET_GET(lower, RQ_BOTF_SIZE) >= 16))
-        window_at_once(d, lower);
-    else if (type != DNET_PRIM_LHSv2 || to_pw || !is_idle(d) || !message_at_once(d, lower))
+    if (DNET_LIKELY(type == DNET_PRIM_BOTF && is_idle(d) && DNET_GET(lower, RQ_BOTF_SIZE) >= 16)) {
+        if (DNET_UNLIKELY(!short_at_once(d, lower)))
+            window_at_once(d, lower);
+    } else if (type != DNET_PRIM_LHSv2 || to_pw || !is_idle(d) || !message_at_once(d, lower))
         queue_request(d, lower, to_pw);
 }
 

@@ -65,7 +65,8 @@ dnet_status_t dnet_emu_routes_make(dnet_emu_nic_t *nic)
         dnet_error("no memory for routes: %zu bytes needed", sizeof *nic->routes);
         return DNET_ERR_NO_MEMORY;
     }
-    nic->routes->nic[dnet_lid_to_clid(nic->lid)] = nic; /* loopback (OP-57) */
+    nic->near = nic->routes->nic;
+    nic->near[dnet_lid_to_clid(nic->lid)] = nic; /* loopback (OP-57) */
     nic->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     return DNET_OK;
 }
@@ -134,6 +135,7 @@ void dnet_emu_routes_drop(dnet_emu_nic_t *nic)
         free(nic->routes->guests);
     free(nic->routes);
     nic->routes = NULL;
+    nic->near = NULL;
     if (nic->spare_fd >= 0)
         close(nic->spare_fd);
     nic->spare_fd = -1;
@@ -279,12 +281,9 @@ DNET_COLD static dnet_emu_result_t first_packet(dnet_emu_nic_t *via, uint16_t dl
 
 static dnet_emu_result_t shm_send(dnet_emu_nic_t *via, uint16_t dlid, dnet_emu_packet_t *packet)
 {
-    uint16_t clid = dnet_lid_to_clid(dlid);
+    dnet_emu_nic_t *nic = dnet_emu_swif_near(via, dlid);
 
-    if (DNET_LIKELY(via->routes && dnet_clid_to_lid(clid) == dlid && via->routes->nic[clid] &&
-                    dlid <= DNET_LID_UNICAST_LAST))
-        return dnet_emu_rc_receive(via->routes->nic[clid], packet);
-    return first_packet(via, dlid, packet);
+    return DNET_LIKELY(nic) ? dnet_emu_rc_receive(nic, packet) : first_packet(via, dlid, packet);
 }
 
 /* ---- peers ---- */

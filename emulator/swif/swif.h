@@ -54,6 +54,16 @@ void dnet_emu_swif_wake(dnet_emu_nic_t *via, uint16_t lid, unsigned wid);
 /** The NIC that has a LID, mapped if need be; NULL: none, or it is gone. */
 dnet_emu_nic_t *dnet_emu_swif_peer(dnet_emu_nic_t *via, uint16_t lid);
 
+/** The NIC of this host that has a LID, if it is mapped already; NULL: it is not, or a guest's. */
+static inline dnet_emu_nic_t *dnet_emu_swif_near(const dnet_emu_nic_t *via, uint16_t dlid)
+{
+    uint16_t clid = dnet_lid_to_clid(dlid);
+
+    return DNET_LIKELY(via->near && dnet_clid_to_lid(clid) == dlid && dlid <= DNET_LID_UNICAST_LAST)
+               ? via->near[clid]
+               : NULL;
+}
+
 /** Delivers by running the destination's Receive Controller in this process. */
 extern const dnet_emu_swif_ops_t dnet_emu_swif_shm;
 

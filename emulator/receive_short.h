@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Receive Controller: a message that fits an LH entry, while nothing is against it.  It is the way
+ * of most messages, so their sender's Window Controller comes here without a packet being made
+ * (window_controller.c), where nothing lies between the two NICs but shared memory.
+ */
+#ifndef DNET_EMU_RECEIVE_SHORT_H
+#define DNET_EMU_RECEIVE_SHORT_H
+
+#include "emulator/lh_buffer.h"
+
+/* How many entries ahead a line is asked for, so that it has come from the receiver, who read it a
+ * lap ago, before its turn: in a row of messages the stores of one must not wait for the next. Not
+ * one that the receiver polls. */
+#define DNET_EMU_ENTRIES_AHEAD 4u
+
+/* RC has not halted, and its process lets everything in: one look for all that may be against a
+ * packet. */
+static inline bool dnet_emu_rc_is_open(const dnet_emu_nic_t *nic, unsigned wid)
+{
+    return nic->area[wid].state->rc_state == 0 &&
+           (nic->flow_entries == 0 ||
+            dnet_emu_ureg(nic, wid, DNET_UREG_FLOW_MODE) < DNET_FLOW_MODE_PAUSED);
+}
+
+/* [nic 4.3] The receive side is held. */
+static inline void dnet_emu_rc_count(const dnet_emu_nic_t *nic, unsigned wid, uint32_t packets)
+{
+    dnet_emu_wid_t *s = nic->area[wid].state;
+
+    s->packets += packets;
+    dnet_emu_publish(nic->area[wid].ureg_load + DNET_UREG_PACKET_COUNTER, s->packets);
+}
+
+/* Header bits of an IPUSH packet that say what becomes of it, and what they are of one with an LH
+ * entry, without receive status and third line. */
+#define DNET_EMU_PLAIN_BITS \
+    (DNET_PUT(0x1c, PK_TYPE) | DNET_MASK(PK_EFLAG) | DNET_MASK(PK_HFLAG) | DNET_MASK(PK_LFLAG))
+#define DNET_EMU_PLAIN (DNET_PUT(DNET_PRIM_IPUSH, PK_TYPE) | DNET_MASK(PK_LFLAG))
+
+/* [nic 7.3, 10.2, 10.3] Envelope and data, 8..DNET_EMU_LH_SHORT_BYTES bytes and readable up to a
+ * multiple of 8, of a packet that is DNET_EMU_PLAIN.  False: something is against it, which
+ * dnet_emu_rc_receive() finds, and nothing has happened. */
+static inline bool dnet_emu_receive_short(const dnet_emu_nic_t *nic, unsigned wid,
+                                          const uint8_t *lines, uint32_t n)
+{
+    dnet_emu_wid_t *s = nic->area[wid].state;
+    dnet_lh_entry_t *entry = dnet_emu_lh_next(nic, wid);
+    bool here;
+
+    dnet_prefetch_for_store(entry);
+    dnet_prefetch_for_store(dnet_emu_lh_ahead(nic, wid, DNET_EMU_ENTRIES_AHEAD));
+    dnet_emu_rc_acquire(nic, wid);
+    entry = dnet_emu_lh_next(nic, wid);
+    here = dnet_emu_rc_is_open(nic, wid) && !dnet_emu_lh_seems_full(nic, wid);
+    if (DNET_LIKELY(here)) {
+        charge(nic, RC, 8); /* an entry has 8 lines */
+        for (uint32_t at = DNET_ENVELOPE_BYTES; at < n; at += DNET_LINE_BYTES)
+            memcpy(entry->data + at - DNET_ENVELOPE_BYTES, lines + at, DNET_LINE_BYTES);
+        dnet_emu_poke(&entry->where, DNET_PUT(n - DNET_ENVELOPE_BYTES, LH_SIZE));
+        dnet_emu_publish(&entry->envelope, (dnet_emu_peek(lines) & ~DNET_EMU_LH_FLAGS) |
+                                               dnet_emu_lh_flags(nic, s->lh_tail));
+        dnet_emu_lh_advance(nic, wid, 1);
+        dnet_emu_lh_claim(nic, wid, 1);
+        dnet_emu_rc_count(nic, wid, 1);
+    }
+    dnet_emu_rc_release(s);
+    if (DNET_LIKELY(here))
+        dnet_emu_wake(s);
+    return here;
+}
+
+#endif
