@@ -192,14 +192,13 @@ static void fill_lines(const dnet_emu_nic_t *nic, unsigned wid, const uint8_t *d
  * in a row 0.9 with it). */
 #define CLAIMING_LINES 3u
 
-void dnet_emu_lh_receive_lines(const dnet_emu_nic_t *nic, unsigned wid,
-                               const dnet_emu_packet_t *packet, uint32_t lines)
+void dnet_emu_lh_receive_lines(const dnet_emu_nic_t *nic, unsigned wid, const uint8_t *first,
+                               uint32_t n, uint32_t lines)
 {
     dnet_emu_wid_t *s = nic->area[wid].state;
     dnet_lh_entry_t *entry = dnet_emu_lh_next(nic, wid);
-    const uint8_t *first = packet->span[0].at;
     const uint8_t *data = first + DNET_EMU_LH_SHORT_BYTES;
-    uint32_t rest = packet->data_bytes - DNET_EMU_LH_SHORT_BYTES;
+    uint32_t rest = n - DNET_EMU_LH_SHORT_BYTES;
     uint64_t envelope;
 
     charge(nic, RC, 8 * lines);
@@ -213,7 +212,7 @@ void dnet_emu_lh_receive_lines(const dnet_emu_nic_t *nic, unsigned wid,
     memcpy(&envelope, first, sizeof envelope);
     memcpy(entry->data, first + DNET_ENVELOPE_BYTES, DNET_LH_DATA_BYTES);
     dnet_emu_poke(&entry->where, DNET_PUT(DNET_LH_POINTER_BEHIND, LH_POINTER) |
-                                     DNET_PUT(packet->data_bytes - DNET_ENVELOPE_BYTES, LH_SIZE));
+                                     DNET_PUT(n - DNET_ENVELOPE_BYTES, LH_SIZE));
     dnet_emu_publish(&entry->envelope,
                      (envelope & ~DNET_EMU_LH_FLAGS) | dnet_emu_lh_flags(nic, s->lh_tail));
     dnet_emu_lh_advance(nic, wid, lines);

@@ -73,22 +73,23 @@ typedef struct {
 dnet_emu_result_t dnet_emu_lh_receive(const dnet_emu_nic_t *nic, unsigned wid,
                                       const dnet_emu_packet_t *packet);
 
-/* [X.3] Lines that the entry of a packet of more than DNET_EMU_LH_SHORT_BYTES takes if its data all
- * lie in the entry. */
-static inline uint32_t dnet_emu_lh_lines(const dnet_emu_packet_t *packet)
+/* [X.3] Lines of an entry that holds envelope and data, together n bytes. */
+static inline uint32_t dnet_emu_lh_lines(uint32_t n)
 {
-    return 1 + (packet->data_bytes - DNET_EMU_LH_SHORT_BYTES + DNET_LH_LINE_DATA_BYTES - 1) /
-                   DNET_LH_LINE_DATA_BYTES;
+    return n <= DNET_EMU_LH_SHORT_BYTES
+               ? 1
+               : 1 + (n - DNET_EMU_LH_SHORT_BYTES + DNET_LH_LINE_DATA_BYTES - 1) /
+                         DNET_LH_LINE_DATA_BYTES;
 }
 
 /* [X.3] May the next entry have so many lines?  Half of the buffer stays for entries of one line,
  * whose rings have room of their own.  The receive side is held. */
 bool dnet_emu_lh_lines_free(const dnet_emu_nic_t *nic, unsigned wid, uint32_t lines);
 
-/* [X.3] As dnet_emu_lh_receive(), for a packet that is longer and fills so many lines, which are
- * free. */
-void dnet_emu_lh_receive_lines(const dnet_emu_nic_t *nic, unsigned wid,
-                               const dnet_emu_packet_t *packet, uint32_t lines);
+/* [X.3] Envelope and data of a packet, n bytes and more than DNET_EMU_LH_SHORT_BYTES, into an entry
+ * of so many lines, which are free.  The receive side is held. */
+void dnet_emu_lh_receive_lines(const dnet_emu_nic_t *nic, unsigned wid, const uint8_t *first,
+                               uint32_t n, uint32_t lines);
 
 /* [nic 10.5] The entry at lh_tail, and ring bytes behind the ring's Tail, become this packet's.  In
  * the order that receive_side.c relies on. */

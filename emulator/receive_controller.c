@@ -230,33 +230,6 @@ static bool receive_ring(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu
     return true;
 }
 
-/* [X.3] One that fits an entry of several lines.  False: it goes another way, and nothing has
- * happened. */
-static inline bool receive_lines(const dnet_emu_nic_t *nic, unsigned wid,
-                                 const dnet_emu_packet_t *packet, dnet_emu_result_t *result_p)
-{
-    dnet_emu_wid_t *s = nic->area[wid].state;
-    uint32_t lines = dnet_emu_lh_lines(packet);
-    bool here;
-
-    if (nic->flow_entries == 0 || lines > dnet_emu_ureg(nic, wid, DNET_UREG_LH_LINES) ||
-        packet->header_lines > 2)
-        return false;
-    for (uint32_t i = 0, at = s->lh_tail; i < lines; i++, at += DNET_LH_ENTRY_BYTES)
-        dnet_prefetch_for_store((const uint8_t *) nic->area[wid].lh + (at & nic->lh_mask));
-    dnet_emu_rc_acquire(nic, wid);
-    here = dnet_emu_rc_is_open(nic, wid) && dnet_emu_lh_lines_free(nic, wid, lines);
-    if (DNET_LIKELY(here)) {
-        dnet_emu_lh_receive_lines(nic, wid, packet, lines);
-        dnet_emu_rc_count(nic, wid, 1);
-    }
-    dnet_emu_rc_release(s);
-    if (DNET_LIKELY(here))
-        dnet_emu_wake(s);
-    *result_p = DNET_EMU_DELIVERED;
-    return here;
-}
-
 /* Any other IPUSH packet, once: false when its ring needs memory first. */
 static bool receive_once(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_packet_t *packet,
                          dnet_emu_lh_place_t *place, dnet_emu_result_t *result_p)
@@ -372,15 +345,11 @@ static inline dnet_emu_result_t receive_ipush(const dnet_emu_nic_t *nic, unsigne
     const uint64_t both = DNET_MASK(PK_EFLAG) | DNET_MASK(PK_LFLAG);
     bool plain = (packet->header[0] & both) == DNET_MASK(PK_LFLAG);
     bool fits = packet->data_bytes <= DNET_EMU_LH_SHORT_BYTES;
-    dnet_emu_result_t result;
 
-    if (DNET_LIKELY(packet->whole_lines)) {
-        if (plain && fits && packet->header_lines == 2 &&
-            packet->data_bytes >= DNET_ENVELOPE_BYTES &&
-            dnet_emu_receive_short(nic, wid, packet->span[0].at, packet->data_bytes))
+    if (packet->whole_lines) {
+        if (plain && packet->header_lines == 2 && packet->data_bytes >= DNET_ENVELOPE_BYTES &&
+            dnet_emu_receive_entry(nic, wid, packet->span[0].at, packet->data_bytes))
             return DNET_EMU_DELIVERED;
-        if (plain && !fits && receive_lines(nic, wid, packet, &result))
-            return result;
     } else if (!plain || fits) {
         return receive_gathered(nic, wid, packet);
     }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Receive Controller: a message that fits an LH entry, while nothing is against it.  It is the way
- * of most messages, so their sender's Window Controller comes here without a packet being made
- * (window_controller.c), where nothing lies between the two NICs but shared memory.
+ * Receive Controller: a message that fits an LH entry, of one line or a few, while nothing is
+ * against it.  It is the way of most messages, so their sender's Window Controller comes here
+ * without a packet being made (window_controller.c), where nothing lies between the two NICs but
+ * shared memory.
  */
 #ifndef DNET_EMU_RECEIVE_SHORT_H
 #define DNET_EMU_RECEIVE_SHORT_H
@@ -68,6 +69,38 @@ static inline bool dnet_emu_receive_short(const dnet_emu_nic_t *nic, unsigned wi
     if (DNET_LIKELY(here))
         dnet_emu_wake(s);
     return here;
+}
+
+/* [X.3] As dnet_emu_receive_short(), of more bytes than that, which lie in a few lines. */
+static inline bool dnet_emu_receive_lines(const dnet_emu_nic_t *nic, unsigned wid,
+                                          const uint8_t *first, uint32_t n)
+{
+    dnet_emu_wid_t *s = nic->area[wid].state;
+    uint32_t lines = dnet_emu_lh_lines(n);
+    bool here;
+
+    if (nic->flow_entries == 0 || lines > dnet_emu_ureg(nic, wid, DNET_UREG_LH_LINES))
+        return false;
+    for (uint32_t i = 0; i < lines; i++)
+        dnet_prefetch_for_store(dnet_emu_lh_ahead(nic, wid, i));
+    dnet_emu_rc_acquire(nic, wid);
+    here = dnet_emu_rc_is_open(nic, wid) && dnet_emu_lh_lines_free(nic, wid, lines);
+    if (DNET_LIKELY(here)) {
+        dnet_emu_lh_receive_lines(nic, wid, first, n, lines);
+        dnet_emu_rc_count(nic, wid, 1);
+    }
+    dnet_emu_rc_release(s);
+    if (DNET_LIKELY(here))
+        dnet_emu_wake(s);
+    return here;
+}
+
+/* Either of them. */
+static inline bool dnet_emu_receive_entry(const dnet_emu_nic_t *nic, unsigned wid,
+                                          const uint8_t *first, uint32_t n)
+{
+    return DNET_LIKELY(n <= DNET_EMU_LH_SHORT_BYTES) ? dnet_emu_receive_short(nic, wid, first, n)
+                                                     : dnet_emu_receive_lines(nic, wid, first, n);
 }
 
 #endif

@@ -299,14 +299,15 @@ static inline bool short_at_once(dnet_emu_device_t *d, uint64_t lower)
     unsigned wid = (unsigned) DNET_GET(h, PK_DWID);
     const dnet_emu_nic_t *to;
 
-    if (DNET_UNLIKELY(n - DNET_ENVELOPE_BYTES > DNET_LH_DATA_BYTES ||
+    if (DNET_UNLIKELY(n - DNET_ENVELOPE_BYTES >
+                          DNET_WINDOW_BYTES - 2 * DNET_LINE_BYTES - DNET_ENVELOPE_BYTES ||
                       (h & DNET_EMU_PLAIN_BITS) != DNET_EMU_PLAIN ||
                       nic->swif != &dnet_emu_swif_shm))
         return false;
     to = dnet_emu_swif_near(nic, (uint16_t) DNET_GET(h, PK_DLID));
     if (DNET_UNLIKELY(!to || to->in_line ||
                       dnet_emu_pgid(to, wid) != dnet_emu_pgid(nic, d->dev.wid) ||
-                      !dnet_emu_receive_short(to, wid, ww + 2 * DNET_LINE_BYTES, n)))
+                      !dnet_emu_receive_entry(to, wid, ww + 2 * DNET_LINE_BYTES, n)))
         return false;
     charge(nic, ACCEPTOR, 3);
     charge(nic, EXECUTOR, (n + 7) / 8 + 6); /* OP-45 */
