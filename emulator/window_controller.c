@@ -299,8 +299,8 @@ static inline bool short_at_once(dnet_emu_device_t *d, uint64_t lower)
     unsigned wid = (unsigned) DNET_GET(h, PK_DWID);
     const dnet_emu_nic_t *to;
 
-    if (DNET_UNLIKELY(n - DNET_ENVELOPE_BYTES >
-                          DNET_WINDOW_BYTES - 2 * DNET_LINE_BYTES - DNET_ENVELOPE_BYTES ||
+    if (DNET_UNLIKELY(n < DNET_ENVELOPE_BYTES ||
+                      n > dnet_emu_window_bytes(nic, lower) - 2 * DNET_LINE_BYTES ||
                       (h & DNET_EMU_PLAIN_BITS) != DNET_EMU_PLAIN ||
                       nic->swif != &dnet_emu_swif_shm))
         return false;

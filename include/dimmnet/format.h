@@ -94,8 +94,11 @@ _Static_assert(sizeof(dnet_lh_entry_t) == DNET_LH_ENTRY_BYTES, "an LH entry is o
 /** Pointer of such an entry; that of a ring is a multiple of 8. */
 #define DNET_LH_POINTER_BEHIND 1u
 
-/** Lines that what fits a Write Window takes. */
-#define DNET_LH_LINES_MAX 9u
+/** Lines of the longest entry. */
+#define DNET_LH_LINES_MAX 10u
+/** Longest BOTF image of the extended profile, which goes on in the next Write Window (X.3): what
+ * such an entry holds. */
+#define DNET_BOTF_BYTES_MAX 576u
 
 /** Largest value of IPUSH Grain (X.3): a cache line. */
 #define DNET_IPUSH_GRAIN_MAX 64u

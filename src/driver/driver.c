@@ -86,6 +86,7 @@ dnet_status_t dnet_drv_start(dnet_drv_t *nic, dnet_device_t *dev, uint32_t area_
         .dev = dev,
         .source = DNET_PUT(dev->wid, PK_SWID),
         .windows = dev->sodimm ? 4 : 3,
+        .botf_data = dev->sodimm ? DNET_DRV_BOTF_DATA_MOST : DNET_DRV_BOTF_DATA_MAX,
         .lh_mask = dev->geometry.lh_entries - 1,
         .lh_batch = dev->geometry.lh_entries / 8,
         .ring_bytes = ring_bytes,

@@ -47,6 +47,8 @@
 #define DNET_DRV_HEADER_BYTES 16u /* a two-line packet header */
 /** Longest data of one BOTF message: window less header and envelope. */
 #define DNET_DRV_BOTF_DATA_MAX (DNET_WINDOW_BYTES - DNET_DRV_HEADER_BYTES - DNET_ENVELOPE_BYTES)
+/** The same in the extended profile, where an image may go on in the next window. */
+#define DNET_DRV_BOTF_DATA_MOST (DNET_BOTF_BYTES_MAX - DNET_DRV_HEADER_BYTES - DNET_ENVELOPE_BYTES)
 /** Longest data of one IPUSH packet at the largest MTU. */
 #define DNET_DRV_PACKET_DATA_MAX \
     (DNET_PACKET_MAX_BYTES - DNET_DRV_HEADER_BYTES - DNET_ENVELOPE_BYTES)
@@ -140,9 +142,10 @@ typedef struct {
     dnet_device_t *dev; /* the NIC */
     dnet_drv_counters_t counters;
     /* Sending. */
-    uint64_t source;  /* own SWID in header form */
-    uint32_t window;  /* next Write Window for BOTF */
-    uint32_t windows; /* used for BOTF: 4, or 3 where window 3 serves VS (prototype) */
+    uint64_t source;    /* own SWID in header form */
+    uint32_t window;    /* next Write Window for BOTF */
+    uint32_t windows;   /* used for BOTF: 4, or 3 where window 3 serves VS (prototype) */
+    uint32_t botf_data; /* longest data of one BOTF message */
     struct {
         const void *address; /* where aperture 0 is open now; NULL: nowhere */
         uint32_t len;
@@ -259,7 +262,7 @@ static inline void dnet_drv_lhs_header(const dnet_drv_t *nic, uint8_t *window,
 }
 
 /**
- * Send a message of at most DNET_DRV_BOTF_DATA_MAX bytes in one BOTF packet.
+ * Send a message of at most `botf_data` bytes in one BOTF packet.
  *
  * @return DNET_OK (buf may be reused); DNET_STOPPED; DNET_HELD; DNET_STALLED (buf may be reused,
  * but the NIC takes no other request before this one is out); DNET_ERR_PEER_DEAD;
@@ -268,6 +271,8 @@ static inline void dnet_drv_lhs_header(const dnet_drv_t *nic, uint8_t *window,
 static inline dnet_status_t dnet_drv_send_short(dnet_drv_t *nic, dnet_drv_target_t target,
                                                 uint64_t envelope, const void *buf, uint32_t len)
 {
+    if (DNET_UNLIKELY(len > DNET_DRV_BOTF_DATA_MAX) && nic->window + 1 == nic->windows)
+        nic->window = 0; /* it goes on in the next one */
     uint8_t *window = dnet_drv_window(nic);
     dnet_drv_lhs_header(nic, window, target, envelope);
     if (len == 8) /* the most frequent size; a store instead of a call */

@@ -113,7 +113,7 @@ dnet_status_t dnet_ep_send(dnet_ep_t *ep, uint32_t peer, uint64_t envelope, cons
     ep->page.counters.sent_bytes += len;
     if (DNET_UNLIKELY(p->channel || sync || len > ep->one_packet))
         return send_slow(ep, peer, envelope, buf, len, sync, req);
-    if (len <= DNET_DRV_BOTF_DATA_MAX)
+    if (len <= ep->drv.botf_data)
         status = dnet_drv_send_short(&ep->drv, p->target, envelope, buf, (uint32_t) len);
     else
         status = dnet_drv_send_long(&ep->drv, p->target, envelope, NULL, 0, buf, (uint32_t) len);
