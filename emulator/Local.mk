@@ -36,7 +36,7 @@ libdnet_emulator_la_SOURCES = \
 	emulator/process.h \
 	emulator/receive_controller.c \
 	emulator/receive_controller.h \
-	emulator/receive_short.h \
+	emulator/receive_entry.h \
 	emulator/receive_side.c \
 	emulator/receive_side.h \
 	emulator/registers.c \

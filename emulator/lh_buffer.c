@@ -193,7 +193,7 @@ static void fill_lines(const dnet_emu_nic_t *nic, unsigned wid, const uint8_t *d
 #define CLAIMING_LINES 3u
 
 void dnet_emu_lh_receive_lines(const dnet_emu_nic_t *nic, unsigned wid, const uint8_t *first,
-                               uint32_t n, uint32_t lines)
+                               uint32_t n, uint32_t lines, bool alone)
 {
     dnet_emu_wid_t *s = nic->area[wid].state;
     dnet_lh_entry_t *entry = dnet_emu_lh_next(nic, wid);
@@ -218,4 +218,6 @@ void dnet_emu_lh_receive_lines(const dnet_emu_nic_t *nic, unsigned wid, const ui
     dnet_emu_lh_advance(nic, wid, lines);
     if (lines <= CLAIMING_LINES)
         dnet_emu_lh_claim(nic, wid, lines);
+    else if (alone)
+        dnet_emu_lh_claim_lines(nic, wid, s->lh_tail + DNET_LH_ENTRY_BYTES, lines - 1);
 }

@@ -39,23 +39,30 @@ static inline bool dnet_emu_lh_seems_full(const dnet_emu_nic_t *nic, unsigned wi
 
 #define DNET_EMU_LH_BLOCK (8u * DNET_LH_ENTRY_BYTES)
 
-/* Tail is so many lines further than it was.  Where that began a block of lines, the next block is
- * stored to, so that its lines are this processor's before their turn.  A receiver that reads a
- * line leaves it shared, and on Zen a prefetch does not change that; the store of each entry then
- * waits for it, behind all others of its message (8 bytes in a row 16 million a second so, 22 with
- * it).  Stores to eight lines at once wait for them together.  The entries are free, and
- * the word means nothing before their flags. */
-static inline void dnet_emu_lh_claim(const dnet_emu_nic_t *nic, unsigned wid, uint32_t lines)
+/* Store to so many lines behind that value of lh_tail, at most two blocks on, so that they are this
+ * processor's before their turn.  A receiver that reads a line leaves it shared, and on Zen a
+ * prefetch does not change that: the store of each entry waits for its line then, behind all others
+ * of its message (8 bytes in a row 16 million a second so, 22 with it).  Stores to several lines at
+ * once wait together.  The entries are free, and the word means nothing before their flags. */
+static inline void dnet_emu_lh_claim_lines(const dnet_emu_nic_t *nic, unsigned wid, uint32_t at,
+                                           uint32_t lines)
 {
     const dnet_emu_wid_t *s = nic->area[wid].state;
-    uint32_t tail = s->lh_tail, before = tail - lines * DNET_LH_ENTRY_BYTES;
 
-    if (DNET_LIKELY((tail ^ before) < DNET_EMU_LH_BLOCK) ||
-        ((s->lh_head_seen - tail) & nic->lh_mask) < 4 * DNET_EMU_LH_BLOCK)
+    if (DNET_UNLIKELY(((s->lh_head_seen - s->lh_tail) & nic->lh_mask) < 4 * DNET_EMU_LH_BLOCK))
         return;
-    tail = (tail & ~(DNET_EMU_LH_BLOCK - 1)) + DNET_EMU_LH_BLOCK;
-    for (uint32_t at = tail; at != tail + DNET_EMU_LH_BLOCK; at += DNET_LH_ENTRY_BYTES)
+    for (; lines; lines--, at += DNET_LH_ENTRY_BYTES)
         dnet_emu_poke(&nic->area[wid].lh[(at & nic->lh_mask) / DNET_LH_ENTRY_BYTES].where, 0);
+}
+
+/* Tail is so many lines further than it was.  Where that began a block of lines, claim the next. */
+static inline void dnet_emu_lh_claim(const dnet_emu_nic_t *nic, unsigned wid, uint32_t lines)
+{
+    uint32_t tail = nic->area[wid].state->lh_tail, before = tail - lines * DNET_LH_ENTRY_BYTES;
+
+    if (DNET_UNLIKELY((tail ^ before) >= DNET_EMU_LH_BLOCK))
+        dnet_emu_lh_claim_lines(nic, wid, (tail & ~(DNET_EMU_LH_BLOCK - 1)) + DNET_EMU_LH_BLOCK,
+                                DNET_EMU_LH_BLOCK / DNET_LH_ENTRY_BYTES);
 }
 
 /* An entry and ring bytes that are this packet's. */
@@ -87,9 +94,10 @@ static inline uint32_t dnet_emu_lh_lines(uint32_t n)
 bool dnet_emu_lh_lines_free(const dnet_emu_nic_t *nic, unsigned wid, uint32_t lines);
 
 /* [X.3] Envelope and data of a packet, n bytes and more than DNET_EMU_LH_SHORT_BYTES, into an entry
- * of so many lines, which are free.  The receive side is held. */
+ * of so many lines, which are free.  `alone`: the next one is likely to come later, and may be as
+ * long.  The receive side is held. */
 void dnet_emu_lh_receive_lines(const dnet_emu_nic_t *nic, unsigned wid, const uint8_t *first,
-                               uint32_t n, uint32_t lines);
+                               uint32_t n, uint32_t lines, bool alone);
 
 /* [nic 10.5] The entry at lh_tail, and ring bytes behind the ring's Tail, become this packet's.  In
  * the order that receive_side.c relies on. */

@@ -14,7 +14,7 @@
 #include "emulator/amt_table.h"
 #include "emulator/flow_ring.h"
 #include "emulator/guests.h"
-#include "emulator/receive_short.h"
+#include "emulator/receive_entry.h"
 #include "emulator/request_fifo.h"
 #include "emulator/status_write_unit.h"
 #include "emulator/write_unit.h"
@@ -348,7 +348,7 @@ static inline dnet_emu_result_t receive_ipush(const dnet_emu_nic_t *nic, unsigne
 
     if (packet->whole_lines) {
         if (plain && packet->header_lines == 2 && packet->data_bytes >= DNET_ENVELOPE_BYTES &&
-            dnet_emu_receive_entry(nic, wid, packet->span[0].at, packet->data_bytes))
+            dnet_emu_receive_entry(nic, wid, packet->span[0].at, packet->data_bytes, false))
             return DNET_EMU_DELIVERED;
     } else if (!plain || fits) {
         return receive_gathered(nic, wid, packet);

@@ -17,7 +17,7 @@
 #include "emulator/executor.h"
 #include "emulator/packets.h"
 #include "emulator/process.h"
-#include "emulator/receive_short.h"
+#include "emulator/receive_entry.h"
 #include "emulator/request_fifo.h"
 
 static void hold(const dnet_emu_nic_t *nic, dnet_emu_wc_t *wc)
@@ -307,7 +307,8 @@ static inline bool short_at_once(dnet_emu_device_t *d, uint64_t lower)
     to = dnet_emu_swif_near(nic, (uint16_t) DNET_GET(h, PK_DLID));
     if (DNET_UNLIKELY(!to || to->in_line ||
                       dnet_emu_pgid(to, wid) != dnet_emu_pgid(nic, d->dev.wid) ||
-                      !dnet_emu_receive_entry(to, wid, ww + 2 * DNET_LINE_BYTES, n)))
+                      !dnet_emu_receive_entry(to, wid, ww + 2 * DNET_LINE_BYTES, n,
+                                              DNET_GET(lower, RQ_BOTF_ALONE))))
         return false;
     charge(nic, ACCEPTOR, 3);
     charge(nic, EXECUTOR, (n + 7) / 8 + 6); /* OP-45 */

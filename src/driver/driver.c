@@ -161,7 +161,7 @@ dnet_status_t dnet_drv_send_pieces(dnet_drv_t *nic, dnet_drv_target_t target, ui
     dnet_drv_lhs_header(nic, window, target, envelope);
     uint32_t len = gather(window + 24, pieces, count);
     nic->counters.ipush++;
-    return dnet_drv_botf(nic, 24 + len);
+    return dnet_drv_botf(nic, 24 + len, false);
 }
 
 dnet_status_t dnet_drv_send_long(dnet_drv_t *nic, dnet_drv_target_t target, uint64_t envelope,
@@ -188,7 +188,7 @@ static dnet_status_t botf_image(dnet_drv_t *nic, uint64_t line0, uint64_t line1,
     uint8_t *window = dnet_drv_window(nic);
     uint64_t lines[3] = {line0 | nic->source, line1, data ? *data : 0};
     memcpy(window, lines, sizeof(lines));
-    return dnet_drv_botf(nic, data ? 24 : 16);
+    return dnet_drv_botf(nic, data ? 24 : 16, false);
 }
 
 dnet_status_t dnet_drv_put_word(dnet_drv_t *nic, dnet_drv_target_t target, uint32_t llcm_offset,
@@ -311,7 +311,7 @@ dnet_status_t dnet_drv_rvs_end(dnet_drv_t *nic, dnet_drv_target_t target, dnet_d
         0,
     };
     memcpy(dnet_drv_window(nic), lines, sizeof(lines));
-    return dnet_drv_botf(nic, sizeof(lines));
+    return dnet_drv_botf(nic, sizeof(lines), false);
 }
 
 dnet_status_t dnet_drv_rvl(dnet_drv_t *nic, dnet_drv_target_t target, dnet_drv_remote_t src,

@@ -153,6 +153,7 @@ typedef struct {
     /* LH Buffer: entries read and entries given back, counted from the start. */
     uint32_t lh_mask;
     uint32_t lh_read;
+    uint32_t lh_read_before; /* when a message of several lines was sent last */
     uint32_t lh_freed;
     uint32_t lh_batch;
     /* IPUSH rings: bytes of one; of each, bytes read and given back, counted from the start. */
@@ -237,12 +238,13 @@ static inline uint8_t *dnet_drv_window(const dnet_drv_t *nic)
     return nic->dev->ww + nic->window * DNET_WINDOW_BYTES;
 }
 
-/** Issue what stands in the current Write Window as a packet image of `bytes`. */
-static inline dnet_status_t dnet_drv_botf(dnet_drv_t *nic, uint32_t bytes)
+/** Issue what stands in the current Write Window as a packet image of `bytes`; `alone`: no other
+ * one is likely to follow before something has come. */
+static inline dnet_status_t dnet_drv_botf(dnet_drv_t *nic, uint32_t bytes, bool alone)
 {
     dnet_reg_store(nic->dev, DNET_UREG_COMMAND0_LOWER,
                    DNET_PUT(DNET_PRIM_BOTF, RQ_OTYPE) | DNET_PUT(nic->window, RQ_BOTF_WW) |
-                       DNET_PUT(bytes, RQ_BOTF_SIZE));
+                       DNET_PUT(bytes, RQ_BOTF_SIZE) | DNET_PUT(alone, RQ_BOTF_ALONE));
     nic->counters.botf++;
     nic->window = nic->window + 1 == nic->windows ? 0 : nic->window + 1;
     return dnet_drv_outcome(nic);
@@ -279,8 +281,13 @@ static inline dnet_status_t dnet_drv_send_short(dnet_drv_t *nic, dnet_drv_target
         memcpy(window + 24, buf, 8);
     else if (len)
         memcpy(window + 24, buf, len);
+    bool alone = false;
+    if (len > DNET_LH_DATA_BYTES) { /* of one line all is the same */
+        alone = nic->lh_read != nic->lh_read_before;
+        nic->lh_read_before = nic->lh_read;
+    }
     nic->counters.ipush++;
-    return dnet_drv_botf(nic, 24 + len);
+    return dnet_drv_botf(nic, 24 + len, alone);
 }
 
 /** A piece of a message, in host memory. */

@@ -91,6 +91,7 @@ lists.words = {
   RQ_BOTF = { title = "Request, Lower half of BOTF",
     { "RQ_BOTF_WW", 5, 2, "Write Window that holds the packet image" },
     { "RQ_BOTF_SIZE", 32, 10, "bytes of the image, header included; at least 16" },
+    { "RQ_BOTF_ALONE", 42, 1, "1: no other message follows soon (X.3)" },
   },
   RQ_UPPER = { title = "Request, Upper half",
     { "RQ_SRC", 0, 32, "SRCOff: where the data are read" },

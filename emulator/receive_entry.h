@@ -5,8 +5,8 @@
  * without a packet being made (window_controller.c), where nothing lies between the two NICs but
  * shared memory.
  */
-#ifndef DNET_EMU_RECEIVE_SHORT_H
-#define DNET_EMU_RECEIVE_SHORT_H
+#ifndef DNET_EMU_RECEIVE_ENTRY_H
+#define DNET_EMU_RECEIVE_ENTRY_H
 
 #include "emulator/lh_buffer.h"
 
@@ -73,7 +73,7 @@ static inline bool dnet_emu_receive_short(const dnet_emu_nic_t *nic, unsigned wi
 
 /* [X.3] As dnet_emu_receive_short(), of more bytes than that, which lie in a few lines. */
 static inline bool dnet_emu_receive_lines(const dnet_emu_nic_t *nic, unsigned wid,
-                                          const uint8_t *first, uint32_t n)
+                                          const uint8_t *first, uint32_t n, bool alone)
 {
     dnet_emu_wid_t *s = nic->area[wid].state;
     uint32_t lines = dnet_emu_lh_lines(n);
@@ -86,7 +86,7 @@ static inline bool dnet_emu_receive_lines(const dnet_emu_nic_t *nic, unsigned wi
     dnet_emu_rc_acquire(nic, wid);
     here = dnet_emu_rc_is_open(nic, wid) && dnet_emu_lh_lines_free(nic, wid, lines);
     if (DNET_LIKELY(here)) {
-        dnet_emu_lh_receive_lines(nic, wid, first, n, lines);
+        dnet_emu_lh_receive_lines(nic, wid, first, n, lines, alone);
         dnet_emu_rc_count(nic, wid, 1);
     }
     dnet_emu_rc_release(s);
@@ -95,12 +95,13 @@ static inline bool dnet_emu_receive_lines(const dnet_emu_nic_t *nic, unsigned wi
     return here;
 }
 
-/* Either of them. */
+/* Either of them.  `alone`: no other one is likely to follow soon. */
 static inline bool dnet_emu_receive_entry(const dnet_emu_nic_t *nic, unsigned wid,
-                                          const uint8_t *first, uint32_t n)
+                                          const uint8_t *first, uint32_t n, bool alone)
 {
-    return DNET_LIKELY(n <= DNET_EMU_LH_SHORT_BYTES) ? dnet_emu_receive_short(nic, wid, first, n)
-                                                     : dnet_emu_receive_lines(nic, wid, first, n);
+    return DNET_LIKELY(n <= DNET_EMU_LH_SHORT_BYTES)
+               ? dnet_emu_receive_short(nic, wid, first, n)
+               : dnet_emu_receive_lines(nic, wid, first, n, alone);
 }
 
 #endif
