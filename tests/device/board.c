@@ -93,15 +93,16 @@ uint64_t first_line(const header_t *h)
 
 unsigned botf(dnet_device_t *dev, unsigned ww, const header_t *h, const void *data, unsigned bytes)
 {
-    uint64_t line[64] = {first_line(h), h->line2, h->line3, h->line4};
+    uint64_t line[DNET_BOTF_BYTES_MAX / 8] = {first_line(h), h->line2, h->line3, h->line4};
     unsigned lines = !h->hflag ? 2 : (h->type >> 2) == DNET_PRIM_RVL >> 2 ? 4 : 3;
     unsigned size = lines * 8 + bytes;
 
-    CHECK(size <= DNET_WINDOW_BYTES);
+    CHECK(size <= (dev->sodimm && ww < 3 ? DNET_BOTF_BYTES_MAX : DNET_WINDOW_BYTES));
     memset(line + lines, 0, sizeof line - lines * 8);
     if (bytes)
         memcpy(line + lines, data, bytes);
-    memcpy(dev->ww + ww * DNET_WINDOW_BYTES, line, sizeof line);
+    memcpy(dev->ww + ww * DNET_WINDOW_BYTES, line,
+           size > DNET_WINDOW_BYTES ? size : DNET_WINDOW_BYTES);
     user_store(dev, DNET_UREG_COMMAND0_LOWER,
                DNET_PUT(DNET_PRIM_BOTF, RQ_OTYPE) | DNET_PUT(ww, RQ_BOTF_WW) |
                    DNET_PUT(size, RQ_BOTF_SIZE));

@@ -23,12 +23,12 @@ static void x_3_entries_of_several_lines(cluster_t *c)
     const header_t h = {.type = DNET_PRIM_IPUSH, .lflag = true, .dlid = 2};
     const uint64_t flags = DNET_MASK(LH_VALID) | DNET_MASK(LH_COMPLETE);
     unsigned n = to->geometry.lh_entries, at = 0, messages = 0;
-    uint8_t data[496] = {0};
+    uint8_t data[DNET_BOTF_BYTES_MAX - 16] = {0};
 
     user_store(to, DNET_UREG_LH_LINES, DNET_LH_LINES_MAX);
     for (unsigned i = 8; i < sizeof data; i++)
         data[i] = (uint8_t) (i * 7 + 1);
-    for (uint32_t size = 49; at<3 * n; size = size + 13> 488 ? 1 : size + 13) {
+    for (uint32_t size = 49; at<3 * n; size = size + 13> 552 ? 1 : size + 13) {
         unsigned lines = size <= 48 ? 1 : 1 + (size - 48 + 55) / 56;
 
         for (unsigned i = 0; i < lines; i++) /* nobody may take it for a new one */
@@ -82,6 +82,41 @@ static void x_3_half_of_the_buffer_stays(cluster_t *c)
     dnet_reg_store_quiet(to, DNET_UREG_LH_NEXT_READ, at * 64ul);
     botf(d, 0, &h, data, 8 + 160);
     CHECK_EQUAL(dnet_lh_lines(to->lh[at].where), 3);
+}
+
+/* Entries [from, to) of one line hold what they were sent with. */
+static void check_entries(const dnet_device_t *d, unsigned from, unsigned to)
+{
+    for (unsigned i = from; i < to; i++) {
+        const dnet_lh_entry_t *e = &d->lh[i % d->geometry.lh_entries];
+
+        CHECK_EQUAL(DNET_GET(e->where, LH_SIZE), 1 + i % 48);
+        CHECK_EQUAL(e->data[0], i & 0xff);
+    }
+}
+
+/* Lines that are stored to before their turn are free ones: with a full buffer, of which a part is
+ * read, then another, no entry changes that has not been read. */
+static void nic_10_5_entries_stay_until_they_are_read(cluster_t *c)
+{
+    dnet_device_t *d = c->dev[0][0], *to = c->dev[1][0];
+    const header_t h = {.type = DNET_PRIM_IPUSH, .lflag = true, .dlid = 2};
+    unsigned n = to->geometry.lh_entries, at = 0, read = 0;
+    uint8_t data[56] = {0};
+
+    user_store(to, DNET_UREG_FLOW_MODE, DNET_FLOW_MODE_STOP);
+    for (unsigned part = 1; at < 4 * n; part = part * 3 % n) {
+        for (;; at++) {
+            data[8] = (uint8_t) at;
+            botf(d, 0, &h, data, 8 + 1 + at % 48);
+            if (outcome(d) != DNET_REPORT_DELIVERED)
+                break;
+        }
+        CHECK_EQUAL(at - read, n - 1);
+        check_entries(to, read, at);
+        read += part;
+        dnet_reg_store_quiet(to, DNET_UREG_LH_NEXT_READ, read % n * 64);
+    }
 }
 
 /* [X.3] The prototype has entries of one line. */
@@ -139,6 +174,7 @@ static void x_3_places_of_whole_lines(cluster_t *c)
 static const board_test_t tests[] = {
     TEST(x_3_entries_of_several_lines, EXTENDED),
     TEST(x_3_half_of_the_buffer_stays, EXTENDED),
+    TEST(nic_10_5_entries_stay_until_they_are_read, EXTENDED),
     TEST(x_3_prototype_has_no_lines, PROTOTYPE),
     TEST(x_3_places_of_whole_lines, EXTENDED),
 };
