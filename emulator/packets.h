@@ -53,7 +53,7 @@ uint32_t dnet_emu_message_bytes(const dnet_emu_nic_t *nic);
 /* [nic 6.6, X.3] Longest image in the window of a BOTF. */
 static inline uint32_t dnet_emu_window_bytes(const dnet_emu_nic_t *nic, uint64_t lower)
 {
-    return nic->extended && DNET_GET(lower, RQ_BOTF_WW) < 3 ? DNET_BOTF_BYTES_MAX
+    return nic->extended && DNET_GET(lower, RQ_BOTF_WW) < 2 ? DNET_BOTF_BYTES_MAX
                                                             : DNET_WINDOW_BYTES;
 }
 

@@ -95,10 +95,10 @@ _Static_assert(sizeof(dnet_lh_entry_t) == DNET_LH_ENTRY_BYTES, "an LH entry is o
 #define DNET_LH_POINTER_BEHIND 1u
 
 /** Lines of the longest entry. */
-#define DNET_LH_LINES_MAX 10u
+#define DNET_LH_LINES_MAX 20u
 /** Longest BOTF image of the extended profile, which goes on in the next Write Window (X.3): what
  * such an entry holds. */
-#define DNET_BOTF_BYTES_MAX 576u
+#define DNET_BOTF_BYTES_MAX 1088u
 
 /** Largest value of IPUSH Grain (X.3): a cache line. */
 #define DNET_IPUSH_GRAIN_MAX 64u

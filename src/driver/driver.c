@@ -69,6 +69,10 @@ void dnet_drv_ring_assign(dnet_drv_t *nic, dnet_drv_target_t sender, uint32_t ri
                        DNET_PUT(ring * DNET_DRV_RING_WORDS, AMTI_VALUE));
 }
 
+/* Longest message that goes by BOTF in a row of them: ten lines.  In a row of longer ones what lies
+ * in lines of the LH Buffer is slower than in a ring. */
+#define BOTF_DATA 552u
+
 dnet_status_t dnet_drv_start(dnet_drv_t *nic, dnet_device_t *dev, uint32_t area_bytes,
                              uint32_t rings, dnet_flow_mode_t mode, uint32_t refill)
 {
@@ -86,7 +90,8 @@ dnet_status_t dnet_drv_start(dnet_drv_t *nic, dnet_device_t *dev, uint32_t area_
         .dev = dev,
         .source = DNET_PUT(dev->wid, PK_SWID),
         .windows = dev->sodimm ? 4 : 3,
-        .botf_data = dev->sodimm ? DNET_DRV_BOTF_DATA_MOST : DNET_DRV_BOTF_DATA_MAX,
+        .botf_data = dev->sodimm ? BOTF_DATA : DNET_DRV_BOTF_DATA_MAX,
+        .botf_data_alone = dev->sodimm ? DNET_DRV_BOTF_DATA_MOST : DNET_DRV_BOTF_DATA_MAX,
         .lh_mask = dev->geometry.lh_entries - 1,
         .lh_batch = dev->geometry.lh_entries / 8,
         .ring_bytes = ring_bytes,

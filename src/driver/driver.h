@@ -142,10 +142,11 @@ typedef struct {
     dnet_device_t *dev; /* the NIC */
     dnet_drv_counters_t counters;
     /* Sending. */
-    uint64_t source;    /* own SWID in header form */
-    uint32_t window;    /* next Write Window for BOTF */
-    uint32_t windows;   /* used for BOTF: 4, or 3 where window 3 serves VS (prototype) */
-    uint32_t botf_data; /* longest data of one BOTF message */
+    uint64_t source;  /* own SWID in header form */
+    uint32_t window;  /* next Write Window for BOTF */
+    uint32_t windows; /* used for BOTF: 4, or 3 where window 3 serves VS (prototype) */
+    /* longest data of one BOTF message: of any, and of one that is alone */
+    uint32_t botf_data, botf_data_alone;
     struct {
         const void *address; /* where aperture 0 is open now; NULL: nowhere */
         uint32_t len;
@@ -263,29 +264,36 @@ static inline void dnet_drv_lhs_header(const dnet_drv_t *nic, uint8_t *window,
     memcpy(window + 16, &envelope, 8);
 }
 
+/** Is a message of more than a line alone: has one come since the last such? */
+static inline bool dnet_drv_is_alone(dnet_drv_t *nic)
+{
+    bool alone = nic->lh_read != nic->lh_read_before;
+    nic->lh_read_before = nic->lh_read;
+    return alone;
+}
+
 /**
- * Send a message of at most `botf_data` bytes in one BOTF packet.
+ * Send a message in one BOTF packet.
  *
+ * @param len    at most `botf_data`, or `botf_data_alone` if it is `alone`
+ * @param alone  no other one is likely to follow soon; of one line (DNET_LH_DATA_BYTES) it is all
+ *               the same
  * @return DNET_OK (buf may be reused); DNET_STOPPED; DNET_HELD; DNET_STALLED (buf may be reused,
  * but the NIC takes no other request before this one is out); DNET_ERR_PEER_DEAD;
  * DNET_ERR_NO_ROUTE
  */
 static inline dnet_status_t dnet_drv_send_short(dnet_drv_t *nic, dnet_drv_target_t target,
-                                                uint64_t envelope, const void *buf, uint32_t len)
+                                                uint64_t envelope, const void *buf, uint32_t len,
+                                                bool alone)
 {
-    if (DNET_UNLIKELY(len > DNET_DRV_BOTF_DATA_MAX) && nic->window + 1 == nic->windows)
-        nic->window = 0; /* it goes on in the next one */
+    if (DNET_UNLIKELY(len > DNET_DRV_BOTF_DATA_MAX) && nic->window + 2 >= nic->windows)
+        nic->window = 0; /* it goes on in the next ones */
     uint8_t *window = dnet_drv_window(nic);
     dnet_drv_lhs_header(nic, window, target, envelope);
     if (len == 8) /* the most frequent size; a store instead of a call */
         memcpy(window + 24, buf, 8);
     else if (len)
         memcpy(window + 24, buf, len);
-    bool alone = false;
-    if (len > DNET_LH_DATA_BYTES) { /* of one line all is the same */
-        alone = nic->lh_read != nic->lh_read_before;
-        nic->lh_read_before = nic->lh_read;
-    }
     nic->counters.ipush++;
     return dnet_drv_botf(nic, 24 + len, alone);
 }

@@ -97,7 +97,7 @@ unsigned botf(dnet_device_t *dev, unsigned ww, const header_t *h, const void *da
     unsigned lines = !h->hflag ? 2 : (h->type >> 2) == DNET_PRIM_RVL >> 2 ? 4 : 3;
     unsigned size = lines * 8 + bytes;
 
-    CHECK(size <= (dev->sodimm && ww < 3 ? DNET_BOTF_BYTES_MAX : DNET_WINDOW_BYTES));
+    CHECK(size <= (dev->sodimm && ww < 2 ? DNET_BOTF_BYTES_MAX : DNET_WINDOW_BYTES));
     memset(line + lines, 0, sizeof line - lines * 8);
     if (bytes)
         memcpy(line + lines, data, bytes);

@@ -28,7 +28,7 @@ static void x_3_entries_of_several_lines(cluster_t *c)
     user_store(to, DNET_UREG_LH_LINES, DNET_LH_LINES_MAX);
     for (unsigned i = 8; i < sizeof data; i++)
         data[i] = (uint8_t) (i * 7 + 1);
-    for (uint32_t size = 49; at<3 * n; size = size + 13> 552 ? 1 : size + 13) {
+    for (uint32_t size = 49; at<3 * n; size = size + 13> 1064 ? 1 : size + 13) {
         unsigned lines = size <= 48 ? 1 : 1 + (size - 48 + 55) / 56;
 
         for (unsigned i = 0; i < lines; i++) /* nobody may take it for a new one */

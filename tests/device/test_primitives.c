@@ -306,7 +306,8 @@ static void nic_6_4_remote_load(cluster_t *c)
 }
 
 /* [nic 5.2, 6.6, OP-45, OP-46, OP-47] BOTF sizes: below a header discarded, odd sizes exact,
- * clamped to 512.  [X.3] In the extended profile an image goes on in the next window, up to 576. */
+ * clamped to 512.  [X.3] In the extended profile an image goes on in the next windows, up to 1088.
+ */
 static void nic_6_6_botf_sizes(cluster_t *c)
 {
     dnet_device_t *d = c->dev[0][0], *to = c->dev[1][0];
@@ -316,7 +317,7 @@ static void nic_6_6_botf_sizes(cluster_t *c)
     static const struct {
         unsigned size, data;
     } row[] = {
-        {16, 0}, {17, 1}, {24, 8}, {509, 493}, {512, 496}, {1000, 0},
+        {16, 0}, {17, 1}, {24, 8}, {509, 493}, {512, 496}, {2000, 0},
     };
 
     user_store(to, DNET_UREG_STATUS_INITIAL_ADDRESS, 0);
@@ -329,7 +330,7 @@ static void nic_6_6_botf_sizes(cluster_t *c)
         user_store(d, DNET_UREG_COMMAND0_LOWER, (uint64_t) row[i].size << 32 | DNET_PRIM_BOTF);
         CHECK_EQUAL(counter(d, 0), i + 1);
         CHECK_EQUAL(DNET_GET(llcm_word(to, i * 16), ST_SIZE),
-                    row[i].size == 1000 ? longest : row[i].data);
+                    row[i].size == 2000 ? longest : row[i].data);
     }
     if (d->sodimm) {
         uint64_t beyond = 0x1122334455667788, in;
@@ -338,7 +339,7 @@ static void nic_6_6_botf_sizes(cluster_t *c)
         user_store(d, DNET_UREG_COMMAND0_LOWER, 576ull << 32 | DNET_PRIM_BOTF);
         sodimm_read(to, 496 + 56, &in, 8);
         CHECK_EQUAL(in, beyond);
-        memcpy(d->ww + 3 * 512, line, sizeof line); /* no window is behind it */
+        memcpy(d->ww + 3 * 512, line, sizeof line); /* not enough is behind it */
         user_store(d, DNET_UREG_COMMAND0_LOWER, 576ull << 32 | 3 << 5 | DNET_PRIM_BOTF);
         CHECK_EQUAL(DNET_GET(llcm_word(to, (sizeof row / sizeof *row + 1) * 16), ST_SIZE), 496);
     }

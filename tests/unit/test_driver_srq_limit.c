@@ -53,7 +53,7 @@ static void pair_down(pair_t *p)
 static bool send_one(pair_t *p)
 {
     dnet_status_t status =
-        dnet_drv_send_short(&p->nic[1], dnet_drv_target(1, 0), p->sent, &p->sent, 8);
+        dnet_drv_send_short(&p->nic[1], dnet_drv_target(1, 0), p->sent, &p->sent, 8, false);
     if (status != DNET_OK)
         assert_int_equal(status, DNET_STOPPED);
     p->sent += status == DNET_OK;
