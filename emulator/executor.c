@@ -216,7 +216,7 @@ static dnet_emu_executor_state_t begin(const dnet_emu_context_t *c, work_t *w)
             w->counts = false;
             return DNET_STATE_END2;
         case DNET_PRIM_BOTF:
-            if (DNET_GET(lower, RQ_BOTF_SIZE) < 16) /* 5.3.3 for 0, OP-47 */
+            if (dnet_emu_botf_bytes(c->nic, lower) < 16) /* 5.3.3 for 0, OP-47 */
                 return discard(c, w, "BOTF of less than a header");
             return DNET_STATE_BOTF1;
         case DNET_PRIM_VL:
@@ -421,7 +421,7 @@ static dnet_emu_executor_state_t step(const dnet_emu_context_t *c, work_t *w)
             return DNET_STATE_BOTF3;
         case DNET_STATE_BOTF3: /* BOTF3 and BOTF4 alternate, a line each */
         case DNET_STATE_BOTF4:
-            charge(c->nic, EXECUTOR, (DNET_GET(r->lower, RQ_BOTF_SIZE) + 7) / 8 - 1);
+            charge(c->nic, EXECUTOR, (dnet_emu_botf_bytes(c->nic, r->lower) + 7) / 8 - 1);
             return DNET_STATE_END1;
         case DNET_STATE_END1:
             charge(c->nic, EXECUTOR, 1);

@@ -50,13 +50,6 @@ bool dnet_emu_message_packet(const dnet_emu_nic_t *nic, unsigned wid, const uint
 /* Longest data of those, envelope included. */
 uint32_t dnet_emu_message_bytes(const dnet_emu_nic_t *nic);
 
-/* [nic 6.6, X.3] Longest image in the window of a BOTF. */
-static inline uint32_t dnet_emu_window_bytes(const dnet_emu_nic_t *nic, uint64_t lower)
-{
-    return nic->extended && DNET_GET(lower, RQ_BOTF_WW) < 2 ? DNET_BOTF_BYTES_MAX
-                                                            : DNET_WINDOW_BYTES;
-}
-
 /* [nic 2, 6.6, 7.1, 7.2] A Write Window's content is the packet, but for PGID and Packet Size,
  * which the NIC stamps (4.4, 4.6).  size >= 16.  The source LID goes beside the packet (OP-12). */
 static inline dnet_emu_result_t dnet_emu_send_window(dnet_emu_nic_t *nic, dnet_emu_nic_t *via,
@@ -64,12 +57,10 @@ static inline dnet_emu_result_t dnet_emu_send_window(dnet_emu_nic_t *nic, dnet_e
                                                      uint64_t lower, dnet_emu_packet_t *p)
 {
     const uint8_t *ww = windows + DNET_GET(lower, RQ_BOTF_WW) * DNET_WINDOW_BYTES;
-    uint32_t size = (uint32_t) DNET_GET(lower, RQ_BOTF_SIZE);
+    uint32_t size = dnet_emu_botf_bytes(nic, lower);
     uint32_t lines, header_lines;
     uint64_t h;
 
-    if (size > dnet_emu_window_bytes(nic, lower))
-        size = dnet_emu_window_bytes(nic, lower);
     lines = (size + 7) / 8; /* OP-46 */
     h = dnet_emu_peek(ww) & ~(DNET_MASK(PK_PGID) | DNET_MASK(PK_SIZE));
     h |= DNET_PUT(dnet_emu_pgid(nic, wid), PK_PGID) | DNET_PUT(size, PK_SIZE);

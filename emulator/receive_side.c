@@ -17,14 +17,16 @@
 
 #include "emulator/status_write_unit.h"
 
-/* [X.3] Lines of an entry that was never finished: the host must not take them for new ones. */
+/* [X.3] Lines of an entry that was never finished: the host must not take them for new ones.  Those
+ * that it has not reached are of the lap before, and may be entries that nobody has read. */
 static void turn_back(const dnet_emu_nic_t *nic, unsigned wid)
 {
     for (uint32_t i = 1; i < DNET_LH_LINES_MAX; i++) {
         uint32_t at = nic->area[wid].state->lh_tail + i * DNET_LH_ENTRY_BYTES;
         dnet_lh_entry_t *line = &nic->area[wid].lh[(at & nic->lh_mask) / DNET_LH_ENTRY_BYTES];
 
-        dnet_emu_publish(&line->envelope, dnet_emu_lh_flags(nic, at) ^ DNET_EMU_LH_FLAGS);
+        if ((dnet_emu_observe(&line->envelope) & DNET_EMU_LH_FLAGS) == dnet_emu_lh_flags(nic, at))
+            dnet_emu_publish(&line->envelope, dnet_emu_lh_flags(nic, at) ^ DNET_EMU_LH_FLAGS);
     }
 }
 

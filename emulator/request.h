@@ -66,6 +66,18 @@ static inline uint64_t dnet_emu_total(uint64_t half)
     return (uint64_t) dnet_emu_element(half) * DNET_GET(half, RQ_ITERATION);
 }
 
+/* [nic 5.2, 6.6, X.3] Bytes of a BOTF's image.  The data sheet's field has 10 bits. */
+static inline uint32_t dnet_emu_botf_bytes(const dnet_emu_nic_t *nic, uint64_t lower)
+{
+    uint32_t size = (uint32_t) DNET_GET(lower, RQ_BOTF_SIZE), most = DNET_WINDOW_BYTES;
+
+    if (DNET_UNLIKELY(!nic->extended))
+        size %= 1024;
+    else if (DNET_GET(lower, RQ_BOTF_WW) < 2)
+        most = DNET_BOTF_BYTES_MAX;
+    return size < most ? size : most;
+}
+
 /* A gathering access as one 64-bit half describes it: Lower of VL and RVL, or Command Ex. */
 static inline dnet_emu_source_t dnet_emu_source(const dnet_emu_nic_t *nic, unsigned wid,
                                                 uint64_t half, uint32_t offset)

@@ -294,14 +294,12 @@ static inline bool short_at_once(dnet_emu_device_t *d, uint64_t lower)
 {
     const dnet_emu_nic_t *nic = d->nic;
     const uint8_t *ww = d->dev.ww + DNET_GET(lower, RQ_BOTF_WW) * DNET_WINDOW_BYTES;
-    uint32_t n = (uint32_t) DNET_GET(lower, RQ_BOTF_SIZE) - 2 * DNET_LINE_BYTES;
+    uint32_t n = dnet_emu_botf_bytes(nic, lower) - 2 * DNET_LINE_BYTES;
     uint64_t h = dnet_emu_peek(ww);
     unsigned wid = (unsigned) DNET_GET(h, PK_DWID);
     const dnet_emu_nic_t *to;
 
-    if (DNET_UNLIKELY(n < DNET_ENVELOPE_BYTES ||
-                      n > dnet_emu_window_bytes(nic, lower) - 2 * DNET_LINE_BYTES ||
-                      (h & DNET_EMU_PLAIN_BITS) != DNET_EMU_PLAIN ||
+    if (DNET_UNLIKELY(n < DNET_ENVELOPE_BYTES || (h & DNET_EMU_PLAIN_BITS) != DNET_EMU_PLAIN ||
                       nic->swif != &dnet_emu_swif_shm))
         return false;
     to = dnet_emu_swif_near(nic, (uint16_t) DNET_GET(h, PK_DLID));

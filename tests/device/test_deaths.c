@@ -29,6 +29,7 @@ typedef struct {
     bool aperture;   /* from its own memory instead of a Write Window */
     bool eflag;      /* a receive status too */
     bool lines;      /* entries of several lines */
+    bool unread;     /* beside as many entries as there is room for */
     uint32_t stride; /* instructions from one death to the next; 0: as the environment says */
     uint32_t step;
     bool stop;
@@ -251,7 +252,9 @@ static void die_at_every_step(cluster_t *c, plan_t plan)
         unsigned of_victim;
 
         CHECK(plan.step < 30000);
-        send_message(innocent, 1, sent++, 8, NULL);
+        do
+            send_message(innocent, 1, sent++, 8, NULL);
+        while (plan.unread && sent - next < r.dev->geometry.lh_entries - 6);
         child = start_victim(c->profile, &plan);
         CHECK(waitpid(child, &status, 0) == child);
         survived = WIFEXITED(status) && WEXITSTATUS(status) == 0;
@@ -293,6 +296,13 @@ static void sender_dies_with_an_entry_and_ring(cluster_t *c)
 static void sender_dies_with_an_entry_of_lines(cluster_t *c)
 {
     die_at_every_step(c, (plan_t){.name = "entry of lines", .bytes = 300, .lines = true});
+}
+
+/* [X.3] The same in a buffer that is full but for a few entries, which all stay what they are. */
+static void sender_dies_beside_unread_entries(cluster_t *c)
+{
+    die_at_every_step(
+        c, (plan_t){.name = "beside unread ones", .bytes = 40, .lines = true, .unread = true});
 }
 
 /* [nic 8] The same with a receive status. */
@@ -445,6 +455,7 @@ static const board_test_t tests[] = {
     TEST(sender_dies_with_an_entry, BOTH),
     TEST(sender_dies_with_an_entry_and_ring, BOTH),
     TEST(sender_dies_with_an_entry_of_lines, EXTENDED),
+    TEST(sender_dies_beside_unread_entries, EXTENDED),
     TEST(sender_dies_with_a_status, BOTH),
     TEST(sender_dies_with_an_aperture, EXTENDED),
     TEST(sender_dies_with_several_packets, EXTENDED),

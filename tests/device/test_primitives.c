@@ -306,18 +306,18 @@ static void nic_6_4_remote_load(cluster_t *c)
 }
 
 /* [nic 5.2, 6.6, OP-45, OP-46, OP-47] BOTF sizes: below a header discarded, odd sizes exact,
- * clamped to 512.  [X.3] In the extended profile an image goes on in the next windows, up to 1088.
+ * clamped to 512, of 10 bits.  [X.3] In the extended profile an image goes on in the next windows,
+ * up to 1088.
  */
 static void nic_6_6_botf_sizes(cluster_t *c)
 {
     dnet_device_t *d = c->dev[0][0], *to = c->dev[1][0];
-    unsigned longest = d->sodimm ? DNET_BOTF_BYTES_MAX - 16 : 496;
     const header_t h = {.type = DNET_PRIM_RVS, .dlid = 2, .eflag = true};
     uint64_t line[64] = {first_line(&h)};
     static const struct {
         unsigned size, data;
     } row[] = {
-        {16, 0}, {17, 1}, {24, 8}, {509, 493}, {512, 496}, {2000, 0},
+        {16, 0}, {17, 1}, {24, 8}, {509, 493}, {512, 496}, {1000, 496}, {1040, 0}, {2000, 496},
     };
 
     user_store(to, DNET_UREG_STATUS_INITIAL_ADDRESS, 0);
@@ -330,7 +330,9 @@ static void nic_6_6_botf_sizes(cluster_t *c)
         user_store(d, DNET_UREG_COMMAND0_LOWER, (uint64_t) row[i].size << 32 | DNET_PRIM_BOTF);
         CHECK_EQUAL(counter(d, 0), i + 1);
         CHECK_EQUAL(DNET_GET(llcm_word(to, i * 16), ST_SIZE),
-                    row[i].size == 2000 ? longest : row[i].data);
+                    !d->sodimm || row[i].size <= 512    ? row[i].data
+                    : row[i].size < DNET_BOTF_BYTES_MAX ? row[i].size - 16
+                                                        : DNET_BOTF_BYTES_MAX - 16);
     }
     if (d->sodimm) {
         uint64_t beyond = 0x1122334455667788, in;
