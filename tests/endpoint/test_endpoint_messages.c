@@ -15,9 +15,9 @@
 #include "endpoint/am.h"
 #include "job.h"
 
-static const size_t sizes[] = {0,     1,     8,      40,     48,      49,     200,
-                               488,   489,   2000,   4064,   4065,    9000,   16384,
-                               16385, 65536, 262144, 300001, 1048576, 4194304};
+static const size_t sizes[] = {0,    1,     8,     40,    48,     49,     200,     488,
+                               489,  552,   553,   1064,  1065,   2000,   4064,    4065,
+                               9000, 16384, 16385, 65536, 262144, 300001, 1048576, 4194304};
 enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
 
 static void fill(uint8_t *buf, size_t len, unsigned seed)
@@ -103,6 +103,33 @@ static int pages(dnet_job_rank_t *job, void *arg)
     return bad;
 }
 
+/* 1 KB goes by BOTF where something has come since the last one, and from memory in a row. */
+static int images(dnet_job_rank_t *job, void *arg)
+{
+    enum { BYTES = 1024, TURNS = 5, ROW = 7 };
+    static uint8_t buf[BYTES];
+    int bad = 0;
+    (void) arg;
+    dnet_job_barrier(job); /* who is not ready stops the first */
+    uint64_t before = dnet_ep_counters(job->ep)->botf;
+    for (unsigned i = 0; i < 2 * TURNS && !bad; i++) {
+        fill(buf, BYTES, job->rank == i % 2 ? i : 0);
+        bad = job->rank == i % 2
+                  ? dnet_job_send(job, !job->rank, dnet_ep_envelope(3, 0, i), buf, BYTES, false)
+                  : dnet_job_recv(job, dnet_ep_envelope(3, 0, i), DNET_MATCH_BITS, buf, BYTES) !=
+                            BYTES ||
+                        check(buf, BYTES, i, "turns");
+    }
+    bad = bad || dnet_ep_counters(job->ep)->botf - before <
+                     TURNS - 1; /* one may have followed the barrier */
+    before = dnet_ep_counters(job->ep)->botf;
+    for (unsigned i = 0; i < ROW && !bad; i++)
+        bad = job->rank == 0 ? dnet_job_send(job, 1, dnet_ep_envelope(4, 0, i), buf, BYTES, false)
+                             : dnet_job_recv(job, dnet_ep_envelope(4, 0, i), DNET_MATCH_BITS, buf,
+                                             BYTES) != BYTES;
+    return bad || dnet_ep_counters(job->ep)->botf - before > 1;
+}
+
 /* Messages are there when the first one's receive is posted: the round that completes it ends
  * before the second, which so finds its receive, and one more is kept by the next round. */
 static int windows(dnet_job_rank_t *job, void *arg)
@@ -142,6 +169,13 @@ static void test_endpoint_round_leaves_what_has_no_receive(void **state)
     setenv("DIMMNET_EAGER_LIMIT", "65536", 1);
     assert_int_equal(dnet_job_run(2, 60, windows, NULL), 0);
     unsetenv("DIMMNET_EAGER_LIMIT");
+}
+
+static void test_endpoint_1_kb_alone_goes_by_botf(void **state)
+{
+    (void) state;
+    setenv("DIMMNET_PROFILE", "extended", 1);
+    assert_int_equal(dnet_job_run(2, 60, images, NULL), 0);
 }
 
 static void test_endpoint_two_pages_are_one_request(void **state)
@@ -356,6 +390,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_endpoint_all_sizes_arrive_whole),
+        cmocka_unit_test(test_endpoint_1_kb_alone_goes_by_botf),
         cmocka_unit_test(test_endpoint_two_pages_are_one_request),
         cmocka_unit_test(test_endpoint_round_leaves_what_has_no_receive),
         cmocka_unit_test(test_endpoint_flood_of_all_to_all_is_complete_and_in_order),
