@@ -160,9 +160,11 @@ static bool may_execute(const dnet_emu_wc_t *wc, bool host)
     return host || wc->x.request.from_rc;
 }
 
-/* Let an executor work as far as it can.  RVLs that it has sent are served once it has been let go.
- */
-static void work(dnet_emu_nic_t *nic, dnet_emu_nic_t *via, unsigned wid, bool host)
+static void work(dnet_emu_nic_t *nic, dnet_emu_nic_t *via, unsigned wid, bool host);
+
+/* Let an executor that is held work as far as it can, and let go.  RVLs that it has sent are served
+ * when nothing is held. */
+static void work_held(dnet_emu_nic_t *nic, dnet_emu_nic_t *via, unsigned wid, bool host)
 {
     dnet_emu_wc_t *wc = nic->area[wid].wc;
     bool go_on = true;
@@ -170,7 +172,6 @@ static void work(dnet_emu_nic_t *nic, dnet_emu_nic_t *via, unsigned wid, bool ho
     while (go_on) {
         uint16_t service = 0;
 
-        hold(nic, wc);
         go_on = accept_request(nic, wc, host) && may_execute(wc, host);
         if (go_on) {
             unsigned w = wc->x.request.wid & 1;
@@ -184,6 +185,8 @@ static void work(dnet_emu_nic_t *nic, dnet_emu_nic_t *via, unsigned wid, bool ho
             show_fifo(nic, wid, wc);
             show_state(nic, wid, wc);
         }
+        if (go_on && !service)
+            continue;
         let_go(nic, wc);
         if (service) {
             dnet_emu_nic_t *target = dnet_emu_swif_peer(via, service);
@@ -191,7 +194,15 @@ static void work(dnet_emu_nic_t *nic, dnet_emu_nic_t *via, unsigned wid, bool ho
             if (target && !target->extended)
                 work(target, via, 0, false);
         }
+        if (go_on)
+            hold(nic, wc);
     }
+}
+
+static void work(dnet_emu_nic_t *nic, dnet_emu_nic_t *via, unsigned wid, bool host)
+{
+    hold(nic, nic->area[wid].wc);
+    work_held(nic, via, wid, host);
 }
 
 /* [nic 5.1, 5.5, 5.6] A request through the FIFO; Command1 means Prefetch Window instead of
@@ -222,8 +233,9 @@ static __attribute__((noinline)) void queue_request(dnet_emu_device_t *d, uint64
         s->pending = 1;
         dnet_emu_status_set(nic, wid, DNET_MASK(CS_REQ_PENDING));
     }
-    let_go(nic, wc);
-    work(nic, nic, wid, true);
+    /* Held until this one is executed, where nothing is before it: to another host it must leave by
+     * this process's port, and not by that of the other WID. */
+    work_held(nic, nic, wid, true);
 }
 
 /* A request executed at once whose packet did not simply arrive. */

@@ -130,6 +130,60 @@ static void processes_share_a_nic(cluster_t *c)
     CHECK(!d->ops->peer_lost(d, 1, 1));
 }
 
+/* Carries nothing; counts the packets of this process. */
+static unsigned own_wid, own_packets;
+
+static dnet_emu_result_t count_own(dnet_emu_nic_t *via, uint16_t dlid, dnet_emu_packet_t *packet)
+{
+    (void) via;
+    (void) dlid;
+    CHECK_EQUAL(DNET_GET(packet->header[0], PK_SWID), own_wid);
+    own_packets++;
+    return DNET_EMU_DELIVERED;
+}
+
+#define KICKS 100000u
+
+static void send_own(dnet_emu_nic_t *nic, dnet_device_t *d)
+{
+    static const dnet_emu_swif_ops_t counting = {.send = count_own};
+
+    own_wid = d->wid;
+    nic->swif = &counting;
+    for (unsigned i = 1; i <= KICKS; i++) {
+        send_lhs(d, 2, 0, i);
+        CHECK_EQUAL(own_packets, i);
+    }
+}
+
+static void send_by_the_other(cluster_t *c)
+{
+    dnet_emu_nic_t *nic;
+    dnet_device_t *d;
+
+    (void) c;
+    CHECK(dnet_emu_attach(&shared->at[0], &nic) == DNET_OK);
+    CHECK(dnet_emu_open(nic, 1, false, &d) == DNET_OK);
+    reach(1);
+    send_own(nic, d);
+}
+
+/* The prototype's two processes share an executor; what goes to another host must leave by the port
+ * of the process whose request it is. */
+static void packets_leave_by_their_process(cluster_t *c)
+{
+    dnet_emu_nic_t *nic;
+    dnet_device_t *d = nic_up(1, c->profile, &nic);
+    pid_t child;
+
+    share();
+    dnet_emu_locate(nic, &shared->at[0]);
+    child = child_of(send_by_the_other, c);
+    await(1);
+    send_own(nic, d);
+    join_child(child);
+}
+
 /* [nic 2] [X.4] A segment's mode is 0600, it does not shrink, and descriptors do not pass through
  * exec. */
 static void segment_is_private_and_sealed(cluster_t *c)
@@ -617,6 +671,7 @@ static void fault_points_kill_and_stop(cluster_t *c)
 
 static const board_test_t tests[] = {
     TEST(processes_share_a_nic, BOTH),
+    TEST(packets_leave_by_their_process, PROTOTYPE),
     TEST(segment_is_private_and_sealed, BOTH),
     TEST(joining_refused, BOTH),
     TEST(apertures_between_processes, EXTENDED),
