@@ -23,7 +23,7 @@
 #define EXPECTED 4096u /* bytes read at once where data are to come, which would be copied */
 /* Messages of at most so many bytes are copied behind their frame: two parts cost a system call
  * more than the copy does. */
-#define COPIED 2048u
+#define COPIED 4352u
 /* Bytes that are written at once, in whole packets of the longest kind where one has 1448 bytes on
  * the wire: what is left over would go as a packet of its own. */
 #define WRITTEN 521280u
