@@ -41,14 +41,13 @@ static inline uint32_t dnet_emu_amt_grain(const dnet_emu_nic_t *nic, unsigned wi
     return grain == DNET_IPUSH_GRAIN_MAX || grain == 32 || grain == 16 ? (uint32_t) grain : 8;
 }
 
-/* [nic 9.2, OP-17] The ring a packet belongs to: the sender's entry of the AMT Address Table names
+/* [nic 9.2, OP-17] The ring of a sender's packets: its entry of the AMT Address Table names
  * a word of the destination WID's LLCM, whose Tail says where the ring lies.  False: no usable
  * ring. */
-static inline bool dnet_emu_amt_ring(const dnet_emu_nic_t *nic, unsigned wid,
-                                     const dnet_emu_packet_t *packet, dnet_emu_ring_t *ring_p)
+static inline bool dnet_emu_amt_ring(const dnet_emu_nic_t *nic, unsigned wid, uint16_t slid,
+                                     unsigned swid, dnet_emu_ring_t *ring_p)
 {
-    uint32_t word =
-        dnet_emu_amt_lookup(nic, wid, packet->slid, DNET_GET(packet->header[0], PK_SWID));
+    uint32_t word = dnet_emu_amt_lookup(nic, wid, slid, swid);
     uint64_t units = dnet_emu_ureg(nic, wid, DNET_UREG_IPUSH_AREA_SIZE) & 0xffff;
     uint32_t size = (uint32_t) units * 4096;
     const uint8_t *entry = nic->area[wid].llcm + word * 8ul;

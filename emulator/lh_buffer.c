@@ -65,6 +65,7 @@ bool dnet_emu_lh_reserve(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu
                          dnet_emu_lh_place_t *place_p, dnet_emu_result_t *result_p)
 {
     uint32_t rest = packet->data_bytes - DNET_EMU_LH_SHORT_BYTES;
+    unsigned swid = (unsigned) DNET_GET(packet->header[0], PK_SWID);
     dnet_emu_ring_t *ring = &place_p->ring;
 
     place_p->entry = NULL;
@@ -73,7 +74,7 @@ bool dnet_emu_lh_reserve(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu
         *result_p = dnet_emu_flow_no_room(nic, wid, packet, DNET_LH_ENTRY_BYTES);
         return true;
     }
-    if (!dnet_emu_amt_ring(nic, wid, packet, ring) || rest > ring->size - ring->grain) {
+    if (!dnet_emu_amt_ring(nic, wid, packet->slid, swid, ring) || rest > ring->size - ring->grain) {
         dnet_emu_overflow(nic, wid);
         dnet_emu_event(nic, DNET_EMU_DROP_RING);
         if (packet->packets > 1)
@@ -86,7 +87,7 @@ bool dnet_emu_lh_reserve(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu
     }
     if (!dnet_emu_wu_memory_known(nic, wid, ring, rest))
         return false;
-    dnet_emu_lh_take(nic, wid, packet, place_p);
+    dnet_emu_lh_take(nic, wid, packet->data_bytes, dnet_emu_lh_message(packet), place_p);
     return true;
 }
 
@@ -111,8 +112,6 @@ dnet_emu_result_t dnet_emu_lh_receive(const dnet_emu_nic_t *nic, unsigned wid,
     dnet_lh_entry_t *entry = dnet_emu_lh_next(nic, wid);
     const uint8_t *lines = packet->span[0].at;
     uint32_t n = packet->data_bytes;
-    uint32_t message =
-        packet->header_lines > 2 ? (uint32_t) DNET_GET(packet->header[2], PK_TOTAL) : n;
     uint64_t envelope = 0;
 
     charge(nic, RC, 8); /* an entry has 8 lines */
@@ -123,10 +122,9 @@ dnet_emu_result_t dnet_emu_lh_receive(const dnet_emu_nic_t *nic, unsigned wid,
     else
         memcpy(&envelope, lines, n);
     envelope &= ~DNET_EMU_LH_FLAGS;
-    message = message > DNET_ENVELOPE_BYTES ? message - DNET_ENVELOPE_BYTES : 0;
     if (n > DNET_ENVELOPE_BYTES)
         dnet_emu_copy_lines(entry->data, lines + DNET_ENVELOPE_BYTES, n - DNET_ENVELOPE_BYTES);
-    dnet_emu_poke(&entry->where, DNET_PUT(message, LH_SIZE));
+    dnet_emu_poke(&entry->where, DNET_PUT(dnet_emu_lh_message(packet), LH_SIZE));
     dnet_emu_publish(&entry->envelope,
                      envelope | dnet_emu_lh_flags(nic, nic->area[wid].state->lh_tail));
     dnet_emu_lh_advance(nic, wid, 1);

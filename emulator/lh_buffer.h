@@ -99,21 +99,27 @@ bool dnet_emu_lh_lines_free(const dnet_emu_nic_t *nic, unsigned wid, uint32_t li
 void dnet_emu_lh_receive_lines(const dnet_emu_nic_t *nic, unsigned wid, const uint8_t *first,
                                uint32_t n, uint32_t lines, bool alone);
 
-/* [nic 10.5] The entry at lh_tail, and ring bytes behind the ring's Tail, become this packet's.  In
- * the order that receive_side.c relies on. */
-static inline void dnet_emu_lh_take(const dnet_emu_nic_t *nic, unsigned wid,
-                                    const dnet_emu_packet_t *packet, dnet_emu_lh_place_t *place_p)
+/* [nic 10.4] What an entry says is the size of a message: without its envelope, of all its packets.
+ */
+static inline uint32_t dnet_emu_lh_message(const dnet_emu_packet_t *packet)
+{
+    uint32_t n = packet->header_lines > 2 ? (uint32_t) DNET_GET(packet->header[2], PK_TOTAL)
+                                          : packet->data_bytes;
+
+    return n > DNET_ENVELOPE_BYTES ? n - DNET_ENVELOPE_BYTES : 0;
+}
+
+/* [nic 10.5] The entry at lh_tail, and ring bytes behind the ring's Tail, become a packet's that
+ * has n bytes and is the first of such a message.  In the order that receive_side.c relies on. */
+static inline void dnet_emu_lh_take(const dnet_emu_nic_t *nic, unsigned wid, uint32_t n,
+                                    uint32_t message, dnet_emu_lh_place_t *place_p)
 {
     dnet_emu_wid_t *s = nic->area[wid].state;
     const dnet_emu_ring_t *ring = &place_p->ring;
-    uint32_t bytes = packet->data_bytes - DNET_ENVELOPE_BYTES, message = bytes;
-    uint32_t tail = dnet_emu_wu_tail(ring, packet->data_bytes - DNET_EMU_LH_SHORT_BYTES);
+    uint32_t bytes = n - DNET_ENVELOPE_BYTES;
+    uint32_t tail = dnet_emu_wu_tail(ring, n - DNET_EMU_LH_SHORT_BYTES);
     dnet_emu_reservation_t *r = &s->reserved[(s->lh_tail & nic->lh_mask) / DNET_LH_ENTRY_BYTES];
 
-    if (packet->header_lines > 2) {
-        message = (uint32_t) DNET_GET(packet->header[2], PK_TOTAL);
-        message = message > DNET_ENVELOPE_BYTES ? message - DNET_ENVELOPE_BYTES : 0;
-    }
     charge(nic, RC, 8); /* an entry has 8 lines */
     place_p->entry = dnet_emu_lh_next(nic, wid);
     place_p->reservation = r;
@@ -127,21 +133,23 @@ static inline void dnet_emu_lh_take(const dnet_emu_nic_t *nic, unsigned wid,
     dnet_emu_lh_advance(nic, wid, 1);
 }
 
-/* [nic 10.3, 10.4, OP-24, OP-25, OP-26] A packet that is longer: its entry and the place of its
- * bytes in the ring, where both are there.  The receive side is held.  False: nothing has happened,
- * and dnet_emu_lh_reserve() finds out why. */
-static inline bool dnet_emu_lh_place(const dnet_emu_nic_t *nic, unsigned wid,
-                                     const dnet_emu_packet_t *packet, dnet_emu_lh_place_t *place_p)
+/* [nic 10.3, 10.4, OP-24, OP-25, OP-26] The same of a sender whose packet is longer than an entry,
+ * where there are both, the bytes in the ring as dnet_emu_wu_is_whole() wants them.  The receive
+ * side is held.  False: nothing has happened, and dnet_emu_lh_reserve() finds out why. */
+static inline bool dnet_emu_lh_place(const dnet_emu_nic_t *nic, unsigned wid, uint16_t slid,
+                                     unsigned swid, uint32_t n, uint32_t message,
+                                     dnet_emu_lh_place_t *place_p)
 {
-    uint32_t rest = packet->data_bytes - DNET_EMU_LH_SHORT_BYTES;
+    uint32_t rest = n - DNET_EMU_LH_SHORT_BYTES;
+    const dnet_emu_ring_t *ring = &place_p->ring;
 
     if (DNET_UNLIKELY(dnet_emu_lh_seems_full(nic, wid) ||
-                      !dnet_emu_amt_ring(nic, wid, packet, &place_p->ring) ||
-                      dnet_emu_amt_free(&place_p->ring) <
-                          dnet_emu_amt_taken(&place_p->ring, rest) ||
-                      !dnet_emu_wu_memory_known(nic, wid, &place_p->ring, rest)))
+                      !dnet_emu_amt_ring(nic, wid, slid, swid, &place_p->ring) ||
+                      !dnet_emu_wu_is_whole(ring, rest) ||
+                      dnet_emu_amt_free(ring) < dnet_emu_amt_taken(ring, rest) ||
+                      !dnet_emu_wu_memory_known(nic, wid, ring, rest)))
         return false;
-    dnet_emu_lh_take(nic, wid, packet, place_p);
+    dnet_emu_lh_take(nic, wid, n, message, place_p);
     return true;
 }
 

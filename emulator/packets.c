@@ -10,27 +10,13 @@
 #include "emulator/aperture.h"
 #include "emulator/swif/swif.h"
 
-/* [nic 4.6, 7.4] Largest packet: the MTU holds header and data, Packet Size has 12 bits (OP-09,
- * OP-10). */
-static uint32_t packet_limit(const dnet_emu_nic_t *nic)
-{
-    uint64_t code = dnet_emu_peek(nic->sreg_store + DNET_SREG_MTU) & 0x1f;
-    uint64_t bytes = 2048;
-
-    if (code == 0x14)
-        code = 4;
-    if (code != 0 && (code & (code - 1)) == 0)
-        bytes = code * 256;
-    return bytes < DNET_PACKET_MAX_BYTES ? (uint32_t) bytes : DNET_PACKET_MAX_BYTES;
-}
-
 /* [nic 7.4] Header lines and data bytes of each packet. */
 static void set_limits(const dnet_emu_nic_t *nic, dnet_emu_stream_t *s)
 {
     unsigned type = (unsigned) DNET_GET(s->header, PK_TYPE);
     bool aperture = type == DNET_PRIM_RVS && !DNET_GET(s->header, PK_RFLAG) &&
                     dnet_emu_is_aperture(nic, s->target);
-    uint32_t cap = packet_limit(nic);
+    uint32_t cap = dnet_emu_packet_limit(nic);
 
     s->spread = type == DNET_PRIM_RVSS || type == DNET_PRIM_RVSI;
     s->lines = s->spread || aperture || s->total > cap - 16 ? 3 : 2;
@@ -151,7 +137,7 @@ bool dnet_emu_stream_send(const dnet_emu_context_t *c, dnet_emu_stream_t *s)
 
 uint32_t dnet_emu_message_bytes(const dnet_emu_nic_t *nic)
 {
-    uint32_t limit = packet_limit(nic);
+    uint32_t limit = dnet_emu_packet_limit(nic);
 
     return nic->extended && dnet_emu_swif_brings_together(nic)
                ? DNET_EMU_MESSAGE_PACKETS * (limit - 24)
@@ -161,7 +147,7 @@ uint32_t dnet_emu_message_bytes(const dnet_emu_nic_t *nic)
 /* [nic 7.4] Several packets: the header of the first, with the bytes of all. */
 static void several_packets(const dnet_emu_nic_t *nic, uint32_t total, dnet_emu_packet_t *p)
 {
-    uint32_t most = packet_limit(nic) - 24;
+    uint32_t most = dnet_emu_packet_limit(nic) - 24;
 
     p->header[0] =
         (p->header[0] & ~DNET_MASK(PK_SIZE)) | DNET_PUT(most + 24, PK_SIZE) | DNET_MASK(PK_HFLAG);
@@ -173,16 +159,14 @@ static void several_packets(const dnet_emu_nic_t *nic, uint32_t total, dnet_emu_
 bool dnet_emu_message_packet(const dnet_emu_nic_t *nic, unsigned wid, const uint8_t *windows,
                              uint64_t lower, uint64_t upper, dnet_emu_packet_t *p)
 {
-    uint32_t total = (uint32_t) DNET_GET(lower, RQ_SIZE), from = (uint32_t) DNET_GET(upper, RQ_SRC);
+    uint32_t total = (uint32_t) DNET_GET(lower, RQ_SIZE);
     uint32_t at = (uint32_t) DNET_GET(upper, RQ_LHS_WW_OFFSET) & (4 * DNET_WINDOW_BYTES - 1);
     uint32_t first = (uint32_t) DNET_GET(upper, RQ_LHS_WW_SIZE);
-    uint32_t one = packet_limit(nic) - 16, limit = total > one ? dnet_emu_message_bytes(nic) : one;
-    uint64_t base, length, at_byte = dnet_emu_aperture_offset(from);
+    uint32_t one = dnet_emu_packet_limit(nic) - 16;
+    uint32_t limit = total > one ? dnet_emu_message_bytes(nic) : one;
+    const uint8_t *data = dnet_emu_message_data(nic, wid, lower, upper);
 
-    if (!dnet_emu_is_aperture(nic, from) || first >= total || total > limit ||
-        first > DNET_WINDOW_BYTES - at % DNET_WINDOW_BYTES ||
-        !dnet_emu_aperture_own(nic, wid, from, &base, &length) || at_byte > length ||
-        total - first > length - at_byte)
+    if (!data || total > limit)
         return false;
     p->header[0] = DNET_PUT(total + 16, PK_SIZE) | DNET_PUT(DNET_PRIM_IPUSH, PK_TYPE) |
                    DNET_PUT(dnet_emu_pgid(nic, wid), PK_PGID) |
@@ -201,8 +185,7 @@ bool dnet_emu_message_packet(const dnet_emu_nic_t *nic, unsigned wid, const uint
     p->service_nic = NULL;
     p->spans = first ? 2 : 1;
     p->span[0] = (dnet_emu_span_t){.at = windows + at, .bytes = first};
-    p->span[first != 0] = (dnet_emu_span_t){.at = (const uint8_t *) (uintptr_t) (base + at_byte),
-                                            .bytes = total - first};
+    p->span[first != 0] = (dnet_emu_span_t){.at = data, .bytes = total - first};
     if (DNET_UNLIKELY(total > one))
         several_packets(nic, total, p);
     charge(nic, EXECUTOR, 6 + total / 8); /* [nic 11.6] */

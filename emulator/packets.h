@@ -5,8 +5,23 @@
 #ifndef DNET_EMU_PACKETS_H
 #define DNET_EMU_PACKETS_H
 
+#include "emulator/aperture.h"
 #include "emulator/request.h"
 #include "emulator/swif/swif.h"
+
+/* [nic 4.6, 7.4] Largest packet: the MTU holds header and data, Packet Size has 12 bits (OP-09,
+ * OP-10). */
+static inline uint32_t dnet_emu_packet_limit(const dnet_emu_nic_t *nic)
+{
+    uint64_t code = dnet_emu_peek(nic->sreg_store + DNET_SREG_MTU) & 0x1f;
+    uint64_t bytes = 2048;
+
+    if (code == 0x14)
+        code = 4;
+    if (code != 0 && (code & (code - 1)) == 0)
+        bytes = code * 256;
+    return bytes < DNET_PACKET_MAX_BYTES ? (uint32_t) bytes : DNET_PACKET_MAX_BYTES;
+}
 
 /* The packets of one RVS or IPUSH primitive. */
 typedef struct {
@@ -39,6 +54,23 @@ bool dnet_emu_stream_serve(const dnet_emu_context_t *c, dnet_emu_stream_t *s);
  * follows. */
 dnet_emu_result_t dnet_emu_stream_packet(const dnet_emu_context_t *c, dnet_emu_stream_t *s,
                                          dnet_emu_packet_t *p);
+
+/* Where the data of an LHSv2 lie that are in an aperture of this process, but for those in a Write
+ * Window; NULL: it is not of that kind. */
+static inline const uint8_t *dnet_emu_message_data(const dnet_emu_nic_t *nic, unsigned wid,
+                                                   uint64_t lower, uint64_t upper)
+{
+    uint32_t total = (uint32_t) DNET_GET(lower, RQ_SIZE), from = (uint32_t) DNET_GET(upper, RQ_SRC);
+    uint32_t first = (uint32_t) DNET_GET(upper, RQ_LHS_WW_SIZE);
+    uint32_t at = (uint32_t) DNET_GET(upper, RQ_LHS_WW_OFFSET) % DNET_WINDOW_BYTES;
+    uint64_t base, length, at_byte = dnet_emu_aperture_offset(from);
+
+    return dnet_emu_is_aperture(nic, from) && first < total && first <= DNET_WINDOW_BYTES - at &&
+                   dnet_emu_aperture_own(nic, wid, from, &base, &length) && at_byte <= length &&
+                   total - first <= length - at_byte
+               ? (const uint8_t *) (uintptr_t) (base + at_byte)
+               : NULL;
+}
 
 /* [nic 6.5, 7.4, 10.4] The packet of an LHSv2 of data in an aperture of this process, or its few
  * packets, handed over together so that their data are one behind the other in a ring that others

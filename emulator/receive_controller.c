@@ -205,7 +205,8 @@ static bool receive_ring(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu
         *result_p = DNET_EMU_DROPPED;
         return true;
     }
-    if (!dnet_emu_amt_ring(nic, wid, packet, ring) ||
+    if (!dnet_emu_amt_ring(nic, wid, packet->slid, (unsigned) DNET_GET(packet->header[0], PK_SWID),
+                           ring) ||
         packet->data_bytes > ring->size - ring->grain) {
         dnet_emu_overflow(nic, wid); /* [nic 9.2] can never be stored */
         dnet_emu_event(nic, DNET_EMU_DROP_RING);
@@ -266,37 +267,18 @@ static bool receive_once(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu
     return true;
 }
 
-/* A message of more than an entry that no receive status is wanted of, when nothing is in its way.
- * False: receive_long() sees what is, and nothing has happened. */
+/* dnet_emu_receive_placed() of a packet that no receive status is wanted of. */
 static inline bool receive_placed(const dnet_emu_nic_t *nic, unsigned wid,
                                   const dnet_emu_packet_t *packet)
 {
-    dnet_emu_wid_t *s = nic->area[wid].state;
-    uint32_t rest = packet->data_bytes - DNET_EMU_LH_SHORT_BYTES;
+    uint32_t n = packet->data_bytes;
     const uint8_t *first = dnet_emu_payload_at(packet, 0, DNET_ENVELOPE_BYTES);
-    const uint8_t *data =
-        dnet_emu_payload_at(packet, DNET_ENVELOPE_BYTES, rest + DNET_LH_DATA_BYTES);
-    dnet_emu_lh_place_t place;
-    uint64_t envelope;
-    bool here;
+    const uint8_t *data = dnet_emu_payload_at(packet, DNET_ENVELOPE_BYTES, n - DNET_ENVELOPE_BYTES);
 
-    if (DNET_UNLIKELY(!first || !data))
-        return false;
-    memcpy(&envelope, first, sizeof envelope);
-    dnet_prefetch_for_store(dnet_emu_lh_next(nic, wid));
-    dnet_emu_rc_acquire(nic, wid);
-    here = dnet_emu_rc_is_open(nic, wid) && dnet_emu_lh_place(nic, wid, packet, &place);
-    if (DNET_LIKELY(here))
-        dnet_emu_rc_count(nic, wid, packet->packets);
-    dnet_emu_rc_release(s);
-    if (DNET_UNLIKELY(!here))
-        return false;
-    if (DNET_LIKELY(dnet_emu_wu_copy_whole(nic, wid, &place.ring, data + DNET_LH_DATA_BYTES, rest)))
-        dnet_emu_lh_finish(&place, envelope, data);
-    else
-        dnet_emu_lh_fill(nic, wid, packet, envelope, &place);
-    dnet_emu_wake(s);
-    return true;
+    return DNET_LIKELY(first && data) &&
+           dnet_emu_receive_placed(nic, wid, packet->slid,
+                                   (unsigned) DNET_GET(packet->header[0], PK_SWID), first, data, n,
+                                   dnet_emu_lh_message(packet), packet->packets);
 }
 
 static dnet_emu_result_t receive_long(const dnet_emu_nic_t *nic, unsigned wid,

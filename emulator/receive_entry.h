@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Receive Controller: a message that fits an LH entry, of one line or a few, while nothing is
- * against it.  It is the way of most messages, so their sender's Window Controller comes here
- * without a packet being made (window_controller.c), where nothing lies between the two NICs but
- * shared memory.
+ * Receive Controller: a message that fits an LH entry, of one line or a few, or an entry and one
+ * piece of its sender's ring, while nothing is against it.  It is the way of most messages, so
+ * their sender's Window Controller comes here without a packet being made (window_controller.c),
+ * where nothing lies between the two NICs but shared memory.
  */
 #ifndef DNET_EMU_RECEIVE_ENTRY_H
 #define DNET_EMU_RECEIVE_ENTRY_H
@@ -95,7 +95,34 @@ static inline bool dnet_emu_receive_lines(const dnet_emu_nic_t *nic, unsigned wi
     return here;
 }
 
-/* Either of them.  `alone`: no other one is likely to follow soon. */
+/* [nic 10.2, 10.3] A message of more bytes than an entry has, n with its envelope, of which the
+ * entry and the sender's ring get what one packet has, or several that come together.  False:
+ * nothing has happened, as above. */
+static inline bool dnet_emu_receive_placed(const dnet_emu_nic_t *nic, unsigned wid, uint16_t slid,
+                                           unsigned swid, const uint8_t *first, const uint8_t *data,
+                                           uint32_t n, uint32_t message, uint32_t packets)
+{
+    dnet_emu_wid_t *s = nic->area[wid].state;
+    dnet_emu_lh_place_t place;
+    bool here;
+
+    dnet_prefetch_for_store(dnet_emu_lh_next(nic, wid));
+    dnet_emu_rc_acquire(nic, wid);
+    here = dnet_emu_rc_is_open(nic, wid) &&
+           dnet_emu_lh_place(nic, wid, slid, swid, n, message, &place);
+    if (DNET_LIKELY(here))
+        dnet_emu_rc_count(nic, wid, packets);
+    dnet_emu_rc_release(s);
+    if (DNET_UNLIKELY(!here))
+        return false;
+    dnet_emu_wu_copy_whole(nic, wid, &place.ring, data + DNET_LH_DATA_BYTES,
+                           n - DNET_EMU_LH_SHORT_BYTES);
+    dnet_emu_lh_finish(&place, dnet_emu_peek(first), data);
+    dnet_emu_wake(s);
+    return true;
+}
+
+/* One of the first two.  `alone`: no other one is likely to follow soon. */
 static inline bool dnet_emu_receive_entry(const dnet_emu_nic_t *nic, unsigned wid,
                                           const uint8_t *first, uint32_t n, bool alone)
 {

@@ -300,8 +300,14 @@ static inline void arrived(dnet_emu_device_t *d, uint64_t lower, const dnet_emu_
     }
 }
 
-/* A message that fits an LH entry, to a NIC that nothing but shared memory lies before, without a
- * packet being made of it.  False: it takes another way, and nothing has happened. */
+/* May messages go to that NIC without a packet being made?  Where nothing but shared memory lies
+ * before it (`nic->swif`). */
+static inline bool is_straight(const dnet_emu_device_t *d, const dnet_emu_nic_t *to, unsigned dwid)
+{
+    return to && !to->in_line && dnet_emu_pgid(to, dwid) == dnet_emu_pgid(d->nic, d->dev.wid);
+}
+
+/* A message that fits an LH entry so.  False: it takes another way, and nothing has happened. */
 static inline bool short_at_once(dnet_emu_device_t *d, uint64_t lower)
 {
     const dnet_emu_nic_t *nic = d->nic;
@@ -315,8 +321,7 @@ static inline bool short_at_once(dnet_emu_device_t *d, uint64_t lower)
                       nic->swif != &dnet_emu_swif_shm))
         return false;
     to = dnet_emu_swif_near(nic, (uint16_t) DNET_GET(h, PK_DLID));
-    if (DNET_UNLIKELY(!to || to->in_line ||
-                      dnet_emu_pgid(to, wid) != dnet_emu_pgid(nic, d->dev.wid) ||
+    if (DNET_UNLIKELY(!is_straight(d, to, wid) ||
                       !dnet_emu_receive_entry(to, wid, ww + 2 * DNET_LINE_BYTES, n,
                                               DNET_GET(lower, RQ_BOTF_ALONE))))
         return false;
@@ -325,6 +330,34 @@ static inline bool short_at_once(dnet_emu_device_t *d, uint64_t lower)
     charge(to, RC, 4);                      /* [nic 11.8] */
     dnet_emu_count(d->area, DNET_COUNTER_BOTF);
     dnet_emu_report(nic, d->area, DNET_REPORT_DELIVERED, 0);
+    return true;
+}
+
+/* A longer one of one packet, of which the envelope lies in a Write Window and all else in memory
+ * of this process.  False: as short_at_once(). */
+static inline bool long_at_once(dnet_emu_device_t *d, uint64_t lower, uint64_t upper)
+{
+    const dnet_emu_nic_t *nic = d->nic;
+    unsigned wid = d->dev.wid, dwid = (unsigned) DNET_GET(lower, RQ_DWID);
+    uint32_t n = (uint32_t) DNET_GET(lower, RQ_SIZE);
+    uint32_t at = (uint32_t) DNET_GET(upper, RQ_LHS_WW_OFFSET) & (4 * DNET_WINDOW_BYTES - 1);
+    const dnet_emu_nic_t *to =
+        dnet_emu_swif_near(nic, dnet_clid_to_lid((uint16_t) DNET_GET(lower, RQ_DCLID)));
+    const uint8_t *data = dnet_emu_message_data(nic, wid, lower, upper);
+
+    if (DNET_UNLIKELY(nic->swif != &dnet_emu_swif_shm || !is_straight(d, to, dwid) || !data ||
+                      DNET_GET(lower, RQ_EFLAG) ||
+                      DNET_GET(upper, RQ_LHS_WW_SIZE) != DNET_ENVELOPE_BYTES ||
+                      n <= DNET_EMU_LH_SHORT_BYTES || n > dnet_emu_packet_limit(nic) - 16 ||
+                      !dnet_emu_receive_placed(to, dwid, dnet_emu_lid(nic), wid, d->dev.ww + at,
+                                               data, n, n - DNET_ENVELOPE_BYTES, 1)))
+        return false;
+    charge(nic, ACCEPTOR, 3);
+    charge(nic, EXECUTOR, 6 + n / 8); /* [nic 11.6] */
+    charge(nic, PU, 20 + (n - DNET_ENVELOPE_BYTES) / 8);
+    charge(to, RC, 4); /* [nic 11.8] */
+    dnet_emu_count(d->area, DNET_COUNTER_IPUSH);
+    dnet_emu_report(nic, d->area, DNET_REPORT_DELIVERED, n);
     return true;
 }
 
@@ -340,15 +373,18 @@ static inline void window_at_once(dnet_emu_device_t *d, uint64_t lower)
 }
 
 /* False: it takes the long way, and nothing has happened. */
-static bool message_at_once(dnet_emu_device_t *d, uint64_t lower)
+static __attribute__((noinline)) bool message_at_once(dnet_emu_device_t *d, uint64_t lower)
 {
     unsigned wid = d->dev.wid;
+    uint64_t upper = dnet_emu_ureg(d->nic, wid, DNET_UREG_COMMAND0_UPPER);
     dnet_emu_packet_t p;
     dnet_emu_result_t result;
 
-    if ((dnet_emu_ureg(d->nic, wid, DNET_UREG_COMMAND_EX_FLAG) & 1) ||
-        !dnet_emu_message_packet(d->nic, wid, d->dev.ww, lower,
-                                 dnet_emu_ureg(d->nic, wid, DNET_UREG_COMMAND0_UPPER), &p))
+    if (dnet_emu_ureg(d->nic, wid, DNET_UREG_COMMAND_EX_FLAG) & 1)
+        return false;
+    if (DNET_LIKELY(long_at_once(d, lower, upper)))
+        return true;
+    if (!dnet_emu_message_packet(d->nic, wid, d->dev.ww, lower, upper, &p))
         return false;
     charge(d->nic, ACCEPTOR, 3);
     result = d->nic->swif->send(d->nic, (uint16_t) DNET_GET(p.header[0], PK_DLID), &p);

@@ -63,8 +63,10 @@ bool dnet_emu_wu_copy(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_ri
     uint32_t n1 = ring->size - at < bytes ? ring->size - at : bytes;
     const uint8_t *data = dnet_emu_payload_at(packet, from, bytes);
 
-    if (DNET_LIKELY(data && dnet_emu_wu_copy_whole(nic, wid, ring, data, bytes)))
+    if (DNET_LIKELY(data && dnet_emu_wu_is_whole(ring, bytes))) {
+        dnet_emu_wu_copy_whole(nic, wid, ring, data, bytes);
         return true;
+    }
     charge(nic, WU, dnet_emu_wu_clocks(bytes));
     return dnet_emu_payload_copy(packet, from, base + at, n1) &&
            dnet_emu_payload_copy(packet, from + n1, base, bytes - n1);

@@ -51,19 +51,21 @@ static inline uint32_t dnet_emu_wu_clocks(uint32_t bytes)
     return 16 + (bytes + 7) / 8 - 1;
 }
 
-/* The same of data that lie in one piece in this process, where the ring does not end before them.
- */
-static inline bool dnet_emu_wu_copy_whole(const dnet_emu_nic_t *nic, unsigned wid,
-                                          const dnet_emu_ring_t *ring, const uint8_t *data,
-                                          uint32_t bytes)
+/* Do the next bytes of a ring lie in one piece, in lines that are all the packet's? */
+static inline bool dnet_emu_wu_is_whole(const dnet_emu_ring_t *ring, uint32_t bytes)
 {
     uint32_t at = ring->tail - ring->start;
 
-    if (ring->size - at < bytes || ring->grain != DNET_MOVE_LINE || at % DNET_MOVE_LINE != 0)
-        return false;
+    return ring->size - at >= bytes && ring->grain == DNET_MOVE_LINE && at % DNET_MOVE_LINE == 0;
+}
+
+/* The same as dnet_emu_wu_copy() of data that lie in one piece in this process, where they do. */
+static inline void dnet_emu_wu_copy_whole(const dnet_emu_nic_t *nic, unsigned wid,
+                                          const dnet_emu_ring_t *ring, const uint8_t *data,
+                                          uint32_t bytes)
+{
     charge(nic, WU, dnet_emu_wu_clocks(bytes));
     dnet_move_lines(nic->area[wid].sodimm + ring->tail, data, bytes);
-    return true;
 }
 
 /* [nic 9.2] The ring's Tail behind `bytes` more. */
