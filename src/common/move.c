@@ -21,12 +21,15 @@
 #include "common/clock.h"
 #include "common/stream.h"
 
-#define STREAMED_BYTES 1024u /* shorter ones wait in the processor's store buffer */
-#define TIMED_BYTES 1536u    /* as many as tell one kind of place from the other */
+#define STREAMED_BYTES 768u
+#define LINES_MOST 1024u /* longer ones go by a string move */
 #define SLOW_LINE_NS 15u
-#define TIMED_EACH 8u     /* copies through the caches */
-#define STREAMED_FOR 128u /* copies past them, until they are tried again */
-#define SLOW_IN_A_ROW 3u  /* one alone was interrupted */
+#define SLOW_LEAST_NS 100u /* besides: two fences and the clock */
+/* Bytes that go through the caches before a copy is timed, which has to wait for its stores; and
+ * those that go past them before one is tried through them again. */
+#define TIMED_EACH_BYTES (256u << 10)
+#define STREAMED_FOR_BYTES (4u << 20)
+#define SLOW_IN_A_ROW 3u /* one alone was interrupted */
 
 static uint32_t get(const _Atomic uint32_t *n)
 {
@@ -40,14 +43,12 @@ static void set(_Atomic uint32_t *n, uint32_t value)
 
 dnet_pace_way_t dnet_pace_way(dnet_pace_t *pace, uint32_t bytes)
 {
-    uint32_t left = get(&pace->left);
-
     if (bytes < STREAMED_BYTES)
         return DNET_PACE_CACHED;
-    if (left == 0 && bytes >= TIMED_BYTES)
+    uint32_t left = get(&pace->left);
+    if (left == 0)
         return DNET_PACE_TIMED;
-    if (left > 0)
-        set(&pace->left, left - 1);
+    set(&pace->left, left > bytes ? left - bytes : 0);
     return get(&pace->slow) < SLOW_IN_A_ROW ? DNET_PACE_CACHED : DNET_PACE_STREAMED;
 }
 
@@ -55,14 +56,14 @@ void dnet_pace_took(dnet_pace_t *pace, uint32_t bytes, uint64_t ns)
 {
     uint32_t slow = get(&pace->slow);
 
-    if (ns < (uint64_t) bytes * SLOW_LINE_NS / DNET_MOVE_LINE) {
+    if (ns < SLOW_LEAST_NS + (uint64_t) bytes * SLOW_LINE_NS / DNET_MOVE_LINE) {
         set(&pace->slow, 0);
-        set(&pace->left, TIMED_EACH - 1);
+        set(&pace->left, TIMED_EACH_BYTES);
         return;
     }
     slow += slow < SLOW_IN_A_ROW;
     set(&pace->slow, slow);
-    set(&pace->left, slow < SLOW_IN_A_ROW ? 0 : STREAMED_FOR);
+    set(&pace->left, slow < SLOW_IN_A_ROW ? 0 : STREAMED_FOR_BYTES);
 }
 
 #ifdef __x86_64__
@@ -137,29 +138,40 @@ static void string_move(uint8_t *to, const uint8_t *from, uint64_t bytes)
     __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
 }
 
-static void move_timed(dnet_pace_t *pace, uint8_t *to, const uint8_t *from, uint32_t bytes)
-{
-    uint64_t begin = dnet_clock_ns();
+typedef void copy_t(uint8_t *to, const uint8_t *from, uint64_t bytes);
 
-    string_move(to, from, bytes);
+/* Stores of earlier copies do not count, and the last one's do. */
+static void copy_timed(dnet_pace_t *pace, copy_t *copy, uint8_t *to, const uint8_t *from,
+                       uint32_t bytes)
+{
+    _mm_mfence();
+    uint64_t begin = dnet_clock_ns();
+    copy(to, from, bytes);
+    _mm_mfence();
     dnet_pace_took(pace, bytes, dnet_clock_ns() - begin);
 }
 
-static void move(uint8_t *to, const uint8_t *from, uint32_t bytes)
+static inline void copy_paced(copy_t *cached, copy_t *streamed, uint8_t *to, const uint8_t *from,
+                              uint32_t bytes)
 {
     static dnet_pace_t pace; /* of this process, whoever its peers are */
 
     switch (dnet_pace_way(&pace, bytes)) {
         case DNET_PACE_CACHED:
-            string_move(to, from, bytes);
+            cached(to, from, bytes);
             break;
         case DNET_PACE_TIMED:
-            move_timed(&pace, to, from, bytes);
+            copy_timed(&pace, cached, to, from, bytes);
             break;
         case DNET_PACE_STREAMED:
-            dnet_stream_copy(to, from, bytes);
+            streamed(to, from, bytes);
             break;
     }
+}
+
+static void stream(uint8_t *to, const uint8_t *from, uint64_t bytes)
+{
+    dnet_stream_copy(to, from, bytes);
 }
 
 /* A process may send to itself, over its own source. */
@@ -173,12 +185,12 @@ void dnet_move(uint8_t *to, const uint8_t *from, uint32_t bytes)
     if (bytes < DNET_MOVE_LEAST || overlap(to, from, bytes))
         memmove(to, from, bytes);
     else
-        move(to, from, bytes);
+        copy_paced(string_move, stream, to, from, bytes);
 }
 
 __attribute__((target("avx512f,avx512bw"))) static void store_lines(uint8_t *to,
                                                                     const uint8_t *from,
-                                                                    uint32_t bytes)
+                                                                    uint64_t bytes)
 {
     for (; bytes >= DNET_MOVE_LINE; bytes -= DNET_MOVE_LINE) {
         _mm512_store_si512(to, _mm512_loadu_si512(from));
@@ -190,9 +202,9 @@ __attribute__((target("avx512f,avx512bw"))) static void store_lines(uint8_t *to,
 
 void dnet_move_lines(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
-    if (bytes < STREAMED_BYTES && __builtin_cpu_supports("avx512bw") &&
+    if (bytes < LINES_MOST && __builtin_cpu_supports("avx512bw") &&
         !overlap(to, from, (bytes + DNET_MOVE_LINE - 1) & -DNET_MOVE_LINE))
-        store_lines(to, from, bytes);
+        copy_paced(store_lines, dnet_stream_lines, to, from, bytes);
     else
         dnet_move(to, from, bytes);
 }

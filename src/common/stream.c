@@ -4,10 +4,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#ifdef __SSE2__
-#include <emmintrin.h>
-
 #define LINE 64u
+
+#ifdef __x86_64__
+#include <immintrin.h>
 
 /* Whole lines only: parts of one would each go to memory alone. */
 void dnet_stream_copy(void *to, const void *from, size_t bytes)
@@ -32,6 +32,16 @@ void dnet_stream_copy(void *to, const void *from, size_t bytes)
         _mm_stream_si128(out + 3, d);
     }
     memcpy(at, next, bytes);
+    _mm_sfence();
+}
+
+__attribute__((target("avx512f,avx512bw"))) void dnet_stream_lines(uint8_t *to, const uint8_t *from,
+                                                                   uint64_t bytes)
+{
+    for (; bytes >= LINE; to += LINE, from += LINE, bytes -= LINE)
+        _mm512_stream_si512((void *) to, _mm512_loadu_si512(from));
+    if (bytes)
+        _mm512_stream_si512((void *) to, _mm512_maskz_loadu_epi8((1ull << bytes) - 1, from));
     _mm_sfence();
 }
 #else
