@@ -12,7 +12,6 @@
  */
 #include "common/move.h"
 
-#include <stdbool.h>
 #include <string.h>
 #ifdef __x86_64__
 #include <immintrin.h>
@@ -49,7 +48,7 @@ dnet_pace_way_t dnet_pace_way(dnet_pace_t *pace, uint32_t bytes)
     if (left == 0)
         return DNET_PACE_TIMED;
     set(&pace->left, left > bytes ? left - bytes : 0);
-    return get(&pace->slow) < SLOW_IN_A_ROW ? DNET_PACE_CACHED : DNET_PACE_STREAMED;
+    return dnet_pace_is_slow(pace) ? DNET_PACE_STREAMED : DNET_PACE_CACHED;
 }
 
 void dnet_pace_took(dnet_pace_t *pace, uint32_t bytes, uint64_t ns)
@@ -64,6 +63,24 @@ void dnet_pace_took(dnet_pace_t *pace, uint32_t bytes, uint64_t ns)
     slow += slow < SLOW_IN_A_ROW;
     set(&pace->slow, slow);
     set(&pace->left, slow < SLOW_IN_A_ROW ? 0 : STREAMED_FOR_BYTES);
+}
+
+bool dnet_pace_is_slow(const dnet_pace_t *pace)
+{
+    return get(&pace->slow) == SLOW_IN_A_ROW;
+}
+
+void dnet_pace_anew(dnet_pace_t *pace)
+{
+    set(&pace->slow, 0);
+    set(&pace->left, 0);
+}
+
+static dnet_pace_t move_pace;
+
+dnet_pace_t *dnet_move_pace(void)
+{
+    return &move_pace;
 }
 
 #ifdef __x86_64__
@@ -141,27 +158,24 @@ static void string_move(uint8_t *to, const uint8_t *from, uint64_t bytes)
 typedef void copy_t(uint8_t *to, const uint8_t *from, uint64_t bytes);
 
 /* Stores of earlier copies do not count, and the last one's do. */
-static void copy_timed(dnet_pace_t *pace, copy_t *copy, uint8_t *to, const uint8_t *from,
-                       uint32_t bytes)
+static void copy_timed(copy_t *copy, uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
     _mm_mfence();
     uint64_t begin = dnet_clock_ns();
     copy(to, from, bytes);
     _mm_mfence();
-    dnet_pace_took(pace, bytes, dnet_clock_ns() - begin);
+    dnet_pace_took(&move_pace, bytes, dnet_clock_ns() - begin);
 }
 
 static inline void copy_paced(copy_t *cached, copy_t *streamed, uint8_t *to, const uint8_t *from,
                               uint32_t bytes)
 {
-    static dnet_pace_t pace; /* of this process, whoever its peers are */
-
-    switch (dnet_pace_way(&pace, bytes)) {
+    switch (dnet_pace_way(&move_pace, bytes)) {
         case DNET_PACE_CACHED:
             cached(to, from, bytes);
             break;
         case DNET_PACE_TIMED:
-            copy_timed(&pace, cached, to, from, bytes);
+            copy_timed(cached, to, from, bytes);
             break;
         case DNET_PACE_STREAMED:
             streamed(to, from, bytes);

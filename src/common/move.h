@@ -7,6 +7,7 @@
 #define DNET_COMMON_MOVE_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -52,5 +53,14 @@ typedef enum { DNET_PACE_CACHED, DNET_PACE_TIMED, DNET_PACE_STREAMED } dnet_pace
 dnet_pace_way_t dnet_pace_way(dnet_pace_t *pace, uint32_t bytes);
 
 void dnet_pace_took(dnet_pace_t *pace, uint32_t bytes, uint64_t ns);
+
+/* Do lines come back slowly, as far as is known? */
+bool dnet_pace_is_slow(const dnet_pace_t *pace);
+
+/* Forget that: the next copies are timed. */
+void dnet_pace_anew(dnet_pace_t *pace);
+
+/* That of dnet_move() in this process, whoever its peers are. */
+dnet_pace_t *dnet_move_pace(void);
 
 #endif

@@ -11,9 +11,9 @@
 #define COUNTED 8u           /* a copy is this part of what is usual, after so many */
 /* After so many bytes that went otherwise it is tried anew, after twice as many if it is still
  * slow.  A ring that was not used for a time is slow in any case: the first lap of a trial does not
- * count. */
+ * count.  Where no cache is shared its first copies show that, and it ends. */
 #define TRIAL_BEGINS (2u << 20)
-#define REST_LEAST (UINT64_C(4) << 20)
+#define REST_LEAST (UINT64_C(32) << 20)
 #define REST_MOST (UINT64_C(1) << 30)
 
 static void learn(dnet_usual_time_t *usual, uint32_t bytes, uint64_t ns)
@@ -48,7 +48,7 @@ bool dnet_pieces_were_fast(const dnet_piece_times_t *t)
     return t->trial == DNET_TRIAL_BYTES && !t->rest && are_fast(t);
 }
 
-bool dnet_pieces_are_fast(dnet_piece_times_t *t, size_t len)
+bool dnet_pieces_are_fast(dnet_piece_times_t *t, size_t len, dnet_pace_t *pace)
 {
     if (t->rest > len) {
         t->rest -= len;
@@ -58,10 +58,11 @@ bool dnet_pieces_are_fast(dnet_piece_times_t *t, size_t len)
         t->rest = 0;
         t->trial = 0;
         t->sent = t->taken = (dnet_usual_time_t){0};
+        dnet_pace_anew(pace);
     }
-    if (t->trial < DNET_TRIAL_BYTES)
+    if (t->trial < DNET_TRIAL_BYTES && !dnet_pace_is_slow(pace))
         return true;
-    if (are_fast(t)) {
+    if (t->trial == DNET_TRIAL_BYTES && are_fast(t)) {
         t->rests = REST_LEAST;
         return true;
     }

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/move.h"
+
 #define DNET_PIECE_BYTES 65536u
 #define DNET_TRIAL_BYTES (3u << 20)
 
@@ -36,8 +38,11 @@ typedef struct {
     dnet_usual_time_t sent, taken; /* a piece copied in, and out */
 } dnet_piece_times_t;
 
-/** Are pieces fast, or tried?  Asked once for each message.  @param len  its bytes */
-bool dnet_pieces_are_fast(dnet_piece_times_t *t, size_t len);
+/** Are pieces fast, or tried?  Asked once for each message.
+ *
+ * @param len   its bytes
+ * @param pace  of copies into rings: where it is slow, pieces are not tried to the end */
+bool dnet_pieces_are_fast(dnet_piece_times_t *t, size_t len, dnet_pace_t *pace);
 
 /** Were pieces fast as far as is known, and has a trial ended? */
 bool dnet_pieces_were_fast(const dnet_piece_times_t *t);

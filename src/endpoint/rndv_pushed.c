@@ -57,7 +57,7 @@ bool dnet_rndv_pushes(dnet_ep_t *ep, const dnet_op_t *op)
     if (ep->options.rendezvous == DNET_RENDEZVOUS_PUSHED)
         return true;
     return ep->options.rendezvous == DNET_RENDEZVOUS_AUTO && ep->reads_slowly &&
-           dnet_pieces_are_fast(&ep->rndv.pushed_times, op->len);
+           dnet_pieces_are_fast(&ep->rndv.pushed_times, op->len, dnet_move_pace());
 }
 
 void dnet_rndv_was_awaited(dnet_ep_t *ep, bool awaited)
@@ -72,7 +72,7 @@ bool dnet_rndv_at_once(dnet_ep_t *ep, uint32_t peer, size_t len, bool awaited)
         ep->options.rendezvous != DNET_RENDEZVOUS_AUTO || !ep->reads_slowly ||
         !dnet_job_is_near(ep, peer) || !can_push(ep, peer) ||
         len > ep->options.ring_bytes / ep->options.rings / AT_ONCE_OF_RING ||
-        !dnet_pieces_are_fast(&ep->rndv.at_once_times, len))
+        !dnet_pieces_are_fast(&ep->rndv.at_once_times, len, dnet_move_pace()))
         return false;
     ep->rndv.guesses -= guesses;
     return true;

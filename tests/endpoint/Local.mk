@@ -58,7 +58,7 @@ DNET_UNIT_TESTS += tests/endpoint/test_endpoint_pushed tests/unit/test_piece_tim
 tests_endpoint_test_endpoint_pushed_SOURCES = tests/endpoint/test_endpoint_pushed.c
 tests_endpoint_test_endpoint_pushed_LDADD = libdnet_test_job.la libdnet_all.la -lcmocka
 tests_unit_test_piece_times_SOURCES = tests/unit/test_piece_times.c
-tests_unit_test_piece_times_LDADD = libdnet_endpoint.la -lcmocka
+tests_unit_test_piece_times_LDADD = libdnet_endpoint.la libdnet_common.la -lcmocka
 
 check_PROGRAMS += tests/endpoint/test_endpoint_guests
 DNET_UNIT_TESTS += tests/endpoint/test_endpoint_guests
