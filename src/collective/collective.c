@@ -209,10 +209,13 @@ static void alltoall_group(dnet_board_t *b, const uint8_t *from, uint8_t *to, si
         size_t n = dnet_least(count - at, piece);
         uint8_t *mine = dnet_step_begin(b, n * b->size);
         for (uint32_t r = 0; r < b->size; r++)
-            dnet_step_put(mine + r * n, from + r * bytes + at, n);
+            if (r != b->rank)
+                dnet_step_put(mine + r * n, from + r * bytes + at, n);
         dnet_step_contribute(b);
     }
-    for (uint32_t i = 0; i < b->size; i++) {
+    if (from != to)
+        memcpy(to + b->rank * bytes, from + b->rank * bytes, count);
+    for (uint32_t i = 1; i < b->size; i++) {
         /* Each rank begins with another one. */
         uint32_t r = (b->rank + i) % b->size;
         uint64_t step = before;
