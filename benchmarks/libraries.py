@@ -48,10 +48,13 @@ class Floor:
     OTHER = 1.6  # times as long is another state
     TRIES = 4
     WAIT_S = 30
+    WAIT_FOR_BOUNDS_S = 600  # a state that is chosen may be rare
 
-    def __init__(self, folder, waits=True):
-        """waits: for a state; else everything is taken in whatever state it was measured."""
+    def __init__(self, folder, waits=True, bounds=None):
+        """waits: for a state; else everything is taken in whatever state it was measured.
+        bounds: ns, least and most, of the only state in which to measure."""
         self.waits = waits
+        self.bounds = bounds
         self.program = f"{folder}/floor"
         self.seen = []
         subprocess.run([os.environ.get("CC", "cc"), "-O2", "-D_GNU_SOURCE", "-o", self.program, f"{HERE}/floor.c"], check=True)
@@ -62,13 +65,19 @@ class Floor:
     def _same(self, one, other):
         return max(one, other) < self.OTHER * min(one, other)
 
+    def _is(self, state, now):
+        """state: None: any, within the bounds if there are some."""
+        if state is None:
+            return not self.bounds or self.bounds[0] <= now <= self.bounds[1]
+        return self._same(state, now)
+
     def _wait_for(self, state):
         """The floor when it is that state's again; None: it does not become so."""
-        end = time.monotonic() + self.WAIT_S
-        while not self._same(state, now := self.ns()):
+        end = time.monotonic() + (self.WAIT_FOR_BOUNDS_S if self.bounds else self.WAIT_S)
+        while not self._is(state, now := self.ns()):
             if time.monotonic() > end:
                 return None
-            time.sleep(0.5)
+            time.sleep(0.1)
         return now
 
     def in_one_state(self, runs):
@@ -79,7 +88,7 @@ class Floor:
             return [run() for run in runs]
         for run in runs:
             for _ in range(self.TRIES):
-                before = self.ns() if state is None else self._wait_for(state)
+                before = self._wait_for(state)
                 if before is None:
                     return []
                 result = run()

@@ -7,7 +7,8 @@
 #define COMBINE_ALL_BYTES 16384u
 
 /* From so many bytes on each of a few ranks combines all of the others' memory, where the kernel is
- * slow to copy (256 KB by slots in 0.6 of the time). */
+ * slow to copy (256 KB by slots in 0.6 of the time); two ranks never do (512 KB to 4 MB by slots in
+ * 0.73 to 0.85 of the time). */
 #define COMBINE_READ_BYTES_SLOW 524288u
 
 /* Are vectors that are to be combined read where they are? */
@@ -16,7 +17,7 @@ static inline bool is_read_to_combine(const dnet_board_t *b, size_t bytes)
     if (b->size > FEW_RANKS) /* parts, of which each rank combines one (16 ranks, 256 KB 0.92) */
         return dnet_in_place_is_read(b, bytes * (b->owner.reads_slowly ? 4 : 2) / b->size);
     return dnet_in_place_is_read_by_all(b, bytes) &&
-           (!b->owner.reads_slowly || bytes >= COMBINE_READ_BYTES_SLOW);
+           (!b->owner.reads_slowly || (b->size > 2 && bytes >= COMBINE_READ_BYTES_SLOW));
 }
 
 typedef struct {
@@ -25,13 +26,17 @@ typedef struct {
     const void *how;
 } reduction_t;
 
-/* Combine what all ranks contribute to this step, in the order of their ranks. */
-static void combine_all(dnet_board_t *b, const reduction_t *by, uint8_t *result, size_t count)
+/* Combine what all ranks contribute to this step, in the order of their ranks.  `own`: what this
+ * one does, which of the first one may be at result. */
+static void combine_all(dnet_board_t *b, const reduction_t *by, const uint8_t *own, uint8_t *result,
+                        size_t count)
 {
     size_t bytes = count * by->element_bytes;
-    memcpy(result, dnet_step_contribution(b, 0, bytes), bytes);
+    const uint8_t *first = b->rank == 0 ? own : dnet_step_contribution(b, 0, bytes);
+    if (first != result)
+        memcpy(result, first, bytes);
     for (uint32_t r = 1; r < b->size; r++)
-        by->fn(dnet_step_contribution(b, r, bytes), result, count, by->how);
+        by->fn(r == b->rank ? own : dnet_step_contribution(b, r, bytes), result, count, by->how);
 }
 
 /* First element of a rank's part of a step. */
@@ -174,9 +179,12 @@ static void reduce_in_place(dnet_board_t *b, const reduction_t *by, const uint8_
     dnet_step_end(b);
 }
 
+/* Each of two ranks combines all that it needs, and streams what it gives: with parts the
+ * processors would work on the same lines in turn (16 KB to 256 KB 1.0, where no cache is
+ * shared 1.4 to 1.6 of the time; to one root 16 KB 1.2 and 3.5). */
 static bool in_parts(const dnet_board_t *b, size_t bytes)
 {
-    return bytes * b->size > COMBINE_ALL_BYTES;
+    return b->size > 2 && bytes * b->size > COMBINE_ALL_BYTES;
 }
 
 /* Parts of the vectors, one slot after the other; the result is for rank `root`, or ALL. */
@@ -187,8 +195,11 @@ static void reduce_by_slots(dnet_board_t *b, const reduction_t *by, const uint8_
     size_t room = b->slot_bytes / by->element_bytes;
     for (size_t at = 0; at < count; at += room) {
         size_t n = dnet_least(count - at, room), bytes = n * by->element_bytes;
+        const uint8_t *own = from + at * by->element_bytes;
         uint8_t *mine = dnet_step_begin(b, bytes);
-        dnet_step_put(mine, from + at * by->element_bytes, bytes);
+        bool moves = from == result && b->rank > 0; /* others' come first there */
+        if (in_parts(b, bytes) || root != b->rank || moves)
+            dnet_step_put(mine, own, bytes);
         dnet_step_contribute(b);
         if (in_parts(b, bytes))
             combine_part(b, by, mine, n);
@@ -199,7 +210,7 @@ static void reduce_by_slots(dnet_board_t *b, const reduction_t *by, const uint8_
         if (in_parts(b, bytes))
             collect_parts(b, by, result + at * by->element_bytes, n);
         else
-            combine_all(b, by, result + at * by->element_bytes, n);
+            combine_all(b, by, moves ? mine : own, result + at * by->element_bytes, n);
         dnet_step_end_of_all(b);
     }
 }
@@ -310,7 +321,7 @@ void dnet_board_reduce(dnet_board_t *b, const void *from, void *result, size_t c
 {
     reduction_t by = {element_bytes, fn, how};
     size_t bytes = count * element_bytes;
-    if (!b->spins && b->size > 2 && in_parts(b, bytes))
+    if (!b->spins && in_parts(b, bytes))
         reduce_by_tree(b, &by, from, result, count, root);
     else if (dnet_in_place_is_read(b, bytes) && b->size <= FEW_RANKS)
         reduce_in_place(b, &by, from, result, count, root);

@@ -28,6 +28,15 @@ cp out before
 expect 0 "$DNET_SRC/benchmarks/compare" --from facts.json
 cmp -s out before || fail 'the file of results gives another table'
 
+# The state in which it measures is chosen.
+expect 0 "$DNET_SRC/benchmarks/compare" ours=good peer=good --floor 1:100000 --rounds 1 --tests fop_latency
+shows '| fop_latency .* 1.00 .* 1.5 .* 1.5 '
+for wrong in 5 a:b 9:1; do
+    expect 2 "$DNET_SRC/benchmarks/compare" ours=good peer=good --floor "$wrong" --rounds 1 --tests fop_latency
+    grep -q "wanted MIN:MAX in ns, not $wrong" err || fail "--floor $wrong is not refused"
+done
+expect 2 "$DNET_SRC/benchmarks/compare" ours=good peer=good --floor 1:2 --any-state --tests fop_latency
+
 # Nobody to compare with.
 compare 0 good bad bad
 shows '| cas_latency  *| .*8 |  *|  *|  *1.5 .*failed |  *failed |'
