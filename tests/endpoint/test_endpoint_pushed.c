@@ -466,7 +466,7 @@ static unsigned not_pushed(dnet_job_rank_t *job)
 }
 
 /* Without the option: only where the kernel is slow, and while pieces are not, on their way in and
- * out together; else it is tried again after 64 pieces, the next 128 and so on. */
+ * out together; else it is tried again after 512 pieces, the next 1024 and so on. */
 static int choices(dnet_job_rank_t *job, void *arg)
 {
     enum { TRIED = DNET_TRIAL_BYTES, NEVER = 10000 };
@@ -477,9 +477,9 @@ static int choices(dnet_job_rank_t *job, void *arg)
         unsigned not_pushed;
     } cases[] = {
         {false, TRIED, 2000, 2000, NEVER}, {true, 0, 0, 0, 0},
-        {true, TRIED, 2000, 2000, 0},      {true, TRIED, 5000, 2000, 8},
-        {true, TRIED, 2000, 5000, 16},     {true, TRIED - 1, 5000, 5000, 0},
-        {true, TRIED, 2000, 2000, 0},      {true, TRIED, 5000, 5000, 8},
+        {true, TRIED, 2000, 2000, 0},      {true, TRIED, 5000, 2000, 64},
+        {true, TRIED, 2000, 5000, 128},    {true, TRIED - 1, 5000, 5000, 0},
+        {true, TRIED, 2000, 2000, 0},      {true, TRIED, 5000, 5000, 64},
     };
     dnet_piece_times_t *t = &job->ep->rndv.pushed_times;
     int bad = 0;
@@ -491,6 +491,7 @@ static int choices(dnet_job_rank_t *job, void *arg)
         t->trial = cases[c].trial;
         t->sent.ns = cases[c].sent_ns;
         t->taken.ns = cases[c].taken_ns;
+        dnet_pace_anew(dnet_move_pace()); /* wherever this runs */
         unsigned n = not_pushed(job);
         if (n != cases[c].not_pushed)
             fprintf(stderr, "case %u: %u not pushed, not %u\n", c, n, cases[c].not_pushed);
@@ -547,6 +548,7 @@ static int awaited(dnet_job_rank_t *job, void *arg)
             uint64_t envelope = dnet_ep_envelope(cases[c].context, 0, m);
             bool did;
             dnet_job_barrier(job);
+            dnet_pace_anew(dnet_move_pace()); /* wherever this runs */
             if (job->rank == 0) {
                 bad += dnet_job_send(job, 1, envelope, out, len, false) != 0;
                 continue;
