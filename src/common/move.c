@@ -7,8 +7,8 @@
  * stores past the caches are far cheaper for both sides (16 KB from process to process 2.4 us
  * instead of 10.8), while between processors that share one they are dearer for the reader
  * (docs/performance.md).  What lies between them is not known, in virtual machines not even the
- * same from one minute to the next.  So it is timed: one of some long copies, and which way the
- * next ones go is decided by that.
+ * same from one minute to the next.  So some copies are timed, and which way the next ones go is
+ * decided by that.
  */
 #include "common/move.h"
 

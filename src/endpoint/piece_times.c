@@ -11,7 +11,7 @@
 #define COUNTED 8u           /* a copy is this part of what is usual, after so many */
 /* After so many bytes that went otherwise it is tried anew, after twice as many if it is still
  * slow.  A ring that was not used for a time is slow in any case: the first lap of a trial does not
- * count.  Where no cache is shared its first copies show that, and it ends. */
+ * count.  Where its copies show that no cache is shared, it ends. */
 #define TRIAL_BEGINS (2u << 20)
 #define REST_LEAST (UINT64_C(32) << 20)
 #define REST_MOST (UINT64_C(1) << 30)
