@@ -25,8 +25,10 @@
 
 #include "collective/board.h"
 
-/** inout[i] = in[i] op inout[i] for `count` elements; `how` is what the caller handed on. */
-typedef void (*dnet_reduce_fn)(const void *in, void *inout, size_t count, const void *how);
+/** result[i] = in[i] op with[i] for `count` elements; `result` may be `with`.  `how` is what the
+ * caller handed on. */
+typedef void (*dnet_reduce_fn)(const void *in, const void *with, void *result, size_t count,
+                               const void *how);
 
 /** Return when all ranks have called it. */
 void dnet_board_barrier(dnet_board_t *board);

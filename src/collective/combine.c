@@ -32,11 +32,12 @@ static void combine_all(dnet_board_t *b, const reduction_t *by, const uint8_t *o
                         size_t count)
 {
     size_t bytes = count * by->element_bytes;
-    const uint8_t *first = b->rank == 0 ? own : dnet_step_contribution(b, 0, bytes);
-    if (first != result)
-        memcpy(result, first, bytes);
-    for (uint32_t r = 1; r < b->size; r++)
-        by->fn(r == b->rank ? own : dnet_step_contribution(b, r, bytes), result, count, by->how);
+    const uint8_t *before = b->rank == 0 ? own : dnet_step_contribution(b, 0, bytes);
+    for (uint32_t r = 1; r < b->size; r++) {
+        by->fn(r == b->rank ? own : dnet_step_contribution(b, r, bytes), before, result, count,
+               by->how);
+        before = result;
+    }
 }
 
 /* First element of a rank's part of a step. */
@@ -53,7 +54,8 @@ static void combine_part(dnet_board_t *b, const reduction_t *by, uint8_t *mine, 
     size_t at = first * by->element_bytes, bytes = count * by->element_bytes;
     for (uint32_t i = 1; i < b->size; i++) {
         uint32_t r = (b->rank + i) % b->size;
-        by->fn(dnet_step_contribution(b, r, bytes) + at, mine + at, end - first, by->how);
+        by->fn(dnet_step_contribution(b, r, bytes) + at, mine + at, mine + at, end - first,
+               by->how);
     }
     dnet_word_set(b, dnet_board_counter(b, b->rank, COMBINED), b->step);
 }
@@ -70,16 +72,17 @@ static void collect_parts(dnet_board_t *b, const reduction_t *by, uint8_t *resul
     }
 }
 
-/* Read [at, at + count) of the elements that rank r has, and combine them with those in result. */
+/* Read [at, at + count) of the elements that rank r has at `from`, and combine them with `with`,
+ * which may be `result`. */
 static void combine_read(const dnet_board_t *b, const reduction_t *by, uint32_t r,
-                         const uint8_t *from, uint8_t *result, size_t at, size_t count,
-                         uint8_t *scratch)
+                         const uint8_t *from, const uint8_t *with, uint8_t *result, size_t at,
+                         size_t count, uint8_t *scratch)
 {
     size_t room = b->slot_bytes / by->element_bytes;
     for (size_t last = at + count; at < last; at += room) {
-        size_t n = dnet_least(last - at, room);
-        dnet_in_place_read(b, r, from + at * by->element_bytes, scratch, n * by->element_bytes);
-        by->fn(scratch, result + at * by->element_bytes, n, by->how);
+        size_t n = dnet_least(last - at, room), byte = at * by->element_bytes;
+        dnet_in_place_read(b, r, from + byte, scratch, n * by->element_bytes);
+        by->fn(scratch, with + byte, result + byte, n, by->how);
     }
 }
 
@@ -92,10 +95,10 @@ static void combine_all_read(const dnet_board_t *b, const reduction_t *by,
     for (uint32_t i = 1; i < b->size; i++) {
         uint32_t r = (b->rank + i) % b->size;
         if (i > 1 || from == result) {
-            combine_read(b, by, r, theirs[r].from, result, 0, count, scratch);
+            combine_read(b, by, r, theirs[r].from, result, result, 0, count, scratch);
         } else {
             dnet_in_place_read(b, r, theirs[r].from, result, count * by->element_bytes);
-            by->fn(from, result, count, by->how);
+            by->fn(from, result, result, count, by->how);
         }
     }
 }
@@ -108,8 +111,7 @@ static void allreduce_of_two(dnet_board_t *b, const reduction_t *by, const dnet_
     if (b->rank == 0) {
         combine_all_read(b, by, theirs, from, result, count, scratch);
     } else {
-        memcpy(result, from, count * by->element_bytes);
-        combine_read(b, by, 0, theirs[0].from, result, 0, count, scratch);
+        combine_read(b, by, 0, theirs[0].from, from, result, 0, count, scratch);
     }
     dnet_in_place_end(b);
 }
@@ -134,12 +136,9 @@ static void allreduce_in_place(dnet_board_t *b, const reduction_t *by, const uin
     }
     dnet_step_end_of_all(b);
     uint8_t *scratch = dnet_step_begin(b, b->slot_bytes);
-    if (from != result)
-        memcpy(result + first * by->element_bytes, from + first * by->element_bytes,
-               n * by->element_bytes);
     for (uint32_t i = 1; i < b->size; i++) {
         uint32_t r = (b->rank + i) % b->size;
-        combine_read(b, by, r, theirs[r].from, result, first, n, scratch);
+        combine_read(b, by, r, theirs[r].from, i == 1 ? from : result, result, first, n, scratch);
     }
     dnet_step_contribute(b);
     for (uint32_t i = 1; i < b->size; i++) {
@@ -171,7 +170,7 @@ static void reduce_in_place(dnet_board_t *b, const reduction_t *by, const uint8_
     if (b->size == 2 && from != result) {
         dnet_in_place_read(b, 1 - root, theirs[1 - root].from, result, count * by->element_bytes);
         dnet_word_set(b, dnet_board_counter(b, b->rank, COMBINED), b->step);
-        by->fn(from, result, count, by->how);
+        by->fn(from, result, result, count, by->how);
     } else {
         combine_all_read(b, by, theirs, from, result, count, scratch);
         dnet_word_set(b, dnet_board_counter(b, b->rank, COMBINED), b->step);
@@ -245,7 +244,7 @@ static void climb(dnet_board_t *b, const reduction_t *by, const uint8_t *from, s
         if (first >= come) {
             at = (uint32_t) (first - come);
             uint8_t *theirs = dnet_slot_data(dnet_board_slot(b, at, b->step), bytes);
-            by->fn(value ? value : from, theirs, count, by->how);
+            by->fn(value ? value : from, theirs, theirs, count, by->how);
             value = theirs;
             continue;
         }
@@ -256,7 +255,7 @@ static void climb(dnet_board_t *b, const reduction_t *by, const uint8_t *from, s
         if (first < come)
             return;
         by->fn(dnet_slot_data(dnet_board_slot(b, (uint32_t) (first - come), b->step), bytes), value,
-               count, by->how);
+               value, count, by->how);
     }
 }
 

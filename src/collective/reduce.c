@@ -9,19 +9,27 @@
 #pragma GCC optimize("O3") /* loops whose length is not known become vectors */
 #endif
 
+/* An element that is stored is none that is loaded later: `result` is `with`, or another vector. */
+#ifdef __clang__
+#define EACH_BY_ITSELF _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define EACH_BY_ITSELF _Pragma("GCC ivdep")
+#endif
+
 #define LOOP_NAME(op, type, set) op##_of_##type##_##set
 
 #define LOOP(op, of_a_and_b, name, type, set, target) \
-    target static void LOOP_NAME(op, name, set)(const void *in, void *inout, size_t count, \
-                                                const void *how) \
+    target static void LOOP_NAME(op, name, set)(const void *in, const void *with, void *result, \
+                                                size_t count, const void *how) \
     { \
         typedef type element_t \
             __attribute__((aligned(1))); /* a program's vector is where it is */ \
-        const element_t *restrict from = in; \
-        element_t *restrict to = inout; \
+        const element_t *as = in, *bs = with; \
+        element_t *to = result; \
         (void) how; \
+        EACH_BY_ITSELF \
         for (size_t i = 0; i < count; i++) { \
-            type a = from[i], b = to[i]; \
+            type a = as[i], b = bs[i]; \
             to[i] = (type) (of_a_and_b); \
         } \
     }

@@ -4,12 +4,16 @@
 #include "dimmnet_reduce.h"
 
 /* MPICH's loop, for what dnet_reduce_loop() does not have. */
-static void reduce_any(const void *in, void *inout, size_t count, const void *how)
+static void reduce_any(const void *in, const void *with, void *result, size_t count,
+                       const void *how)
 {
     const MPIDI_DIMMNET_reduction_t *by = how;
-    MPI_Aint n = (MPI_Aint) count;
+    MPI_Aint n = (MPI_Aint) count, element;
     MPI_Datatype datatype = by->datatype;
-    MPIR_OP_HDL_TO_FN(by->op)((void *) (uintptr_t) in, inout, &n, &datatype);
+    MPIR_Datatype_get_size_macro(datatype, element);
+    if (result != with)
+        memcpy(result, with, count * (size_t) element);
+    MPIR_OP_HDL_TO_FN(by->op)((void *) (uintptr_t) in, result, &n, &datatype);
 }
 
 static const struct {

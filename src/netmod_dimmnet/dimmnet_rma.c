@@ -406,7 +406,7 @@ static int apply(const source_t *s, void *at, MPI_Aint count, MPI_Datatype type,
     if (!loop)
         return MPIR_Typerep_op((void *) (uintptr_t) s->data, s->count, s->type, at, count, type, op,
                                s->packed != NULL, -1);
-    loop(s->data, at, (size_t) count, &how);
+    loop(s->data, at, at, (size_t) count, &how);
     return MPI_SUCCESS;
 }
 

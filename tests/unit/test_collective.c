@@ -267,13 +267,13 @@ static bool reduce_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t 
 }
 
 /* Commutative, but not associative: what comes of it says which were combined first. */
-static void by_twos(const void *in, void *inout, size_t count, const void *how)
+static void by_twos(const void *in, const void *with, void *result, size_t count, const void *how)
 {
-    const uint64_t *from = in;
-    uint64_t *to = inout;
+    const uint64_t *a = in, *b = with;
+    uint64_t *to = result;
     (void) how;
     for (size_t i = 0; i < count; i++)
-        to[i] = mix(from[i]) + mix(to[i]);
+        to[i] = mix(a[i]) + mix(b[i]);
 }
 
 /* Whoever comes first, the same vectors give the same bits. */
@@ -290,13 +290,13 @@ static bool repeated_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_
 }
 
 /* No sum: what comes of it says in which order it was combined. */
-static void in_order(const void *in, void *inout, size_t count, const void *how)
+static void in_order(const void *in, const void *with, void *result, size_t count, const void *how)
 {
-    const uint64_t *from = in;
-    uint64_t *to = inout;
+    const uint64_t *a = in, *b = with;
+    uint64_t *to = result;
     (void) how;
     for (size_t i = 0; i < count; i++)
-        to[i] = mix(from[i]) + 3 * to[i];
+        to[i] = mix(a[i]) + 3 * b[i];
 }
 
 /* All ranks have the same bits. */
@@ -597,13 +597,16 @@ static void test_slots_are_many_where_ranks_run_ahead(void **state)
 
 #define CHECK_LOOP(op, of_a_and_b, name, type, ...) \
     { \
-        type in[COUNT], inout[COUNT], want[COUNT]; \
+        type in[COUNT], with[COUNT], result[COUNT], want[COUNT]; \
         for (size_t i = 0; i < COUNT; i++) { \
-            type a = in[i] = (type) (mix(i) >> 49), b = inout[i] = (type) (mix(~i) >> 49); \
+            type a = in[i] = (type) (mix(i) >> 49), b = with[i] = (type) (mix(~i) >> 49); \
             want[i] = (type) (of_a_and_b); \
         } \
-        dnet_reduce_loop(DNET_REDUCE_##op, DNET_REDUCE_OF_##name)(in, inout, COUNT, NULL); \
-        assert_memory_equal(inout, want, sizeof want); \
+        dnet_reduce_fn loop = dnet_reduce_loop(DNET_REDUCE_##op, DNET_REDUCE_OF_##name); \
+        loop(in, with, result, COUNT, NULL); \
+        assert_memory_equal(result, want, sizeof want); \
+        loop(in, with, with, COUNT, NULL); \
+        assert_memory_equal(with, want, sizeof want); \
     }
 #define CHECK_LOOPS(name, type, ...) DNET_REDUCE_EACH_OP(CHECK_LOOP, name, type, )
 
@@ -612,7 +615,7 @@ static void test_loops(void **state)
     (void) state;
     DNET_REDUCE_EACH_TYPE(CHECK_LOOPS, )
     int32_t most[2] = {INT32_MAX, INT32_MIN}, one[2] = {1, -1};
-    dnet_reduce_loop(DNET_REDUCE_SUM, DNET_REDUCE_OF_INT32)(one, most, 2, NULL);
+    dnet_reduce_loop(DNET_REDUCE_SUM, DNET_REDUCE_OF_INT32)(one, most, most, 2, NULL);
     assert_int_equal(most[0], INT32_MIN);
     assert_int_equal(most[1], INT32_MAX);
 }
