@@ -10,9 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Bytes of all cells of a board, at most, and of a slot's data. */
+/** Bytes of a board, at most, and of a slot's data; slots of a cell. */
 #define DNET_BOARD_MAX_BYTES (4u << 20)
 #define DNET_BOARD_SLOT_MAX_BYTES 16384u
+#define DNET_BOARD_MAX_SLOTS 16u
+/** Of two ranks that have far memory: more data of a step lie there. */
+#define DNET_BOARD_NEAR_BYTES 4096u
 /** More ranks than this have no board: their slots would be too small. */
 #define DNET_BOARD_MAX_RANKS 256u
 
@@ -38,8 +41,15 @@ typedef struct {
     uint8_t *memory;
     uint8_t *cells;
     uint32_t size, rank;
-    uint32_t slots;      /* of a cell */
-    uint32_t slot_bytes; /* data of one slot; a multiple of 64 */
+    uint32_t slots;                           /* of a cell */
+    uint32_t slot_bytes;                      /* data of one step at most; a multiple of 64 */
+    uint32_t near_bytes;                      /* of a step's data: up to so many lie in its slot */
+    struct {                                  /* where more lie: far memory */
+        uint8_t *memory;                      /* NULL: there is none, and slots have room for all */
+        uint32_t bytes;                       /* of each rank */
+        uint32_t next;                        /* place */
+        uint32_t place[DNET_BOARD_MAX_SLOTS]; /* of each step that may be under way */
+    } far;
     size_t cell_bytes;
     uint64_t step;     /* number of the last one; the first is 1 */
     uint64_t all_done; /* with this step, as far as is known */
@@ -72,6 +82,22 @@ size_t dnet_board_bytes(uint32_t size);
  */
 void dnet_board_join(dnet_board_t *board, void *memory, uint32_t size, uint32_t rank, bool spins,
                      const dnet_board_owner_t *owner);
+
+/**
+ * Would a collective of which a rank contributes so many bytes gain by far memory, which this board
+ * does not have yet?  What fits into second-level caches comes back from the other processor's when
+ * it is stored to again, not many lines at a time; so steps go round in memory that does not fit.
+ */
+static inline bool dnet_board_gains_by_far(const dnet_board_t *board, size_t bytes)
+{
+    return bytes > DNET_BOARD_NEAR_BYTES && board->size == 2 && !board->far.memory;
+}
+
+/** Bytes of it, for all ranks. */
+size_t dnet_board_far_bytes(const dnet_board_t *board);
+
+/** Steps use it from now on.  All ranks call this between the same two collectives. */
+void dnet_board_add_far(dnet_board_t *board, void *memory);
 
 /** Does this rank wait for another one?  Also in a signal handler. */
 bool dnet_board_waits(const dnet_board_t *board);

@@ -6,18 +6,27 @@
  * combines a part for all. */
 #define COMBINE_ALL_BYTES 16384u
 
-/* From so many bytes on each of a few ranks combines all of the others' memory, where the kernel is
- * slow to copy (256 KB by slots in 0.6 of the time); two ranks never do (512 KB to 4 MB by slots in
- * 0.73 to 0.85 of the time). */
+/* From so many bytes on each of 3 and 4 ranks combines all of the others' memory, where the kernel
+ * is slow to copy (256 KB by slots in 0.6 of the time); two never do (64 KB to 4 MB by slots and
+ * far memory in 0.4 of the time, to one rank too). */
 #define COMBINE_READ_BYTES_SLOW 524288u
 
-/* Are vectors that are to be combined read where they are? */
+/* Are vectors that are to be combined for all read where they are? */
 static inline bool is_read_to_combine(const dnet_board_t *b, size_t bytes)
 {
+    if (dnet_in_place_is_slow_for_two(b))
+        return false;
     if (b->size > FEW_RANKS) /* parts, of which each rank combines one (16 ranks, 256 KB 0.92) */
         return dnet_in_place_is_read(b, bytes * (b->owner.reads_slowly ? 4 : 2) / b->size);
     return dnet_in_place_is_read_by_all(b, bytes) &&
-           (!b->owner.reads_slowly || (b->size > 2 && bytes >= COMBINE_READ_BYTES_SLOW));
+           (!b->owner.reads_slowly || bytes >= COMBINE_READ_BYTES_SLOW);
+}
+
+/* The same by one. */
+static inline bool is_read_by_root(const dnet_board_t *b, size_t bytes)
+{
+    return !dnet_in_place_is_slow_for_two(b) && dnet_in_place_is_read(b, bytes) &&
+           b->size <= FEW_RANKS;
 }
 
 typedef struct {
@@ -68,7 +77,7 @@ static void collect_parts(dnet_board_t *b, const reduction_t *by, uint8_t *resul
         size_t at = part_of(b, r, count) * by->element_bytes;
         size_t n = part_of(b, r + 1, count) * by->element_bytes - at;
         dnet_word_wait_for(b, dnet_board_counter(b, r, COMBINED), b->step, r);
-        dnet_take(result + at, dnet_slot_data(dnet_board_slot(b, r, b->step), bytes) + at, n);
+        dnet_take(result + at, dnet_board_data(b, r, b->step, bytes) + at, n);
     }
 }
 
@@ -107,7 +116,7 @@ static void combine_all_read(const dnet_board_t *b, const reduction_t *by,
 static void allreduce_of_two(dnet_board_t *b, const reduction_t *by, const dnet_offer_t *theirs,
                              const uint8_t *from, uint8_t *result, size_t count)
 {
-    uint8_t *scratch = dnet_step_begin(b, b->slot_bytes); /* no contribution to this step follows */
+    uint8_t *scratch = dnet_step_begin_with_scratch(b);
     if (b->rank == 0) {
         combine_all_read(b, by, theirs, from, result, count, scratch);
     } else {
@@ -135,7 +144,7 @@ static void allreduce_in_place(dnet_board_t *b, const reduction_t *by, const uin
         return;
     }
     dnet_step_end_of_all(b);
-    uint8_t *scratch = dnet_step_begin(b, b->slot_bytes);
+    uint8_t *scratch = dnet_step_begin_with_scratch(b);
     for (uint32_t i = 1; i < b->size; i++) {
         uint32_t r = (b->rank + i) % b->size;
         combine_read(b, by, r, theirs[r].from, i == 1 ? from : result, result, first, n, scratch);
@@ -144,7 +153,7 @@ static void allreduce_in_place(dnet_board_t *b, const reduction_t *by, const uin
     for (uint32_t i = 1; i < b->size; i++) {
         uint32_t r = (b->rank + i) % b->size;
         size_t at = part_of(b, r, count) * by->element_bytes;
-        (void) dnet_step_contribution(b, r, b->slot_bytes);
+        (void) dnet_step_contribution(b, r, 0);
         dnet_in_place_read(b, r, theirs[r].result + at, result + at,
                            part_of(b, r + 1, count) * by->element_bytes - at);
     }
@@ -166,7 +175,7 @@ static void reduce_in_place(dnet_board_t *b, const reduction_t *by, const uint8_
     dnet_offer_t theirs[FEW_RANKS];
     for (uint32_t r = 0; r < b->size; r++)
         theirs[r] = dnet_in_place_offered(b, r);
-    uint8_t *scratch = dnet_step_begin(b, b->slot_bytes);
+    uint8_t *scratch = dnet_step_begin_with_scratch(b);
     if (b->size == 2 && from != result) {
         dnet_in_place_read(b, 1 - root, theirs[1 - root].from, result, count * by->element_bytes);
         dnet_word_set(b, dnet_board_counter(b, b->rank, COMBINED), b->step);
@@ -243,7 +252,7 @@ static void climb(dnet_board_t *b, const reduction_t *by, const uint8_t *from, s
         uint64_t first = atomic_load_explicit(word, memory_order_acquire);
         if (first >= come) {
             at = (uint32_t) (first - come);
-            uint8_t *theirs = dnet_slot_data(dnet_board_slot(b, at, b->step), bytes);
+            uint8_t *theirs = dnet_board_data(b, at, b->step, bytes);
             by->fn(value ? value : from, theirs, theirs, count, by->how);
             value = theirs;
             continue;
@@ -254,8 +263,8 @@ static void climb(dnet_board_t *b, const reduction_t *by, const uint8_t *from, s
         first = atomic_exchange_explicit(word, come + at, memory_order_acq_rel);
         if (first < come)
             return;
-        by->fn(dnet_slot_data(dnet_board_slot(b, (uint32_t) (first - come), b->step), bytes), value,
-               value, count, by->how);
+        by->fn(dnet_board_data(b, (uint32_t) (first - come), b->step, bytes), value, value, count,
+               by->how);
     }
 }
 
@@ -266,7 +275,7 @@ static const uint8_t *top(const dnet_board_t *b, uint64_t step, size_t bytes)
     while (half * 2 < b->size)
         half *= 2;
     uint64_t word = atomic_load_explicit(node(b, half, step), memory_order_acquire);
-    return dnet_slot_data(dnet_board_slot(b, (uint32_t) (word % NODE_RANKS), step), bytes);
+    return dnet_board_data(b, (uint32_t) (word % NODE_RANKS), step, bytes);
 }
 
 /* Elements [at, at + count) as steps of up to `room`: the root collects them when all are done. */
@@ -322,7 +331,7 @@ void dnet_board_reduce(dnet_board_t *b, const void *from, void *result, size_t c
     size_t bytes = count * element_bytes;
     if (!b->spins && in_parts(b, bytes))
         reduce_by_tree(b, &by, from, result, count, root);
-    else if (dnet_in_place_is_read(b, bytes) && b->size <= FEW_RANKS)
+    else if (is_read_by_root(b, bytes))
         reduce_in_place(b, &by, from, result, count, root);
     else
         reduce_by_slots(b, &by, from, result, count, root);

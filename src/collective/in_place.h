@@ -32,6 +32,12 @@ static inline bool dnet_in_place_is_read_by_all(const dnet_board_t *b, size_t by
     return b->owner.read && bytes >= (b->owner.reads_slowly ? READ_BYTES_SLOW : READ_LATE_BYTES);
 }
 
+/* For two ranks slots and far memory serve longer then. */
+static inline bool dnet_in_place_is_slow_for_two(const dnet_board_t *b)
+{
+    return b->size == 2 && b->owner.reads_slowly;
+}
+
 /* What a rank says of its data in a step. */
 typedef struct {
     const uint8_t *from;

@@ -14,12 +14,11 @@
 /* With more slots a rank that has given something goes on for longer before it has to wait until
  * others have had a processor to take it.  Of two, each needs the other's at once. */
 #define SLOTS_LEAST 4u
-#define SLOTS_MOST 16u
 #define SLOTS_BYTES (DNET_BOARD_MAX_BYTES / 2)
 
 static uint32_t slots_of(uint32_t size)
 {
-    uint32_t slots = size > 2 ? SLOTS_MOST : SLOTS_LEAST;
+    uint32_t slots = size > 2 ? DNET_BOARD_MAX_SLOTS : SLOTS_LEAST;
     while (slots > SLOTS_LEAST && slots * size * DNET_BOARD_SLOT_MAX_BYTES > SLOTS_BYTES)
         slots /= 2;
     return slots;
@@ -55,10 +54,37 @@ void dnet_board_join(dnet_board_t *board, void *memory, uint32_t size, uint32_t 
         .rank = rank,
         .slots = slots_of(size),
         .slot_bytes = slot_bytes_of(size),
+        .near_bytes = slot_bytes_of(size),
         .cell_bytes = cell_bytes_of(size),
         .spins = spins,
         .owner = *owner,
     };
+}
+
+/* What a board may still have. */
+static uint32_t far_bytes_of(uint32_t size)
+{
+    return (uint32_t) (DNET_BOARD_MAX_BYTES - dnet_board_bytes(size)) / size & -PAGE;
+}
+
+size_t dnet_board_far_bytes(const dnet_board_t *b)
+{
+    return (size_t) b->size * far_bytes_of(b->size);
+}
+
+/* Have the pages in this process's page tables: no collective waits for that. */
+static void touch(const void *memory, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += PAGE)
+        (void) *((const volatile uint8_t *) memory + at);
+}
+
+void dnet_board_add_far(dnet_board_t *b, void *memory)
+{
+    b->far.memory = memory;
+    b->far.bytes = far_bytes_of(b->size);
+    b->near_bytes = DNET_BOARD_NEAR_BYTES;
+    touch(memory, dnet_board_far_bytes(b));
 }
 
 void dnet_board_leave(dnet_board_t *board)

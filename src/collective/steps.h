@@ -52,10 +52,14 @@ static inline dnet_word_t *dnet_slot_number(uint8_t *s)
     return (dnet_word_t *) (void *) (s + WITH_NUMBER_BYTES);
 }
 
-/* Where the data of a slot begin when they are so many bytes. */
-static inline uint8_t *dnet_slot_data(uint8_t *s, size_t bytes)
+/* Where the data that a rank contributes to a step begin when they are so many bytes: as many as
+ * were said when the step began. */
+static inline uint8_t *dnet_board_data(const dnet_board_t *b, uint32_t rank, uint64_t step,
+                                       size_t bytes)
 {
-    return s + (bytes <= WITH_NUMBER_BYTES ? 0 : DNET_BOARD_PAIR);
+    if (DNET_UNLIKELY(bytes > b->near_bytes))
+        return b->far.memory + (size_t) rank * b->far.bytes + b->far.place[step & (b->slots - 1)];
+    return dnet_board_slot(b, rank, step) + (bytes <= WITH_NUMBER_BYTES ? 0 : DNET_BOARD_PAIR);
 }
 
 static inline bool dnet_word_has_come(const dnet_word_t *word, uint64_t step)
@@ -101,13 +105,32 @@ static inline void dnet_word_wait_for(dnet_board_t *b, const dnet_word_t *word, 
  * contributed since. */
 DNET_COLD void dnet_step_wait_for_slot(dnet_board_t *b, uint64_t least);
 
+/* The next step, in which some rank contributes up to `bytes` bytes. */
+static inline uint64_t dnet_step_next(dnet_board_t *b, size_t bytes)
+{
+    uint64_t step = ++b->step;
+    if (DNET_UNLIKELY(bytes > b->near_bytes)) {
+        if (b->far.next + bytes > b->far.bytes)
+            b->far.next = 0;
+        b->far.place[step & (b->slots - 1)] = b->far.next;
+        b->far.next += ((uint32_t) bytes + DNET_BOARD_PAIR - 1) & ~(DNET_BOARD_PAIR - 1);
+    }
+    return step;
+}
+
 /* A step in which this rank contributes up to `bytes` bytes: where it puts them. */
 static inline uint8_t *dnet_step_begin(dnet_board_t *b, size_t bytes)
 {
-    uint64_t step = ++b->step;
+    uint64_t step = dnet_step_next(b, bytes);
     if (DNET_UNLIKELY(step > b->all_done + b->slots))
         dnet_step_wait_for_slot(b, step - b->slots);
-    return dnet_slot_data(dnet_board_slot(b, b->rank, step), bytes);
+    return dnet_board_data(b, b->rank, step, bytes);
+}
+
+/* A step to which this rank contributes no data: its slot is scratch of slot_bytes. */
+static inline uint8_t *dnet_step_begin_with_scratch(dnet_board_t *b)
+{
+    return dnet_step_begin(b, 0) + DNET_BOARD_PAIR;
 }
 
 /* Data into what dnet_step_begin() has returned: others read them next. */
@@ -128,9 +151,8 @@ static inline void dnet_step_contribute(const dnet_board_t *b)
 static inline const uint8_t *dnet_step_contribution_to(dnet_board_t *b, uint32_t r, uint64_t step,
                                                        size_t bytes)
 {
-    uint8_t *s = dnet_board_slot(b, r, step);
-    dnet_word_wait_for(b, dnet_slot_number(s), step, r);
-    return dnet_slot_data(s, bytes);
+    dnet_word_wait_for(b, dnet_slot_number(dnet_board_slot(b, r, step)), step, r);
+    return dnet_board_data(b, r, step, bytes);
 }
 
 /* The same to this step. */

@@ -18,6 +18,8 @@
 
 /* The collective that makes a communicator's board. */
 #define COLLECTIVES_BEFORE 4
+/* That of those which would gain by far memory that makes it. */
+#define LONG_BEFORE 4
 
 /* From these bytes on a rank MPICH's way by messages is faster where ranks cannot read each other's
  * memory, and for two ranks that could, of whom both move pieces of a message. */
@@ -25,13 +27,14 @@
 #define BOARD_BCAST_OF_TWO_MAX 32768
 /* The same where the kernel is slow to copy.  Whether the ring is faster now each sender sees for
  * itself, which two ranks of a board would have to agree on. */
-#define SLOWLY_BCAST_OF_TWO_MAX 16384
+#define SLOWLY_BCAST_OF_TWO_MAX 131072
 #define SLOWLY_EXCHANGE_OF_TWO_MAX 131072
 
 struct MPIDI_DIMMNET_board {
     dnet_board_t board;
     MPIR_Comm *comm;
-    MPIDI_DIMMNET_shared_t shared;
+    MPIDI_DIMMNET_shared_t shared, far;
+    int longs;                   /* collectives that would have gained by far memory */
     MPIDI_DIMMNET_board_t *next; /* that all others have not left yet */
 };
 
@@ -109,6 +112,7 @@ static void read_of(void *arg, uint32_t rank, const void *from, void *to, size_t
 static void release(MPIDI_DIMMNET_board_t *self)
 {
     MPIDI_DIMMNET_shared_release(&self->shared);
+    MPIDI_DIMMNET_shared_release(&self->far);
     MPL_free(self);
 }
 
@@ -202,6 +206,30 @@ static int board_make(MPIR_Comm *comm, MPIR_Errflag_t *errflag, MPIDI_DIMMNET_bo
     return MPI_SUCCESS;
 }
 
+static int make_far(MPIDI_DIMMNET_board_t *self)
+{
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+    int mpi_errno = MPIDI_DIMMNET_shared_make(self->comm, dnet_board_far_bytes(&self->board), true,
+                                              &errflag, &self->far);
+    int all_have = self->far.memory != NULL;
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno =
+            MPIR_Allreduce_impl(MPI_IN_PLACE, &all_have, 1, MPI_INT, MPI_MIN, self->comm, &errflag);
+    if (mpi_errno == MPI_SUCCESS && all_have)
+        dnet_board_add_far(&self->board, self->far.memory);
+    else
+        MPIDI_DIMMNET_shared_release(&self->far);
+    return mpi_errno;
+}
+
+/* Before a collective to which a rank contributes so many bytes. */
+static inline int extend(MPIDI_DIMMNET_board_t *self, size_t bytes)
+{
+    return unlikely(dnet_board_gains_by_far(&self->board, bytes)) && ++self->longs == LONG_BEFORE
+               ? make_far(self)
+               : MPI_SUCCESS;
+}
+
 void MPIDI_DIMMNET_board_free(MPIR_Comm *comm)
 {
     MPIDI_DIMMNET_board_t *self = NETMOD_OF(comm).board;
@@ -254,7 +282,9 @@ static int bcast_on(MPIDI_DIMMNET_board_t *self, void *buffer, MPI_Aint count,
     size_t len;
     void *packed = NULL, *data = contiguous(buffer, count, datatype, &len);
     bool is_root = self->comm->rank == root;
-    int mpi_errno = MPI_SUCCESS;
+    int mpi_errno = extend(self, len);
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
     if (!data && is_root && len)
         mpi_errno = MPIDI_DIMMNET_pack(buffer, count, datatype, &packed, &len);
     else if (!data && len && !(packed = MPL_malloc(len, MPL_MEM_BUFFER)))
@@ -333,13 +363,17 @@ static int exchange_on(MPIDI_DIMMNET_board_t *self,
                                    recvcount, recvtype);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
-    exchange(&self->board, x.from, x.to, x.bytes);
-    return exchange_end(&x, self, recvbuf, recvtype);
+    mpi_errno = extend(self, x.bytes * blocks);
+    if (mpi_errno == MPI_SUCCESS)
+        exchange(&self->board, x.from, x.to, x.bytes);
+    int ended = exchange_end(&x, self, recvbuf, recvtype);
+    return mpi_errno != MPI_SUCCESS ? mpi_errno : ended;
 }
 
 /* ---- the calls ---- */
 
-/* The board for a collective that moves so many bytes a rank; *board_p NULL: MPICH's way. */
+/* The board for a collective to which a rank contributes so many bytes; *board_p NULL: MPICH's
+ * way. */
 static inline int board_of(MPIR_Comm *comm, MPI_Aint bytes, MPIR_Errflag_t *errflag,
                            MPIDI_DIMMNET_board_t **board_p)
 {
@@ -410,6 +444,9 @@ static int reduce_on_board(const void *sendbuf, void *recvbuf, MPI_Aint count,
         return mpi_errno;
     MPI_Aint element;
     MPIR_Datatype_get_size_macro(datatype, element);
+    mpi_errno = extend(board, (size_t) (count * element));
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
     const void *from = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
     if (root == ALL_RANKS)
         dnet_board_allreduce(&board->board, from, recvbuf, count, element, loop, &how);

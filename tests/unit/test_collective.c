@@ -15,16 +15,18 @@
 
 #include "collective/collective.h"
 #include "collective/reduce.h"
+#include "collective/steps.h"
 
 #define RANKS_MAX 17u
 #define ROUNDS 60u
 #define BYTES_MAX 150000u
+#define ROUNDS_BEFORE_FAR 10u /* memory */
 
 /* What a rank does, told apart by the rank that it finds out and by the round. */
 typedef bool (*body_t)(dnet_board_t *board, unsigned round, uint8_t *from, uint8_t *to);
 
 typedef struct {
-    void *memory;
+    void *memory, *far;
     uint32_t size, rank;
     body_t body;
     int reads; /* 1: may be read; 2: slowly */
@@ -97,15 +99,46 @@ static void *run(void *arg)
     uint8_t *from = malloc(RANKS_MAX * BYTES_MAX), *to = malloc(RANKS_MAX * BYTES_MAX);
     dnet_board_join(&board, r->memory, r->size, r->rank, false, &owner);
     r->good = from && to;
-    for (unsigned round = 0; r->good && round < ROUNDS; round++)
+    for (unsigned round = 0; r->good && round < ROUNDS; round++) {
+        if (r->far && round == ROUNDS_BEFORE_FAR)
+            dnet_board_add_far(&board, r->far);
         r->good = r->body(&board, round, from, to);
+    }
     dnet_board_leave(&board);
     free(from);
     free(to);
     return NULL;
 }
 
-static void check_with(uint32_t size, body_t body, int reads)
+#define UNTOUCHED 0xa5
+
+/* Far memory of a board of two ranks, with a page behind it. */
+static uint8_t *far_begin(size_t *bytes_p)
+{
+    dnet_board_t board;
+    dnet_board_join(&board, NULL, 2, 0, false, &(dnet_board_owner_t){0});
+    *bytes_p = dnet_board_far_bytes(&board);
+    uint8_t *far = aligned_alloc(4096, *bytes_p + 4096);
+    assert_non_null(far);
+    memset(far, UNTOUCHED, *bytes_p + 4096);
+    return far;
+}
+
+static bool is_untouched(const uint8_t *at, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (at[i] != UNTOUCHED)
+            return false;
+    return true;
+}
+
+static void far_end(uint8_t *far, size_t bytes)
+{
+    assert_true(is_untouched(far + bytes, 4096));
+    free(far);
+}
+
+static void check_on(uint32_t size, body_t body, int reads, void *far)
 {
     rank_t rank[RANKS_MAX];
     pthread_t thread[RANKS_MAX];
@@ -113,7 +146,7 @@ static void check_with(uint32_t size, body_t body, int reads)
     assert_non_null(memory);
     memset(memory, 0, dnet_board_bytes(size));
     for (uint32_t r = 0; r < size; r++) {
-        rank[r] = (rank_t){.memory = memory, .size = size, .rank = r, .body = body, .reads = reads};
+        rank[r] = (rank_t){memory, far, .size = size, .rank = r, .body = body, .reads = reads};
         assert_int_equal(pthread_create(&thread[r], NULL, run, &rank[r]), 0);
     }
     for (uint32_t r = 0; r < size; r++) {
@@ -122,6 +155,15 @@ static void check_with(uint32_t size, body_t body, int reads)
     }
     assert_true(dnet_board_left_by_all(memory, size));
     free(memory);
+}
+
+static void check_with(uint32_t size, body_t body, int reads)
+{
+    size_t bytes;
+    uint8_t *far = size == 2 ? far_begin(&bytes) : NULL;
+    check_on(size, body, reads, far);
+    if (far)
+        far_end(far, bytes);
 }
 
 static void check(body_t body)
@@ -170,8 +212,26 @@ static bool exact_exchange_once(dnet_board_t *b, unsigned round, uint8_t *from, 
     return true;
 }
 
-/* Vectors that are read where they are, and go by slots where reading is slow: of two ranks that
- * have something for each other, shorter ones than for one root. */
+static bool exact_allreduce_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
+{
+    (void) round;
+    memset(from, 0, exact_bytes);
+    dnet_board_allreduce(b, from, to, exact_bytes / 8, 8,
+                         dnet_reduce_loop(DNET_REDUCE_SUM, DNET_REDUCE_OF_UINT64), NULL);
+    return true;
+}
+
+static bool exact_reduce_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
+{
+    memset(from, 0, exact_bytes);
+    dnet_board_reduce(b, from, to, exact_bytes / 8, 8,
+                      dnet_reduce_loop(DNET_REDUCE_SUM, DNET_REDUCE_OF_UINT64), NULL,
+                      round % b->size);
+    return true;
+}
+
+/* Vectors that are read where they are, and go by slots where reading is slow: of two ranks those
+ * of a root, and those that are combined, always. */
 static void test_slow_reads_are_for_longer_vectors(void **state)
 {
     (void) state;
@@ -182,11 +242,14 @@ static void test_slow_reads_are_for_longer_vectors(void **state)
         bool made;
     } want[] = {
         {exact_bcast_once, 4096, 1, false},     {exact_bcast_once, 16384, 1, true},
-        {exact_bcast_once, 32768, 2, false},    {exact_bcast_once, 65536, 2, true},
-        {exact_gather_once, 4096, 1, false},    {exact_gather_once, 16384, 1, true},
-        {exact_gather_once, 16384, 2, false},   {exact_gather_once, 32768, 2, true},
-        {exact_exchange_once, 4096, 1, false},  {exact_exchange_once, 8192, 1, true},
-        {exact_exchange_once, 16384, 2, false}, {exact_exchange_once, 32768, 2, true},
+        {exact_bcast_once, 1048576, 2, false},  {exact_gather_once, 4096, 1, false},
+        {exact_gather_once, 16384, 1, true},    {exact_gather_once, 65536, 2, false},
+        {exact_gather_once, 131072, 2, true},   {exact_exchange_once, 4096, 1, false},
+        {exact_exchange_once, 8192, 1, true},   {exact_exchange_once, 32768, 2, false},
+        {exact_exchange_once, 65536, 2, true},  {exact_allreduce_once, 4096, 1, false},
+        {exact_allreduce_once, 16384, 1, true}, {exact_allreduce_once, 1048576, 2, false},
+        {exact_reduce_once, 4096, 1, false},    {exact_reduce_once, 8192, 1, true},
+        {exact_reduce_once, 1048576, 2, false},
     };
     for (unsigned i = 0; i < sizeof want / sizeof want[0]; i++) {
         exact_bytes = want[i].bytes;
@@ -318,6 +381,46 @@ static void test_allreduce_gives_all_ranks_the_same_bits(void **state)
 {
     (void) state;
     check(same_once);
+}
+
+/* More ranks than two combine a part each. */
+static bool whole_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
+{
+    (void) exact_allreduce_once(b, round, from, to);
+    return (*dnet_board_counter(b, b->rank, COMBINED) == 0) == (b->size == 2);
+}
+
+static void test_two_ranks_combine_all_each(void **state)
+{
+    (void) state;
+    exact_bytes = 65536;
+    check_with(2, whole_once, 0);
+    check_with(3, whole_once, 0);
+}
+
+static bool long_bcast_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
+{
+    size_t bytes = BYTES_MAX / 2 + mix(round) % (BYTES_MAX / 2);
+    (void) to;
+    if (b->rank == 0)
+        fill(from, round, 0, 0, bytes);
+    dnet_board_bcast(b, from, bytes, 0);
+    return is_filled(from, round, 0, 0, bytes);
+}
+
+/* The root's steps use all that it has of the far memory, but for what a step of 16 KB did not fit
+ * into, and nothing else. */
+static void test_long_data_of_two_ranks_go_round_in_far_memory(void **state)
+{
+    (void) state;
+    size_t bytes, used = 0;
+    uint8_t *far = far_begin(&bytes);
+    check_on(2, long_bcast_once, 0, far);
+    for (size_t at = 0; at < bytes / 2; at += 4096)
+        used += !is_untouched(far + at, 4096);
+    assert_true(used * 4096 > bytes / 2 - DNET_BOARD_SLOT_MAX_BYTES);
+    assert_true(is_untouched(far + bytes / 2, bytes / 2));
+    far_end(far, bytes);
 }
 
 static void test_bcast(void **state)
@@ -576,6 +679,9 @@ static void test_boards_are_bounded(void **state)
     (void) state;
     for (uint32_t size = 2; size <= DNET_BOARD_MAX_RANKS; size++)
         assert_true(dnet_board_bytes(size) <= DNET_BOARD_MAX_BYTES + size * 8192 + 4096);
+    dnet_board_t two;
+    dnet_board_join(&two, NULL, 2, 0, false, &(dnet_board_owner_t){0});
+    assert_true(dnet_board_bytes(2) + dnet_board_far_bytes(&two) <= DNET_BOARD_MAX_BYTES);
 }
 
 static void test_slots_are_many_where_ranks_run_ahead(void **state)
@@ -630,6 +736,8 @@ int main(void)
         cmocka_unit_test(test_alltoall),
         cmocka_unit_test(test_allreduce),
         cmocka_unit_test(test_allreduce_gives_all_ranks_the_same_bits),
+        cmocka_unit_test(test_two_ranks_combine_all_each),
+        cmocka_unit_test(test_long_data_of_two_ranks_go_round_in_far_memory),
         cmocka_unit_test(test_reduce),
         cmocka_unit_test(test_reduce_gives_the_same_bits_again),
         cmocka_unit_test(test_barrier_after_bcast),
