@@ -14,7 +14,7 @@
 #define DNET_BOARD_MAX_BYTES (4u << 20)
 #define DNET_BOARD_SLOT_MAX_BYTES 16384u
 #define DNET_BOARD_MAX_SLOTS 16u
-/** Of two ranks that have far memory: more data of a step lie there. */
+/** Of two ranks with a processor each that have far memory: more data of a step lie there. */
 #define DNET_BOARD_NEAR_BYTES 4096u
 /** More ranks than this have no board: their slots would be too small. */
 #define DNET_BOARD_MAX_RANKS 256u
@@ -90,7 +90,7 @@ void dnet_board_join(dnet_board_t *board, void *memory, uint32_t size, uint32_t 
  */
 static inline bool dnet_board_gains_by_far(const dnet_board_t *board, size_t bytes)
 {
-    return bytes > DNET_BOARD_NEAR_BYTES && board->size == 2 && !board->far.memory;
+    return bytes > DNET_BOARD_NEAR_BYTES && board->size == 2 && board->spins && !board->far.memory;
 }
 
 /** Bytes of it, for all ranks. */

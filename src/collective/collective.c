@@ -4,9 +4,6 @@
 #include "collective/in_place.h"
 #include "common/stream.h"
 
-/* Few ranks without a processor for each gather blocks up to so many bytes by slots: while one of
- * them waits for the kernel, none of the others does anything. */
-#define CROWDED_BY_SLOTS_BYTES 32768u
 /* An allgather whose results are so many bytes at all ranks together leaves nothing in the caches
  * that anybody will find there. */
 #define STREAM_LEAST_BYTES (64u << 20)
@@ -125,17 +122,41 @@ static void allgather_in_place(dnet_board_t *b, const void *from, uint8_t *to, s
     dnet_in_place_end(b);
 }
 
-/* Many ranks without a processor for each take what is in slots from the cache, each after the
- * other. */
+/* Ranks without a processor for each take what is in slots from the cache, each after the other (4
+ * ranks, 64 KB to 4 MB in 0.4 to 0.9 of the time). */
 static bool is_read_to_gather(const dnet_board_t *b, size_t bytes)
 {
     if (dnet_in_place_is_slow_for_two(b)) /* 64 KB by slots 0.76 of the time, 128 KB 0.85; where no
                                              cache is shared 1.13 and 1.2 */
         return dnet_in_place_is_read(b, bytes / 2);
-    if (b->spins || b->size == 2)
-        return dnet_in_place_is_read_by_all(b, bytes);
-    return dnet_in_place_is_read(b, bytes) && b->size <= FEW_RANKS &&
-           bytes > CROWDED_BY_SLOTS_BYTES;
+    return (b->spins || b->size == 2) && dnet_in_place_is_read_by_all(b, bytes);
+}
+
+/* `count` bytes of each block, for which there are slots. */
+static void allgather_group(dnet_board_t *b, const uint8_t *from, uint8_t *to, size_t bytes,
+                            size_t count)
+{
+    bool streams = (uint64_t) bytes * b->size * b->size >= STREAM_LEAST_BYTES;
+    void (*copy)(void *, const void *, size_t) = streams ? dnet_stream_copy : copy_cached;
+    const uint64_t before = b->step;
+    for (size_t at = 0; at < count; at += b->slot_bytes) {
+        size_t n = dnet_least(count - at, b->slot_bytes);
+        dnet_step_put(dnet_step_begin(b, n), from + at, n);
+        dnet_step_contribute(b);
+    }
+    (void) meet(b);
+    for (uint32_t r = 0; r < b->size; r++) {
+        uint8_t *block = to + r * bytes;
+        uint64_t step = before;
+        if (r == b->rank && block != from)
+            memcpy(block, from, count);
+        for (size_t at = 0; at < count && r != b->rank; at += b->slot_bytes) {
+            size_t n = dnet_least(count - at, b->slot_bytes);
+            copy(block + at, dnet_step_contribution_to(b, r, ++step, n), n);
+        }
+    }
+    dnet_step_end(b);
+    b->all_done = before;
 }
 
 void dnet_board_allgather(dnet_board_t *b, const void *from, void *to, size_t bytes)
@@ -144,22 +165,11 @@ void dnet_board_allgather(dnet_board_t *b, const void *from, void *to, size_t by
         allgather_in_place(b, from, to, bytes);
         return;
     }
-    bool streams = (uint64_t) bytes * b->size * b->size >= STREAM_LEAST_BYTES;
-    void (*copy)(void *, const void *, size_t) = streams ? dnet_stream_copy : copy_cached;
-    for (size_t at = 0; at < bytes; at += b->slot_bytes) {
-        size_t n = dnet_least(bytes - at, b->slot_bytes);
-        const uint8_t *own = (const uint8_t *) from + at;
-        uint8_t *block = (uint8_t *) to + at;
-        dnet_step_put(dnet_step_begin(b, n), own, n);
-        dnet_step_contribute(b);
-        (void) meet(b);
-        for (uint32_t r = 0; r < b->size; r++)
-            if (r != b->rank)
-                copy(block + r * bytes, dnet_step_contribution(b, r, n), n);
-            else if (block + r * bytes != own)
-                memcpy(block + r * bytes, own, n);
-        dnet_step_end_of_all(b);
-    }
+    /* Where ranks have no processor each, one does all it can before others have to. */
+    size_t group = b->spins ? b->slot_bytes : (size_t) b->slot_bytes * b->slots;
+    for (size_t at = 0; at < bytes; at += group)
+        allgather_group(b, (const uint8_t *) from + at, (uint8_t *) to + at, bytes,
+                        dnet_least(bytes - at, group));
 }
 
 /* Bytes of a block that one step of an all-to-all moves. */
@@ -186,14 +196,12 @@ static void alltoall_in_place(dnet_board_t *b, const uint8_t *from, uint8_t *to,
     dnet_in_place_end(b);
 }
 
-/* Few ranks without a processor for each exchange twice as much by slots, more than a few where
- * reading is slow half as much (16 ranks, 32 KB 1.2 of the time by slots). */
+/* Few ranks without a processor for each exchange twice as much by slots, unless reading is slow
+ * (4 ranks, 64 KB by slots 0.75 to 1 of the time, where no cache is shared 1.1 to 2). */
 static bool is_read_to_exchange(const dnet_board_t *b, size_t bytes)
 {
-    if (b->size > FEW_RANKS && b->owner.reads_slowly)
-        return dnet_in_place_is_read(b, bytes * 2);
-    return !b->spins && b->size > 2 && b->size <= FEW_RANKS ? dnet_in_place_is_read(b, bytes / 2)
-                                                            : dnet_in_place_is_read(b, bytes);
+    bool crowded = !b->spins && b->size > 2 && b->size <= FEW_RANKS;
+    return dnet_in_place_is_read(b, crowded && !b->owner.reads_slowly ? bytes / 2 : bytes);
 }
 
 /* `count` bytes of each block as steps of `piece`. */
@@ -233,7 +241,7 @@ void dnet_board_alltoall(dnet_board_t *b, const void *from, void *to, size_t byt
         return;
     }
     /* Where ranks have no processor each, one does all it can before others have to. */
-    size_t piece = alltoall_piece(b), group = b->spins ? piece : piece * (b->slots / 2);
+    size_t piece = alltoall_piece(b), group = b->spins ? piece : piece * b->slots;
     for (size_t at = 0; at < bytes; at += group)
         alltoall_group(b, (const uint8_t *) from + at, (uint8_t *) to + at, bytes,
                        dnet_least(bytes - at, group), piece);

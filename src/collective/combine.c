@@ -6,20 +6,16 @@
  * combines a part for all. */
 #define COMBINE_ALL_BYTES 16384u
 
-/* From so many bytes on each of 3 and 4 ranks combines all of the others' memory, where the kernel
- * is slow to copy (256 KB by slots in 0.6 of the time); two never do (64 KB to 4 MB by slots and
- * far memory in 0.4 of the time, to one rank too). */
-#define COMBINE_READ_BYTES_SLOW 524288u
-
-/* Are vectors that are to be combined for all read where they are? */
+/* Are vectors that are to be combined for all read where they are?  Where the kernel is slow to
+ * copy they never are (4 ranks, 256 KB by slots in 0.4 of the time, 4 MB in 0.6; 16 ranks 256 KB
+ * and 1 MB in 0.7 and 0.8). */
 static inline bool is_read_to_combine(const dnet_board_t *b, size_t bytes)
 {
-    if (dnet_in_place_is_slow_for_two(b))
+    if (b->owner.reads_slowly)
         return false;
-    if (b->size > FEW_RANKS) /* parts, of which each rank combines one (16 ranks, 256 KB 0.92) */
-        return dnet_in_place_is_read(b, bytes * (b->owner.reads_slowly ? 4 : 2) / b->size);
-    return dnet_in_place_is_read_by_all(b, bytes) &&
-           (!b->owner.reads_slowly || bytes >= COMBINE_READ_BYTES_SLOW);
+    if (b->size > FEW_RANKS) /* parts, of which each rank combines one */
+        return dnet_in_place_is_read(b, bytes * 2 / b->size);
+    return dnet_in_place_is_read_by_all(b, bytes);
 }
 
 /* The same by one. */
@@ -35,16 +31,16 @@ typedef struct {
     const void *how;
 } reduction_t;
 
-/* Combine what all ranks contribute to this step, in the order of their ranks.  `own`: what this
- * one does, which of the first one may be at result. */
-static void combine_all(dnet_board_t *b, const reduction_t *by, const uint8_t *own, uint8_t *result,
-                        size_t count)
+/* Combine what all ranks contribute to a step, in the order of their ranks.  `own`: what this one
+ * does, which of the first one may be at result. */
+static void combine_all(dnet_board_t *b, const reduction_t *by, uint64_t step, const uint8_t *own,
+                        uint8_t *result, size_t count)
 {
     size_t bytes = count * by->element_bytes;
-    const uint8_t *before = b->rank == 0 ? own : dnet_step_contribution(b, 0, bytes);
+    const uint8_t *before = b->rank == 0 ? own : dnet_step_contribution_to(b, 0, step, bytes);
     for (uint32_t r = 1; r < b->size; r++) {
-        by->fn(r == b->rank ? own : dnet_step_contribution(b, r, bytes), before, result, count,
-               by->how);
+        by->fn(r == b->rank ? own : dnet_step_contribution_to(b, r, step, bytes), before, result,
+               count, by->how);
         before = result;
     }
 }
@@ -55,29 +51,29 @@ static inline size_t part_of(const dnet_board_t *b, uint32_t rank, size_t count)
     return count * rank / b->size;
 }
 
-/* Combine the own part in the own slot, where no other rank looks at it before it is said to be
- * combined. */
-static void combine_part(dnet_board_t *b, const reduction_t *by, uint8_t *mine, size_t count)
+/* Combine the own part of a step in the own slot, where no other rank looks at it before it is said
+ * to be combined. */
+static void combine_part(dnet_board_t *b, const reduction_t *by, uint64_t step, size_t count)
 {
     size_t first = part_of(b, b->rank, count), end = part_of(b, b->rank + 1, count);
     size_t at = first * by->element_bytes, bytes = count * by->element_bytes;
+    uint8_t *mine = dnet_board_data(b, b->rank, step, bytes) + at;
     for (uint32_t i = 1; i < b->size; i++) {
         uint32_t r = (b->rank + i) % b->size;
-        by->fn(dnet_step_contribution(b, r, bytes) + at, mine + at, mine + at, end - first,
-               by->how);
+        by->fn(dnet_step_contribution_to(b, r, step, bytes) + at, mine, mine, end - first, by->how);
     }
-    dnet_word_set(b, dnet_board_counter(b, b->rank, COMBINED), b->step);
 }
 
-static void collect_parts(dnet_board_t *b, const reduction_t *by, uint8_t *result, size_t count)
+static void collect_parts(dnet_board_t *b, const reduction_t *by, uint64_t step, uint8_t *result,
+                          size_t count)
 {
     size_t bytes = count * by->element_bytes;
     for (uint32_t i = 0; i < b->size; i++) {
         uint32_t r = (b->rank + i) % b->size;
         size_t at = part_of(b, r, count) * by->element_bytes;
         size_t n = part_of(b, r + 1, count) * by->element_bytes - at;
-        dnet_word_wait_for(b, dnet_board_counter(b, r, COMBINED), b->step, r);
-        dnet_take(result + at, dnet_board_data(b, r, b->step, bytes) + at, n);
+        dnet_word_wait_for(b, dnet_board_counter(b, r, COMBINED), step, r);
+        dnet_take(result + at, dnet_board_data(b, r, step, bytes) + at, n);
     }
 }
 
@@ -195,32 +191,81 @@ static bool in_parts(const dnet_board_t *b, size_t bytes)
     return b->size > 2 && bytes * b->size > COMBINE_ALL_BYTES;
 }
 
-/* Parts of the vectors, one slot after the other; the result is for rank `root`, or ALL. */
+/* A reduction by slots: the result is for rank `root`, or ALL. */
 #define ALL UINT32_MAX
+typedef struct {
+    const reduction_t *by;
+    const uint8_t *from;
+    uint8_t *result;
+    size_t room; /* elements of a step, at most */
+    uint32_t root;
+    bool parts;
+} plan_t;
+
+static inline bool has_result(const dnet_board_t *b, const plan_t *plan)
+{
+    return plan->root == ALL || plan->root == b->rank;
+}
+
+/* Does this rank combine what it contributes from its slot?  Else from where it is. */
+static inline bool own_from_slot(const dnet_board_t *b, const plan_t *plan)
+{
+    return plan->from == plan->result && b->rank > 0; /* others' come first there */
+}
+
+/* Elements [at, at + count) as the next step. */
+static void contribute(dnet_board_t *b, const plan_t *plan, size_t at, size_t count)
+{
+    const size_t element = plan->by->element_bytes;
+    uint8_t *mine = dnet_step_begin(b, count * element);
+    if (plan->parts || plan->root != b->rank || own_from_slot(b, plan))
+        dnet_step_put(mine, plan->from + at * element, count * element);
+    dnet_step_contribute(b);
+}
+
+static void take_result(dnet_board_t *b, const plan_t *plan, uint64_t step, size_t at, size_t count)
+{
+    const size_t element = plan->by->element_bytes;
+    uint8_t *result = plan->result + at * element;
+    if (plan->parts)
+        collect_parts(b, plan->by, step, result, count);
+    else
+        combine_all(b, plan->by, step,
+                    own_from_slot(b, plan) ? dnet_board_data(b, b->rank, step, count * element)
+                                           : plan->from + at * element,
+                    result, count);
+}
+
+/* Elements [from, end), for which there are slots: all that can be done before others have to do
+ * something. */
+static void reduce_group_by_slots(dnet_board_t *b, const plan_t *plan, size_t from, size_t end)
+{
+    const uint64_t before = b->step;
+    uint64_t step = before;
+    for (size_t at = from; at < end; at += plan->room)
+        contribute(b, plan, at, dnet_least(end - at, plan->room));
+    if (plan->parts) {
+        for (size_t at = from; at < end; at += plan->room)
+            combine_part(b, plan->by, ++step, dnet_least(end - at, plan->room));
+        dnet_word_set(b, dnet_board_counter(b, b->rank, COMBINED), b->step);
+    }
+    step = before;
+    for (size_t at = from; at < end && has_result(b, plan); at += plan->room)
+        take_result(b, plan, ++step, at, dnet_least(end - at, plan->room));
+    dnet_step_end(b);
+    if (has_result(b, plan)) /* all have contributed, and so were done with what was before */
+        b->all_done = before;
+}
+
+/* One slot after the other; where ranks have no processor each, all slots at once. */
 static void reduce_by_slots(dnet_board_t *b, const reduction_t *by, const uint8_t *from,
                             uint8_t *result, size_t count, uint32_t root)
 {
-    size_t room = b->slot_bytes / by->element_bytes;
-    for (size_t at = 0; at < count; at += room) {
-        size_t n = dnet_least(count - at, room), bytes = n * by->element_bytes;
-        const uint8_t *own = from + at * by->element_bytes;
-        uint8_t *mine = dnet_step_begin(b, bytes);
-        bool moves = from == result && b->rank > 0; /* others' come first there */
-        if (in_parts(b, bytes) || root != b->rank || moves)
-            dnet_step_put(mine, own, bytes);
-        dnet_step_contribute(b);
-        if (in_parts(b, bytes))
-            combine_part(b, by, mine, n);
-        if (root != ALL && root != b->rank) {
-            dnet_step_end(b);
-            continue;
-        }
-        if (in_parts(b, bytes))
-            collect_parts(b, by, result + at * by->element_bytes, n);
-        else
-            combine_all(b, by, moves ? mine : own, result + at * by->element_bytes, n);
-        dnet_step_end_of_all(b);
-    }
+    plan_t plan = {by, from, result, b->slot_bytes / by->element_bytes, root, false};
+    size_t group = b->spins ? plan.room : plan.room * b->slots;
+    plan.parts = in_parts(b, dnet_least(count, plan.room) * by->element_bytes);
+    for (size_t at = 0; at < count; at += group)
+        reduce_group_by_slots(b, &plan, at, dnet_least(count, at + group));
 }
 
 /* ---- a reduction that only its root waits for ---- */

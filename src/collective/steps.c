@@ -14,12 +14,11 @@
 /* With more slots a rank that has given something goes on for longer before it has to wait until
  * others have had a processor to take it.  Of two, each needs the other's at once. */
 #define SLOTS_LEAST 4u
-#define SLOTS_BYTES (DNET_BOARD_MAX_BYTES / 2)
 
 static uint32_t slots_of(uint32_t size)
 {
     uint32_t slots = size > 2 ? DNET_BOARD_MAX_SLOTS : SLOTS_LEAST;
-    while (slots > SLOTS_LEAST && slots * size * DNET_BOARD_SLOT_MAX_BYTES > SLOTS_BYTES)
+    while (slots > SLOTS_LEAST && slots * size * DNET_BOARD_SLOT_MAX_BYTES > DNET_BOARD_MAX_BYTES)
         slots /= 2;
     return slots;
 }

@@ -689,7 +689,7 @@ static void test_slots_are_many_where_ranks_run_ahead(void **state)
     (void) state;
     static const struct {
         uint32_t size, slots;
-    } want[] = {{2, 4}, {3, 16}, {8, 16}, {9, 8}, {16, 8}, {17, 4}, {256, 4}};
+    } want[] = {{2, 4}, {3, 16}, {16, 16}, {17, 8}, {32, 8}, {33, 4}, {256, 4}};
     for (unsigned i = 0; i < sizeof want / sizeof want[0]; i++) {
         dnet_board_t board;
         dnet_board_join(&board, NULL, want[i].size, 0, false, &(dnet_board_owner_t){0});
