@@ -15,11 +15,14 @@
 #include "endpoint/share.h"
 
 #include <sched.h>
+#include <stdatomic.h>
 
 /* The collective that makes a communicator's board. */
 #define COLLECTIVES_BEFORE 4
 /* That of those which would gain by far memory that makes it. */
 #define LONG_BEFORE 4
+/* Boards of a process that have it at a time. */
+#define FAR_BOARDS_MAX 16
 
 /* From these bytes on a rank MPICH's way by messages is faster where ranks cannot read each other's
  * memory, and for two ranks that could, of whom both move pieces of a message. */
@@ -109,8 +112,12 @@ static void read_of(void *arg, uint32_t rank, const void *from, void *to, size_t
 
 /* ---- making ---- */
 
+static atomic_int far_boards;
+
 static void release(MPIDI_DIMMNET_board_t *self)
 {
+    if (self->board.far.memory)
+        atomic_fetch_sub(&far_boards, 1);
     MPIDI_DIMMNET_shared_release(&self->shared);
     MPIDI_DIMMNET_shared_release(&self->far);
     MPL_free(self);
@@ -163,6 +170,7 @@ static int make(MPIR_Comm *comm, MPIR_Errflag_t *errflag, MPIDI_DIMMNET_board_t 
         self->shared = shared;
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
+    MPIDI_DIMMNET_shared_zero(&shared);
     if (shared.memory)
         has_p->board = can_read_next(self) ? BOARD_AND_READS : BOARD;
     return MPIR_Allreduce_impl(MPI_IN_PLACE, has_p, HAS_INTS, MPI_INT, MPI_MIN, comm, errflag);
@@ -209,16 +217,19 @@ static int board_make(MPIR_Comm *comm, MPIR_Errflag_t *errflag, MPIDI_DIMMNET_bo
 static int make_far(MPIDI_DIMMNET_board_t *self)
 {
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-    int mpi_errno = MPIDI_DIMMNET_shared_make(self->comm, dnet_board_far_bytes(&self->board), true,
-                                              &errflag, &self->far);
+    bool wanted = atomic_fetch_add(&far_boards, 1) < FAR_BOARDS_MAX;
+    int mpi_errno = MPIDI_DIMMNET_shared_make(self->comm, dnet_board_far_bytes(&self->board),
+                                              wanted, &errflag, &self->far);
     int all_have = self->far.memory != NULL;
     if (mpi_errno == MPI_SUCCESS)
         mpi_errno =
             MPIR_Allreduce_impl(MPI_IN_PLACE, &all_have, 1, MPI_INT, MPI_MIN, self->comm, &errflag);
-    if (mpi_errno == MPI_SUCCESS && all_have)
+    if (mpi_errno == MPI_SUCCESS && all_have) {
         dnet_board_add_far(&self->board, self->far.memory);
-    else
-        MPIDI_DIMMNET_shared_release(&self->far);
+        return MPI_SUCCESS;
+    }
+    atomic_fetch_sub(&far_boards, 1);
+    MPIDI_DIMMNET_shared_release(&self->far);
     return mpi_errno;
 }
 
@@ -257,6 +268,7 @@ void MPIDI_DIMMNET_boards_finalize(void)
         leaving = self->next;
         release(self);
     }
+    MPIDI_DIMMNET_shared_finalize();
 }
 
 /* ---- buffers ---- */

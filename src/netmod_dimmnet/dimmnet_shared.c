@@ -5,6 +5,8 @@
 #include "dimmnet_shared.h"
 #include "endpoint/share.h"
 
+#include <pthread.h>
+
 #define MAPPED_ALIGN 65536u /* more than any page */
 
 /* What rank 0 tells the others. */
@@ -22,17 +24,70 @@ static void *map(uint32_t peer, uint32_t offset, size_t bytes)
     return memory;
 }
 
+/* What ranks have given back: their own memory, and mappings of others'.  No more than some MB. */
+#define SPARES 4
+#define SPARE_BYTES (5u << 20) /* a board has less */
+static MPIDI_DIMMNET_shared_t own_spares[SPARES], mapped_spares[SPARES];
+static pthread_mutex_t spares_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void give_back(const MPIDI_DIMMNET_shared_t *shared)
+{
+    dnet_ep_t *ep = MPIDI_DIMMNET_EP(0);
+    if (shared->allocated)
+        dnet_ep_free(ep, shared->allocated);
+    else if (shared->memory)
+        dnet_ep_unmap(ep, shared->memory, shared->bytes);
+}
+
+/* Keep it instead of the oldest. */
+static void keep(MPIDI_DIMMNET_shared_t *spares, const MPIDI_DIMMNET_shared_t *shared)
+{
+    pthread_mutex_lock(&spares_lock);
+    give_back(&spares[SPARES - 1]);
+    memmove(&spares[1], &spares[0], (SPARES - 1) * sizeof(*spares));
+    spares[0] = *shared;
+    pthread_mutex_unlock(&spares_lock);
+}
+
+/* @return false: nothing of that kind is kept */
+static bool take(MPIDI_DIMMNET_shared_t *spares, uint32_t peer, uint32_t offset,
+                 MPIDI_DIMMNET_shared_t *shared)
+{
+    bool found = false;
+    pthread_mutex_lock(&spares_lock);
+    for (int i = 0; i < SPARES && !found; i++) {
+        MPIDI_DIMMNET_shared_t *s = &spares[i];
+        found = s->memory && s->bytes == shared->bytes &&
+                (s->allocated || (s->peer == peer && s->offset == offset));
+        if (found) {
+            *shared = *s;
+            s->memory = s->allocated = NULL;
+        }
+    }
+    pthread_mutex_unlock(&spares_lock);
+    return found;
+}
+
 static bool allocate(MPIDI_DIMMNET_shared_t *shared, place_t *place)
 {
     dnet_ep_t *ep = MPIDI_DIMMNET_EP(0);
-    if (dnet_ep_alloc(ep, shared->bytes + MAPPED_ALIGN, &shared->allocated) != DNET_OK)
+    if (!take(own_spares, 0, 0, shared) &&
+        dnet_ep_alloc(ep, shared->bytes + MAPPED_ALIGN, &shared->allocated) != DNET_OK)
         return false;
     (void) dnet_ep_sodimm_offset(ep, shared->allocated, shared->bytes, &place->offset);
     uint32_t pad = -place->offset & (MAPPED_ALIGN - 1);
     place->offset += pad;
     shared->memory = (uint8_t *) shared->allocated + pad;
-    memset(shared->memory, 0, shared->bytes);
     return true;
+}
+
+static void map_from(MPIDI_DIMMNET_shared_t *shared, uint32_t peer, uint32_t offset)
+{
+    if (take(mapped_spares, peer, offset, shared))
+        return;
+    shared->memory = map(peer, offset, shared->bytes);
+    shared->peer = peer;
+    shared->offset = offset;
 }
 
 int MPIDI_DIMMNET_shared_make(MPIR_Comm *comm, size_t bytes, bool wanted, MPIR_Errflag_t *errflag,
@@ -44,19 +99,32 @@ int MPIDI_DIMMNET_shared_make(MPIR_Comm *comm, size_t bytes, bool wanted, MPIR_E
         place.good = allocate(shared, &place);
     int mpi_errno = MPIR_Bcast_impl(&place, sizeof(place), MPI_BYTE, 0, comm, errflag);
     if (mpi_errno == MPI_SUCCESS && wanted && place.good && comm->rank != 0)
-        shared->memory =
-            map(MPIDI_DIMMNET_AV(MPIDIU_comm_rank_to_av(comm, 0)).peer, place.offset, bytes);
+        map_from(shared, MPIDI_DIMMNET_AV(MPIDIU_comm_rank_to_av(comm, 0)).peer, place.offset);
     return mpi_errno;
+}
+
+void MPIDI_DIMMNET_shared_zero(const MPIDI_DIMMNET_shared_t *shared)
+{
+    if (shared->allocated)
+        memset(shared->memory, 0, shared->bytes);
 }
 
 void MPIDI_DIMMNET_shared_release(MPIDI_DIMMNET_shared_t *shared)
 {
-    dnet_ep_t *ep = MPIDI_DIMMNET_EP(0);
-    if (shared->allocated)
-        dnet_ep_free(ep, shared->allocated);
-    else if (shared->memory)
-        dnet_ep_unmap(ep, shared->memory, shared->bytes);
+    if (shared->memory && shared->bytes <= SPARE_BYTES)
+        keep(shared->allocated ? own_spares : mapped_spares, shared);
+    else
+        give_back(shared);
     shared->memory = shared->allocated = NULL;
+}
+
+void MPIDI_DIMMNET_shared_finalize(void)
+{
+    for (int i = 0; i < SPARES; i++) {
+        give_back(&own_spares[i]);
+        give_back(&mapped_spares[i]);
+        own_spares[i] = mapped_spares[i] = (MPIDI_DIMMNET_shared_t){0};
+    }
 }
 
 void *MPIDI_DIMMNET_map(uint32_t peer, uint32_t offset, size_t bytes,

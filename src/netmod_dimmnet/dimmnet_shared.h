@@ -11,7 +11,8 @@
 typedef struct {
     void *memory; /* NULL: not to be had */
     size_t bytes;
-    void *allocated; /* rank 0: what dnet_ep_alloc() has given; else NULL */
+    void *allocated;       /* rank 0: what dnet_ep_alloc() has given; else NULL */
+    uint32_t peer, offset; /* others: where it is mapped from */
 } MPIDI_DIMMNET_shared_t;
 
 /* Part of a peer's memory of dnet_ep_alloc(), which need not begin with a page. */
@@ -20,13 +21,20 @@ typedef struct {
     size_t bytes;
 } MPIDI_DIMMNET_mapping_t;
 
-/* Have this rank's part of such memory, zeroed; collective.  A rank that has no use for it says so;
- * all ranks should agree afterwards on whether each has it.  Returns an MPI error code. */
+/* Have this rank's part of such memory; collective.  A rank that has no use for it says so; all
+ * ranks should agree afterwards on whether each has it.  Returns an MPI error code. */
 int MPIDI_DIMMNET_shared_make(MPIR_Comm *comm, size_t bytes, bool wanted, MPIR_Errflag_t *errflag,
                               MPIDI_DIMMNET_shared_t *shared);
 
-/* Give it back, as far as it is this rank's; no other rank may touch rank 0's any more. */
+/* Zero it; before the ranks agree. */
+void MPIDI_DIMMNET_shared_zero(const MPIDI_DIMMNET_shared_t *shared);
+
+/* Give it back, as far as it is this rank's; no other rank may touch rank 0's any more.  Some of it
+ * is kept for the next of as many bytes: a page that is new takes a microsecond on each side. */
 void MPIDI_DIMMNET_shared_release(MPIDI_DIMMNET_shared_t *shared);
+
+/* Give back what is kept. */
+void MPIDI_DIMMNET_shared_finalize(void);
 
 /* Map bytes of a peer's memory, at this offset in its SO-DIMM area.  NULL: not to be had. */
 void *MPIDI_DIMMNET_map(uint32_t peer, uint32_t offset, size_t bytes,
