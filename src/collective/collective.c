@@ -197,9 +197,12 @@ static void alltoall_in_place(dnet_board_t *b, const uint8_t *from, uint8_t *to,
 }
 
 /* Few ranks without a processor for each exchange twice as much by slots, unless reading is slow
- * (4 ranks, 64 KB by slots 0.75 to 1 of the time, where no cache is shared 1.1 to 2). */
+ * (4 ranks, 64 KB by slots 0.75 to 1 of the time, where no cache is shared 1.1 to 2); more than a
+ * few half as much where it is (16 ranks, 32 KB 0.8, where no cache is shared 1.9). */
 static bool is_read_to_exchange(const dnet_board_t *b, size_t bytes)
 {
+    if (b->size > FEW_RANKS && b->owner.reads_slowly)
+        return dnet_in_place_is_read(b, bytes * 2);
     bool crowded = !b->spins && b->size > 2 && b->size <= FEW_RANKS;
     return dnet_in_place_is_read(b, crowded && !b->owner.reads_slowly ? bytes / 2 : bytes);
 }

@@ -226,6 +226,22 @@ static void many_communicators(void)
     }
 }
 
+/* More boards of two ranks at a time than may have far memory, which the next ones have again. */
+#define PAIRS 20
+static void pairs(int32_t *a, int32_t *b)
+{
+    MPI_Comm comm[PAIRS];
+    for (int i = 0; i < PAIRS; i++)
+        MPI_Comm_split(MPI_COMM_WORLD, rank / 2, rank, &comm[i]);
+    MPI_Comm_rank(comm[0], &comm_rank);
+    MPI_Comm_size(comm[0], &comm_size);
+    for (int round = 0; round < 3; round++)
+        for (int i = 0; i < PAIRS; i++)
+            reductions(comm[i], 5000 + round, false, a, b);
+    for (int i = 0; i < PAIRS; i++)
+        MPI_Comm_free(&comm[i]);
+}
+
 static void add_late(void *in, void *inout, int *len, MPI_Datatype *type)
 {
     (void) type;
@@ -272,6 +288,8 @@ int main(int argc, char **argv)
     MPI_Comm_free(&comm);
     with_messages(a, b);
     many_communicators();
+    pairs(a, b);
+    pairs(a, b);
     left_while_others_sleep();
     CHECK((counter("board_collectives") > 1000) == !packets, "%llu collectives on boards",
           (unsigned long long) counter("board_collectives"));
