@@ -39,12 +39,15 @@ static void give_back(const MPIDI_DIMMNET_shared_t *shared)
         dnet_ep_unmap(ep, shared->memory, shared->bytes);
 }
 
-/* Keep it instead of the oldest. */
+/* Keep it, where there is no room instead of the oldest. */
 static void keep(MPIDI_DIMMNET_shared_t *spares, const MPIDI_DIMMNET_shared_t *shared)
 {
     pthread_mutex_lock(&spares_lock);
-    give_back(&spares[SPARES - 1]);
-    memmove(&spares[1], &spares[0], (SPARES - 1) * sizeof(*spares));
+    int room = 0;
+    while (room < SPARES - 1 && spares[room].memory)
+        room++;
+    give_back(&spares[room]);
+    memmove(&spares[1], &spares[0], (size_t) room * sizeof(*spares));
     spares[0] = *shared;
     pthread_mutex_unlock(&spares_lock);
 }
