@@ -123,8 +123,9 @@ static void allgather_in_place(dnet_board_t *b, const void *from, uint8_t *to, s
 }
 
 /* Ranks without a processor for each take what is in slots from the cache, each after the other (4
- * ranks, 64 KB to 4 MB in 0.4 to 0.9 of the time).  Two ranks read longer blocks only, where reading
- * is slow (64 KB by slots 0.76 of the time, 128 KB 0.85; where no cache is shared 1.13 and 1.2). */
+ * ranks, 64 KB to 4 MB in 0.4 to 0.9 of the time).  Two ranks read longer blocks only, where
+ * reading is slow (64 KB by slots 0.76 of the time, 128 KB 0.85; where no cache is shared 1.13
+ * and 1.2). */
 static bool is_read_to_gather(const dnet_board_t *b, size_t bytes)
 {
     if (dnet_in_place_is_slow_for_two(b))
