@@ -401,6 +401,11 @@ void dnet_ep_count_board(dnet_ep_t *ep)
     count(ep, &ep->page.counters.boards);
 }
 
+void dnet_ep_count_far_board(dnet_ep_t *ep)
+{
+    count(ep, &ep->page.counters.boards_far);
+}
+
 void dnet_ep_count_board_collective(dnet_ep_t *ep)
 {
     count(ep, &ep->page.counters.board_collectives);

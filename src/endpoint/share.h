@@ -59,9 +59,10 @@ bool dnet_ep_oversubscribed(const dnet_ep_t *ep);
  * least 1. */
 uint32_t dnet_ep_own_processors(const dnet_ep_t *ep);
 
-/** Count what the caller does itself: a communicator has got a board; a collective on one; a window
- * whose memory all ranks share; an operation in its memory. */
+/** Count what the caller does itself: a communicator has got a board; a board far memory; a
+ * collective on one; a window whose memory all ranks share; an operation in its memory. */
 void dnet_ep_count_board(dnet_ep_t *ep);
+void dnet_ep_count_far_board(dnet_ep_t *ep);
 void dnet_ep_count_board_collective(dnet_ep_t *ep);
 void dnet_ep_count_window(dnet_ep_t *ep);
 void dnet_ep_count_window_op(dnet_ep_t *ep);

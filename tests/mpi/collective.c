@@ -5,8 +5,10 @@
  * without a loop of ours, communicators of all kinds, made and freed.  The counters say which of
  * them had a board.
  */
+#define _GNU_SOURCE /* CPU_COUNT */
 #include <complex.h>
 #include <malloc.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <unistd.h>
 
@@ -228,6 +230,7 @@ static void many_communicators(void)
 
 /* More boards of two ranks at a time than may have far memory, which the next ones have again. */
 #define PAIRS 20
+#define FAR_BOARDS 16 /* that of MPI_COMM_WORLD among them */
 static void pairs(int32_t *a, int32_t *b)
 {
     MPI_Comm comm[PAIRS];
@@ -271,6 +274,12 @@ static void left_while_others_sleep(void)
     MPI_Op_free(&op);
 }
 
+static int processors(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
 int main(int argc, char **argv)
 {
     MPI_Comm comm;
@@ -293,6 +302,9 @@ int main(int argc, char **argv)
     left_while_others_sleep();
     CHECK((counter("board_collectives") > 1000) == !packets, "%llu collectives on boards",
           (unsigned long long) counter("board_collectives"));
+    if (size == 2 && !packets && processors() >= 2)
+        CHECK(counter("boards_far") == 2 + 2 * (FAR_BOARDS - 1), "%llu boards with far memory",
+              (unsigned long long) counter("boards_far"));
     counters_end();
     free(a);
     free(b);
