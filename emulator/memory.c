@@ -156,20 +156,42 @@ static bool is_committed(const dnet_emu_areas_t *a, uint64_t offset)
     return atomic_load_explicit(&a->state->committed[g / 64], memory_order_relaxed) >> (g % 64) & 1;
 }
 
-/* A load takes as many pages into the page tables as lie around it, for storing too; a store only
- * its own, at eight times the cost.  Around it: from one address that AROUND_BYTES divides to the
- * next, and an area may begin anywhere. */
-#define AROUND_BYTES (64u << 10)
+/* What is only in the kernel's page tables may still cost a fault at the first access: where those
+ * of a virtual machine are shadows, 5 us a page.  A load takes a page in for storing too, and those
+ * around it, at an eighth of what a store of its own costs. */
+void dnet_emu_memory_touch(const void *from, uint64_t bytes)
+{
+    const volatile uint8_t *at = from;
+
+    for (uint64_t n = 0; n < bytes; n += DNET_EMU_PAGE)
+        (void) at[n];
+}
 
 /* Have what is committed of the bytes [from, end) of an area in the page tables. */
 static void touch(const dnet_emu_nic_t *nic, unsigned wid, uint64_t from, uint64_t end)
 {
+    const uint64_t granule = 1ull << DNET_EMU_GRANULE_SHIFT;
     const dnet_emu_areas_t *a = &nic->area[wid];
-    uint64_t past = (uintptr_t) a->sodimm % AROUND_BYTES;
+    uint64_t next;
 
-    for (uint64_t at = from; at < touched_end(end); at += AROUND_BYTES - (at + past) % AROUND_BYTES)
+    for (uint64_t at = from; at < touched_end(end); at = next) {
+        next = (at & -granule) + granule;
+        next = next < touched_end(end) ? next : touched_end(end);
         if (is_committed(a, at))
-            (void) *(const volatile uint8_t *) (a->sodimm + at);
+            dnet_emu_memory_touch(a->sodimm + at, next - at);
+    }
+}
+
+/* Of other processes' areas so many are mapped as far as anybody stores to them with the first
+ * message that needs more than a page, so that no later one waits for it; the others as they fill.
+ */
+#define WHOLE_AREAS 4u
+static _Atomic unsigned whole_areas;
+
+static bool takes_whole(uint64_t mapped)
+{
+    return mapped == DNET_EMU_PAGE &&
+           atomic_fetch_add_explicit(&whole_areas, 1, memory_order_relaxed) < WHOLE_AREAS;
 }
 
 /* Let this process touch the first `end` bytes of an area, and some more. */
@@ -196,6 +218,8 @@ static bool reach(const dnet_emu_nic_t *nic, unsigned wid, uint64_t end)
     }
     if (stays)
         bytes = most;
+    else if (bytes < TOUCHED_BYTES && takes_whole(before))
+        bytes = TOUCHED_BYTES;
     base = mremap(a->sodimm, stays ? 0 : a->sodimm_window, bytes, MREMAP_MAYMOVE);
     if (base == MAP_FAILED)
         return no_addresses(nic, bytes);
@@ -205,7 +229,7 @@ static bool reach(const dnet_emu_nic_t *nic, unsigned wid, uint64_t end)
     }
     a->sodimm = base;
     a->sodimm_bytes = a->sodimm_window = bytes;
-    touch(nic, wid, before, bytes);
+    touch(nic, wid, 0, bytes);
     return true;
 }
 
@@ -271,6 +295,7 @@ dnet_status_t dnet_emu_reserve(dnet_device_t *dev, uint64_t offset, uint64_t len
     if (status == DNET_OK) {
         mark_committed(d->nic, dev->wid, from, bytes);
         clear(d->area->sodimm, from, from + bytes);
+        touch(d->nic, dev->wid, from, from + bytes);
     }
     return status;
 }

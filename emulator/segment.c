@@ -497,6 +497,7 @@ void dnet_emu_segment_protect_peer(const dnet_emu_nic_t *nic)
 {
     /* What a sender stores to while others wait is in its page tables from the start. */
     (void) madvise(nic->header, nic->mapped_bytes, MADV_POPULATE_WRITE);
+    dnet_emu_memory_touch(nic->header, nic->mapped_bytes);
     dnet_emu_segment_protect(nic);
     look_only(nic->state->amt_address, nic->state + 1);
     look_only(nic->sreg_load, nic->sreg_load + DNET_EMU_PAGE);
