@@ -325,7 +325,10 @@ static bool receive_headed(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
         case DNET_HEAD_ACK: {
             dnet_op_t *op = dnet_op_find(ep, head.op);
             if (op && op->peer == head.rank) {
-                dnet_piece_taken(&ep->rndv.pushed_times, DNET_PIECE_BYTES, head.arg);
+                if (!(head.flags & DNET_ACK_KERNEL))
+                    dnet_piece_taken(&ep->rndv.pushed_times, DNET_PIECE_BYTES, head.arg);
+                else
+                    dnet_kernel_told(&ep->rndv.kernel_times, op->len, head.arg);
                 dnet_op_acknowledged(ep, op);
             } else {
                 malformed(entry, "acknowledges nothing");

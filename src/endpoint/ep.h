@@ -123,6 +123,7 @@ typedef struct {
     uint64_t strays;          /* pieces that nothing expected */
     dnet_piece_times_t pushed_times;
     dnet_piece_times_t at_once_times; /* of messages that go without a rendezvous instead */
+    dnet_kernel_times_t kernel_times; /* where the kernel is slow */
 } dnet_rndv_t;
 
 /* defer_recv.c: senders whose messages are held back here. */

@@ -38,14 +38,32 @@ typedef struct {
     dnet_usual_time_t sent, taken; /* a piece copied in, and out */
 } dnet_piece_times_t;
 
-/** Are pieces fast, or tried?  Asked once for each message.
+/* The same bytes by the kernel, of which each side copies a half where both do. */
+typedef struct {
+    dnet_usual_time_t own, told; /* by this process and by receivers, since the last trial began */
+    int64_t known_ns;            /* that, as soon as it says something; 0: nothing is known */
+    uint64_t copied;             /* bytes since then */
+    uint64_t trial, messages;    /* bytes that went so only to know, and in how many messages */
+    uint64_t pause;              /* bytes to go before the next ones do */
+    uint64_t pauses;             /* and after these */
+} dnet_kernel_times_t;
+
+/** Are pieces fast, or tried, and is the kernel not?  Asked once for each message.
  *
  * @param len   its bytes
- * @param pace  of copies into rings: where it is slow, pieces are not tried to the end */
-bool dnet_pieces_are_fast(dnet_piece_times_t *t, size_t len, dnet_pace_t *pace);
+ * @param pace  of copies into rings: where it is slow, pieces are not tried to the end
+ * @param k     what they are compared with */
+bool dnet_pieces_are_fast(dnet_piece_times_t *t, size_t len, dnet_pace_t *pace,
+                          dnet_kernel_times_t *k);
 
 /** Were pieces fast as far as is known, and has a trial ended? */
-bool dnet_pieces_were_fast(const dnet_piece_times_t *t);
+bool dnet_pieces_were_fast(const dnet_piece_times_t *t, const dnet_kernel_times_t *k);
+
+/** The kernel has copied so many bytes between processes, for this one. */
+void dnet_kernel_copied(dnet_kernel_times_t *k, uint64_t bytes, uint64_t ns);
+
+/** A receiver of so many bytes tells what a piece usually takes it.  0: it does not say. */
+void dnet_kernel_told(dnet_kernel_times_t *k, uint64_t bytes, uint32_t piece_ns);
 
 /** A piece has been sent; it took so long.  0: it was not timed. */
 void dnet_piece_sent(dnet_piece_times_t *t, uint32_t bytes, uint64_t ns);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "endpoint/rndv.h"
 
+#include "common/clock.h"
 #include "endpoint/channel.h"
 #include "endpoint/guests.h"
 
@@ -42,10 +43,36 @@ void dnet_rndv_cts(dnet_ep_t *ep, const dnet_rndv_recv_t *r, dnet_ep_head_t cts,
     dnet_send_control(ep, r->rank, &cts, staging, staging ? sizeof(*staging) : 0);
 }
 
+/* Shorter copies are mostly the call. */
+#define TIMED_LEAST 32768u
+
+uint64_t dnet_rndv_kernel_begins(const dnet_ep_t *ep, size_t len)
+{
+    return ep->reads_slowly && len >= TIMED_LEAST ? dnet_clock_ns() : 0;
+}
+
+void dnet_rndv_kernel_ends(dnet_ep_t *ep, size_t len, uint64_t begin_ns)
+{
+    if (begin_ns)
+        dnet_kernel_copied(&ep->rndv.kernel_times, len, dnet_clock_ns() - begin_ns);
+}
+
+void dnet_rndv_kernel_ack(dnet_ep_t *ep, const dnet_rndv_recv_t *r)
+{
+    dnet_ep_head_t ack = {.type = DNET_HEAD_ACK,
+                          .flags = DNET_ACK_KERNEL,
+                          .rank = ep->rank,
+                          .op = r->op,
+                          .arg = (uint32_t) ep->rndv.kernel_times.own.ns};
+    dnet_send_control(ep, r->rank, &ack, NULL, 0);
+}
+
 void dnet_rndv_fetch(dnet_ep_t *ep, dnet_rndv_recv_t *r, size_t at, void *to, size_t len)
 {
+    uint64_t begin = dnet_rndv_kernel_begins(ep, len);
     r->status = dnet_drv_rvl(&ep->drv, ep->peers[r->rank].target,
                              dnet_drv_aperture_place(r->fetch_addr, at), to, (uint32_t) len);
+    dnet_rndv_kernel_ends(ep, len, begin);
     if (r->status != DNET_OK)
         dnet_error("cannot fetch %zu bytes from rank %u: %s", len, r->rank,
                    dnet_status_text(r->status));

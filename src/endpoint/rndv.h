@@ -155,6 +155,13 @@ bool dnet_rndv_split_round(dnet_ep_t *ep, dnet_rndv_recv_t **done_p);
 /** rndv_pushed.c: are there a ring for pieces, and processors, or is pushing chosen by name? */
 bool dnet_rndv_has_room_to_push(const dnet_ep_t *ep);
 
+/* Around a copy between processes of `len` bytes: how long it takes is compared with pushing. */
+uint64_t dnet_rndv_kernel_begins(const dnet_ep_t *ep, size_t len);
+void dnet_rndv_kernel_ends(dnet_ep_t *ep, size_t len, uint64_t begin_ns);
+
+/* Acknowledge what has been copied so, and tell the sender how long that takes. */
+void dnet_rndv_kernel_ack(dnet_ep_t *ep, const dnet_rndv_recv_t *r);
+
 /** rndv_pushed.c: would the message be pushed, if its receiver wants it? */
 bool dnet_rndv_pushes(dnet_ep_t *ep, const dnet_op_t *op);
 

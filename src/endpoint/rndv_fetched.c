@@ -34,7 +34,7 @@ static dnet_rndv_begun_t begin(dnet_ep_t *ep, dnet_rndv_recv_t *r)
         fetch_moved(ep, r);
     else
         dnet_rndv_fetch(ep, r, 0, r->buf, r->len);
-    dnet_send_ack(ep, r->rank, r->op);
+    dnet_rndv_kernel_ack(ep, r);
     return DNET_RNDV_DONE;
 }
 

@@ -42,7 +42,7 @@ static dnet_rndv_begun_t take_rest(dnet_ep_t *ep, dnet_rndv_recv_t *r)
     while (r->fetched < dnet_pieces(r->len) && r->status == DNET_OK &&
            dnet_rndv_take(ep, r, dnet_pieces(r->len)))
         fetch_next(ep, r);
-    dnet_send_ack(ep, r->rank, r->op);
+    dnet_rndv_kernel_ack(ep, r);
     if (r->fetched < dnet_pieces(r->len))
         return DNET_RNDV_UNDER_WAY; /* the others are the sender's */
     (void) dnet_rndv_stored_end(ep, r->slot);
@@ -91,7 +91,7 @@ void dnet_rndv_split_landed(dnet_ep_t *ep, dnet_rndv_recv_t *r)
     if (!r->is_put_off)
         return;
     take_up(ep, r);
-    dnet_send_ack(ep, r->rank, r->op);
+    dnet_rndv_kernel_ack(ep, r);
 }
 
 bool dnet_rndv_split_round(dnet_ep_t *ep, dnet_rndv_recv_t **done_p)
@@ -111,11 +111,15 @@ static dnet_status_t store(dnet_ep_t *ep, dnet_op_t *op)
 {
     uint32_t piece = dnet_pieces(op->len) - op->claimed;
     size_t at = (size_t) piece * dnet_piece_bytes(op->len);
-    dnet_status_t status = dnet_drv_rvs(&ep->drv, ep->peers[op->peer].target, op->buf + at,
-                                        dnet_drv_aperture_place(op->remote_addr, at),
-                                        (uint32_t) piece_len(op->len, piece), op->last);
-    if (status == DNET_OK)
+    size_t n = piece_len(op->len, piece);
+    uint64_t begin = dnet_rndv_kernel_begins(ep, n);
+    dnet_status_t status =
+        dnet_drv_rvs(&ep->drv, ep->peers[op->peer].target, op->buf + at,
+                     dnet_drv_aperture_place(op->remote_addr, at), (uint32_t) n, op->last);
+    if (status == DNET_OK) {
+        dnet_rndv_kernel_ends(ep, n, begin);
         op->stored++;
+    }
     return status;
 }
 

@@ -52,6 +52,8 @@ _Static_assert(sizeof(dnet_ep_head_t) + DNET_EP_AM_HEADER_MAX <= DNET_DRV_BOTF_D
 #define DNET_RTS_LENT 2u
 /* Flag of an RTS: the sender would push the message. */
 #define DNET_RTS_PUSHES 4u
+/* Flag of an ACK: arg is what a piece usually takes the receiver by the kernel. */
+#define DNET_ACK_KERNEL 1u
 _Static_assert(sizeof(dnet_ep_head_t) + sizeof(dnet_ep_layout_t) <= DNET_LH_DATA_BYTES &&
                    sizeof(dnet_ep_head_t) + sizeof(dnet_remote_memory_t) <= DNET_LH_DATA_BYTES,
                "head and what follows lie in the LH entry");

@@ -486,6 +486,7 @@ static int choices(dnet_job_rank_t *job, void *arg)
     (void) arg;
     job->ep->oversubscribed = false;
     job->ep->options.rendezvous = DNET_RENDEZVOUS_AUTO;
+    job->ep->rndv.kernel_times.pause = UINT64_MAX; /* it is not tried */
     for (unsigned c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
         job->ep->reads_slowly = cases[c].reads_slowly;
         t->trial = cases[c].trial;
@@ -533,6 +534,7 @@ static int awaited(dnet_job_rank_t *job, void *arg)
     job->ep->options.rendezvous = DNET_RENDEZVOUS_AUTO;
     job->ep->oversubscribed = false;
     job->ep->reads_slowly = true;
+    job->ep->rndv.kernel_times.pause = UINT64_MAX; /* it is not tried */
     job->ep->awaited = dnet_ep_envelope(AWAITED, 0, 0);
     for (unsigned c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
         const size_t len = cases[c].len;
@@ -605,6 +607,7 @@ static int guessed(dnet_job_rank_t *job, void *arg)
     job->ep->options.rendezvous = DNET_RENDEZVOUS_AUTO;
     job->ep->oversubscribed = false;
     job->ep->reads_slowly = true;
+    job->ep->rndv.kernel_times.pause = UINT64_MAX; /* it is not tried */
     for (unsigned c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
         dnet_rndv_t *rndv = &job->ep->rndv;
         uint64_t before = job->ep->page.counters.rendezvous;
@@ -661,6 +664,47 @@ static void test_pushed_message_alone_goes_at_once_when_the_last_was_awaited(voi
     unsetenv("DIMMNET_RING_BYTES");
 }
 
+/* While pieces are fast, messages go by the kernel until it is known how long that takes, to the
+ * receiver, which tells it, and to the sender where that copies a part. */
+static int measured(dnet_job_rank_t *job, void *arg)
+{
+    enum { LEN = 64 * PIECE, MESSAGES = 12 };
+    uint8_t *data = calloc(1, LEN);
+    uint64_t envelope = dnet_ep_envelope(2, 0, 1);
+    dnet_rndv_t *rndv = &job->ep->rndv;
+    int bad = 0;
+    (void) arg;
+    job->ep->options.rendezvous = DNET_RENDEZVOUS_AUTO;
+    job->ep->oversubscribed = false;
+    job->ep->reads_slowly = true;
+    rndv->pushed_times = (dnet_piece_times_t){
+        .trial = DNET_TRIAL_BYTES, .sent = {1, UINT32_MAX}, .taken = {1, UINT32_MAX}};
+    for (unsigned m = 0; m < MESSAGES; m++) {
+        dnet_pace_anew(dnet_move_pace()); /* wherever this runs */
+        if (job->rank == 0)
+            bad += dnet_job_send(job, 1, envelope, data, LEN, false) != 0;
+        else
+            bad += dnet_job_recv(job, envelope, DNET_MATCH_BITS, data, LEN) != LEN;
+    }
+    const dnet_kernel_times_t *k = &rndv->kernel_times;
+    bad += job->rank == 0 && (k->told.ns == 0 || k->known_ns == 0 || k->pause == 0);
+    bad += job->rank == 1 && k->own.ns == 0;
+    if (bad)
+        fprintf(stderr, "rank %u: own %lld, told %lld, known %lld ns, pause %llu\n", job->rank,
+                (long long) k->own.ns, (long long) k->told.ns, (long long) k->known_ns,
+                (unsigned long long) k->pause);
+    free(data);
+    return bad;
+}
+
+static void test_pushed_where_the_kernel_has_been_measured(void **state)
+{
+    (void) state;
+    setenv("DIMMNET_RING_BYTES", "2097152", 1); /* a ring for pieces, however few processors */
+    assert_int_equal(dnet_job_run(2, 60, measured, NULL), 0);
+    unsetenv("DIMMNET_RING_BYTES");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -677,6 +721,7 @@ int main(void)
         cmocka_unit_test(test_pushed_only_where_that_is_faster),
         cmocka_unit_test(test_pushed_awaited_messages_go_at_once),
         cmocka_unit_test(test_pushed_message_alone_goes_at_once_when_the_last_was_awaited),
+        cmocka_unit_test(test_pushed_where_the_kernel_has_been_measured),
     };
     setenv("DIMMNET_RENDEZVOUS", "pushed", 1);
     stage = mmap(NULL, sizeof(*stage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

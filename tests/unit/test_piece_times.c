@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * When messages go through the ring in pieces: while they are tried, and while the two copies of a
- * piece are fast; what counts of a trial, and how long the pause after it is.
+ * piece are fast, and faster than the kernel's; what counts of a trial, and how long the pause
+ * after it is.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,6 +17,8 @@ enum { FAST_NS = 2000, SLOW_NS = 3600, INTERRUPTED_NS = 1000000 };
 enum { TRIAL = DNET_TRIAL_BYTES / DNET_PIECE_BYTES, FIRST_LAP = 32 };
 
 static dnet_pace_t pace;
+/* It is not tried. */
+static dnet_kernel_times_t kernel = {.pause = UINT64_MAX};
 
 static int forget_pace(void **state)
 {
@@ -37,7 +40,7 @@ static unsigned pause_of(dnet_piece_times_t *t)
 {
     unsigned n = 0;
 
-    while (n < 1000000 && !dnet_pieces_are_fast(t, DNET_PIECE_BYTES, &pace))
+    while (n < 1000000 && !dnet_pieces_are_fast(t, DNET_PIECE_BYTES, &pace, &kernel))
         n++;
     return n;
 }
@@ -48,11 +51,11 @@ static void test_pieces_are_tried_and_stay_while_they_are_fast(void **state)
 
     (void) state;
     for (unsigned i = 0; i < 20 * TRIAL; i++) {
-        assert_true(dnet_pieces_are_fast(&t, DNET_PIECE_BYTES, &pace));
+        assert_true(dnet_pieces_are_fast(&t, DNET_PIECE_BYTES, &pace, &kernel));
         send_pieces(&t, 1, FAST_NS, FAST_NS);
     }
     send_pieces(&t, 200, FAST_NS, SLOW_NS);
-    assert_false(dnet_pieces_are_fast(&t, DNET_PIECE_BYTES, &pace));
+    assert_false(dnet_pieces_are_fast(&t, DNET_PIECE_BYTES, &pace, &kernel));
 }
 
 static void test_pieces_of_the_first_lap_do_not_count(void **state)
@@ -61,9 +64,9 @@ static void test_pieces_of_the_first_lap_do_not_count(void **state)
 
     (void) state;
     send_pieces(&t, FIRST_LAP, SLOW_NS, SLOW_NS);
-    assert_true(dnet_pieces_are_fast(&t, DNET_PIECE_BYTES, &pace));
+    assert_true(dnet_pieces_are_fast(&t, DNET_PIECE_BYTES, &pace, &kernel));
     send_pieces(&t, TRIAL - FIRST_LAP, FAST_NS, FAST_NS);
-    assert_true(dnet_pieces_are_fast(&t, DNET_PIECE_BYTES, &pace));
+    assert_true(dnet_pieces_are_fast(&t, DNET_PIECE_BYTES, &pace, &kernel));
 }
 
 /* Shorter ones count by their bytes. */
@@ -79,7 +82,7 @@ static void test_halves_of_pieces_count_as_halves(void **state)
     }
     assert_int_equal(t.sent.ns, SLOW_NS);
     assert_int_equal(t.taken.ns, FAST_NS);
-    assert_false(dnet_pieces_are_fast(&t, DNET_PIECE_BYTES, &pace));
+    assert_false(dnet_pieces_are_fast(&t, DNET_PIECE_BYTES, &pace, &kernel));
 }
 
 static void test_one_piece_that_was_interrupted_decides_nothing(void **state)
@@ -90,7 +93,7 @@ static void test_one_piece_that_was_interrupted_decides_nothing(void **state)
 
         for (unsigned i = 0; i < TRIAL; i++)
             send_pieces(&t, 1, i == which ? INTERRUPTED_NS : FAST_NS, FAST_NS);
-        assert_true(dnet_pieces_are_fast(&t, DNET_PIECE_BYTES, &pace));
+        assert_true(dnet_pieces_are_fast(&t, DNET_PIECE_BYTES, &pace, &kernel));
     }
 }
 
@@ -106,7 +109,7 @@ static void test_pauses_double_while_pieces_are_slow(void **state)
         due = due < 16384 ? 2 * due : due;
     }
     send_pieces(&t, TRIAL, FAST_NS, FAST_NS);
-    assert_true(dnet_pieces_are_fast(&t, DNET_PIECE_BYTES, &pace));
+    assert_true(dnet_pieces_are_fast(&t, DNET_PIECE_BYTES, &pace, &kernel));
     send_pieces(&t, 500, SLOW_NS, FAST_NS);
     assert_int_equal(pause_of(&t), 512);
 }
@@ -131,7 +134,7 @@ static void test_a_trial_ends_where_lines_come_slowly(void **state)
     assert_int_equal(pause_of(&t), 1024);
     send_pieces(&t, TRIAL, FAST_NS, FAST_NS);
     for (unsigned i = 0; i < 20 * TRIAL; i++)
-        assert_true(dnet_pieces_are_fast(&t, DNET_PIECE_BYTES, &pace));
+        assert_true(dnet_pieces_are_fast(&t, DNET_PIECE_BYTES, &pace, &kernel));
 }
 
 static void test_a_receiver_that_says_nothing_is_not_counted(void **state)
@@ -140,8 +143,107 @@ static void test_a_receiver_that_says_nothing_is_not_counted(void **state)
 
     (void) state;
     send_pieces(&t, 2 * TRIAL, SLOW_NS, 0);
-    assert_true(dnet_pieces_are_fast(&t, DNET_PIECE_BYTES, &pace));
+    assert_true(dnet_pieces_are_fast(&t, DNET_PIECE_BYTES, &pace, &kernel));
     assert_int_equal(t.taken.ns, 0);
+}
+
+enum { MESSAGE = 1 << 20, BEGINS = 4 << 20, KERNEL_FAST_NS = 3000, KERNEL_SLOW_NS = 9000 };
+
+/* After its first bytes copies of the kernel count. */
+static void kernel_copies(dnet_kernel_times_t *k, uint64_t own_ns, uint32_t told_ns)
+{
+    for (unsigned i = 0; i < 2 * BEGINS / DNET_PIECE_BYTES; i++) {
+        if (own_ns)
+            dnet_kernel_copied(k, DNET_PIECE_BYTES, own_ns);
+        dnet_kernel_told(k, DNET_PIECE_BYTES, told_ns);
+    }
+}
+
+/* Messages that go otherwise until one goes in pieces; and those until one does not. */
+static unsigned not_in_pieces(dnet_piece_times_t *t, dnet_kernel_times_t *k, unsigned most)
+{
+    unsigned n = 0;
+
+    while (n < most && !dnet_pieces_are_fast(t, MESSAGE, &pace, k))
+        n++;
+    return n;
+}
+
+static unsigned in_pieces(dnet_piece_times_t *t, dnet_kernel_times_t *k, unsigned most)
+{
+    unsigned n = 0;
+
+    while (n < most && dnet_pieces_are_fast(t, MESSAGE, &pace, k))
+        n++;
+    return n;
+}
+
+/* Where none of its copies is timed, for 16 MB and then as long as before. */
+static void test_the_kernel_is_tried_while_pieces_are_fast(void **state)
+{
+    dnet_piece_times_t t = {0};
+    dnet_kernel_times_t k = {0};
+    unsigned pause = 256;
+
+    (void) state;
+    send_pieces(&t, TRIAL, FAST_NS, FAST_NS);
+    for (unsigned trial = 0; trial < 6; trial++) {
+        /* The first one of later trials has ended the loop below. */
+        assert_int_equal(not_in_pieces(&t, &k, 1000), trial ? 14 : 15);
+        assert_int_equal(in_pieces(&t, &k, 10000), pause - 1);
+        pause = pause < 4096 ? 2 * pause : pause;
+    }
+}
+
+static void test_what_is_faster_stays(void **state)
+{
+    static const struct {
+        uint64_t own_ns;
+        uint32_t told_ns;
+        bool pieces;
+    } cases[] = {
+        {KERNEL_SLOW_NS, KERNEL_SLOW_NS, true},
+        {KERNEL_FAST_NS, KERNEL_FAST_NS, false},
+        {0, KERNEL_FAST_NS, false},
+        {KERNEL_FAST_NS, 0, false},
+        {KERNEL_SLOW_NS, 0, true},
+        {KERNEL_FAST_NS, KERNEL_SLOW_NS, false}, /* 4500, as one is done while the other lasts */
+        {2 * FAST_NS + 1200, 2 * FAST_NS + 1200, true},
+        {2 * FAST_NS + 900, 2 * FAST_NS + 900, false},
+    };
+
+    (void) state;
+    for (unsigned c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+        dnet_piece_times_t t = {0};
+        dnet_kernel_times_t k = {0};
+
+        send_pieces(&t, TRIAL, FAST_NS, FAST_NS);
+        assert_false(dnet_pieces_are_fast(&t, MESSAGE, &pace, &k));
+        kernel_copies(&k, cases[c].own_ns, cases[c].told_ns);
+        (void) not_in_pieces(&t, &k, 15); /* the trial goes on while one of them is not known */
+        assert_int_equal(in_pieces(&t, &k, 200), cases[c].pieces ? 200 : 0);
+        assert_int_equal(dnet_pieces_were_fast(&t, &k), cases[c].pieces);
+    }
+}
+
+/* What was not read lately comes from farther away, and what was interrupted says nothing. */
+static void test_first_copies_of_the_kernel_do_not_count(void **state)
+{
+    dnet_kernel_times_t k = {0};
+
+    (void) state;
+    for (unsigned i = 0; i < BEGINS / DNET_PIECE_BYTES; i++)
+        dnet_kernel_copied(&k, DNET_PIECE_BYTES, KERNEL_SLOW_NS);
+    assert_int_equal(k.own.counted, 0);
+    for (unsigned i = 0; i < 8; i++) {
+        assert_int_equal(k.known_ns, 0);
+        dnet_kernel_copied(&k, DNET_PIECE_BYTES, KERNEL_FAST_NS);
+    }
+    assert_int_equal(k.known_ns, KERNEL_FAST_NS);
+    dnet_kernel_copied(&k, DNET_PIECE_BYTES, INTERRUPTED_NS);
+    assert_true(k.known_ns < 2 * KERNEL_FAST_NS);
+    dnet_kernel_told(&k, 0, KERNEL_FAST_NS);
+    assert_int_equal(k.told.counted, 0);
 }
 
 /* One of 128 KB, and none of a length that only a peer out of order can name. */
@@ -171,6 +273,9 @@ int main(void)
         cmocka_unit_test_setup(test_pauses_double_while_pieces_are_slow, forget_pace),
         cmocka_unit_test_setup(test_a_trial_ends_where_lines_come_slowly, forget_pace),
         cmocka_unit_test_setup(test_a_receiver_that_says_nothing_is_not_counted, forget_pace),
+        cmocka_unit_test_setup(test_the_kernel_is_tried_while_pieces_are_fast, forget_pace),
+        cmocka_unit_test_setup(test_what_is_faster_stays, forget_pace),
+        cmocka_unit_test_setup(test_first_copies_of_the_kernel_do_not_count, forget_pace),
     };
 
     return cmocka_run_group_tests_name("piece_times", tests, NULL, NULL);

@@ -71,7 +71,7 @@ lists.heads = {
 }
 lists.head_fields = {
   { "type", 0, 1, "type" },
-  { "flags", 1, 1, "CTS: 1 staged, 2 split, 4 pushed, 8 was awaited; RTS: 1 a layout follows, 2 lent memory, 4 would push" },
+  { "flags", 1, 1, "CTS: 1 staged, 2 split, 4 pushed, 8 was awaited; RTS: 1 a layout follows, 2 lent memory, 4 would push; ACK: 1 by the kernel" },
   { "id", 2, 2, "handler of an active message; staged CTS: LLCM word; OFFER to PULL_NONE: number of the PULL" },
   { "rank", 4, 4, "sender's rank in the job; bit 31: a process of another job, and its number here (section 9)" },
   { "op", 8, 4, "operation, named by the process that started it; VERDICT: bits; PULL: mask" },
