@@ -81,7 +81,7 @@ void dnet_kernel_told(dnet_kernel_times_t *k, uint64_t bytes, uint32_t piece_ns)
 
 static bool are_fast(const dnet_piece_times_t *t, const dnet_kernel_times_t *k)
 {
-    int64_t kernel_ns = k->known_ns ? k->known_ns : KERNEL_NS;
+    int64_t kernel_ns = k && k->known_ns ? k->known_ns : KERNEL_NS;
     return t->sent.ns + t->taken.ns + PIECE_MORE_NS < kernel_ns;
 }
 
@@ -125,13 +125,14 @@ bool dnet_pieces_are_fast(dnet_piece_times_t *t, size_t len, dnet_pace_t *pace,
     }
     if (t->trial < DNET_TRIAL_BYTES && !dnet_pace_is_slow(pace))
         return true;
-    if (t->trial == DNET_TRIAL_BYTES && are_fast(t, k) && tries_kernel(k, len))
+    if (k && t->trial == DNET_TRIAL_BYTES && are_fast(t, k) && tries_kernel(k, len))
         return false;
     if (t->trial == DNET_TRIAL_BYTES && are_fast(t, k)) {
         t->rests = REST_LEAST;
         return true;
     }
-    k->pauses = KERNEL_PAUSE_LEAST;
+    if (k)
+        k->pauses = KERNEL_PAUSE_LEAST;
     t->rest = t->rests ? t->rests : REST_LEAST;
     t->rests = 2 * t->rest < REST_MOST ? 2 * t->rest : REST_MOST;
     return false;

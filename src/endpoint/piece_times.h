@@ -52,7 +52,7 @@ typedef struct {
  *
  * @param len   its bytes
  * @param pace  of copies into rings: where it is slow, pieces are not tried to the end
- * @param k     what they are compared with */
+ * @param k     what they are compared with; NULL: a constant, and the kernel is not tried */
 bool dnet_pieces_are_fast(dnet_piece_times_t *t, size_t len, dnet_pace_t *pace,
                           dnet_kernel_times_t *k);
 

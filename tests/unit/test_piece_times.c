@@ -226,6 +226,18 @@ static void test_what_is_faster_stays(void **state)
     }
 }
 
+static void test_without_the_kernel_pieces_keep_to_a_constant(void **state)
+{
+    dnet_piece_times_t t = {0};
+
+    (void) state;
+    send_pieces(&t, TRIAL, FAST_NS, FAST_NS);
+    for (unsigned i = 0; i < 10000; i++)
+        assert_true(dnet_pieces_are_fast(&t, MESSAGE, &pace, NULL));
+    send_pieces(&t, 200, FAST_NS, SLOW_NS);
+    assert_false(dnet_pieces_are_fast(&t, MESSAGE, &pace, NULL));
+}
+
 /* What was not read lately comes from farther away, and what was interrupted says nothing. */
 static void test_first_copies_of_the_kernel_do_not_count(void **state)
 {
@@ -275,6 +287,7 @@ int main(void)
         cmocka_unit_test_setup(test_a_receiver_that_says_nothing_is_not_counted, forget_pace),
         cmocka_unit_test_setup(test_the_kernel_is_tried_while_pieces_are_fast, forget_pace),
         cmocka_unit_test_setup(test_what_is_faster_stays, forget_pace),
+        cmocka_unit_test_setup(test_without_the_kernel_pieces_keep_to_a_constant, forget_pace),
         cmocka_unit_test_setup(test_first_copies_of_the_kernel_do_not_count, forget_pace),
     };
 
