@@ -67,7 +67,7 @@ void dnet_rndv_was_awaited(dnet_ep_t *ep, bool awaited)
 }
 
 /* By the kernel they would need a rendezvous besides: where its copies alone are as fast, 256 KB in
- * a broadcast take 1.6 times as long. */
+ * a broadcast take 1.7 times as long. */
 bool dnet_rndv_at_once(dnet_ep_t *ep, uint32_t peer, size_t len, bool awaited)
 {
     bool guesses = !awaited && ep->rndv.guesses &&
