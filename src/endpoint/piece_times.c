@@ -17,8 +17,8 @@
 #define TRIAL_BEGINS (2u << 20)
 #define REST_LEAST (UINT64_C(32) << 20)
 #define REST_MOST (UINT64_C(1) << 30)
-/* While pieces are fast the kernel is tried, for so many bytes, or messages where these are more, at
- * most; the first copies do not count, for their bytes are in no cache yet.  The pauses between
+/* While pieces are fast the kernel is tried, for so many bytes, or messages where these are more,
+ * at most; the first copies do not count, for their bytes are in no cache yet.  The pauses between
  * double as long as pieces stay faster. */
 #define KERNEL_TRIAL_BYTES (16u << 20)
 #define KERNEL_TRIAL_MESSAGES 8u
