@@ -10,9 +10,9 @@
 
 #include "emulator/lh_buffer.h"
 
-/* How many entries ahead a line is asked for, so that it has come from the receiver, who read it a
- * lap ago, before its turn: in a row of messages the stores of one must not wait for the next. Not
- * one that the receiver polls. */
+/* How many entries ahead a line is asked for in a row of messages, so that it has come from the
+ * receiver, who read it a lap ago, before its turn: the stores of one must not wait for the next.
+ * Not one that the receiver polls. */
 #define DNET_EMU_ENTRIES_AHEAD 4u
 
 /* RC has not halted, and its process lets everything in: one look for all that may be against a
@@ -41,16 +41,22 @@ static inline void dnet_emu_rc_count(const dnet_emu_nic_t *nic, unsigned wid, ui
 
 /* [nic 7.3, 10.2, 10.3] Envelope and data, 8..DNET_EMU_LH_SHORT_BYTES bytes and readable up to a
  * multiple of 8, of a packet that is DNET_EMU_PLAIN.  False: something is against it, which
- * dnet_emu_rc_receive() finds, and nothing has happened. */
+ * dnet_emu_rc_receive() finds, and nothing has happened.  `alone`: no other one is likely to follow
+ * soon, so one line alone counts.  It is not asked for then, for a receiver that polls takes it
+ * back before it is filled, nor are those behind, which that processor's prefetchers take back (8
+ * bytes one way 0.38 us instead of 0.48 where no cache is shared, 0.13 instead of 0.15 where one
+ * is). */
 static inline bool dnet_emu_receive_short(const dnet_emu_nic_t *nic, unsigned wid,
-                                          const uint8_t *lines, uint32_t n)
+                                          const uint8_t *lines, uint32_t n, bool alone)
 {
     dnet_emu_wid_t *s = nic->area[wid].state;
     dnet_lh_entry_t *entry = dnet_emu_lh_next(nic, wid);
     bool here;
 
-    dnet_prefetch_for_store(entry);
-    dnet_prefetch_for_store(dnet_emu_lh_ahead(nic, wid, DNET_EMU_ENTRIES_AHEAD));
+    if (DNET_LIKELY(!alone)) {
+        dnet_prefetch_for_store(entry);
+        dnet_prefetch_for_store(dnet_emu_lh_ahead(nic, wid, DNET_EMU_ENTRIES_AHEAD));
+    }
     dnet_emu_rc_acquire(nic, wid);
     entry = dnet_emu_lh_next(nic, wid);
     here = dnet_emu_rc_is_open(nic, wid) && !dnet_emu_lh_seems_full(nic, wid);
@@ -62,7 +68,8 @@ static inline bool dnet_emu_receive_short(const dnet_emu_nic_t *nic, unsigned wi
         dnet_emu_publish(&entry->envelope, (dnet_emu_peek(lines) & ~DNET_EMU_LH_FLAGS) |
                                                dnet_emu_lh_flags(nic, s->lh_tail));
         dnet_emu_lh_advance(nic, wid, 1);
-        dnet_emu_lh_claim(nic, wid, 1);
+        if (!alone)
+            dnet_emu_lh_claim(nic, wid, 1);
         dnet_emu_rc_count(nic, wid, 1);
     }
     dnet_emu_rc_release(s);
@@ -127,7 +134,7 @@ static inline bool dnet_emu_receive_entry(const dnet_emu_nic_t *nic, unsigned wi
                                           const uint8_t *first, uint32_t n, bool alone)
 {
     return DNET_LIKELY(n <= DNET_EMU_LH_SHORT_BYTES)
-               ? dnet_emu_receive_short(nic, wid, first, n)
+               ? dnet_emu_receive_short(nic, wid, first, n, alone)
                : dnet_emu_receive_lines(nic, wid, first, n, alone);
 }
 

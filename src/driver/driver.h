@@ -154,7 +154,7 @@ typedef struct {
     /* LH Buffer: entries read and entries given back, counted from the start. */
     uint32_t lh_mask;
     uint32_t lh_read;
-    uint32_t lh_read_before; /* when a message of several lines was sent last */
+    uint32_t lh_read_before; /* when a message was sent at once last */
     uint32_t lh_freed;
     uint32_t lh_batch;
     /* IPUSH rings: bytes of one; of each, bytes read and given back, counted from the start. */
@@ -264,7 +264,25 @@ static inline void dnet_drv_lhs_header(const dnet_drv_t *nic, uint8_t *window,
     memcpy(window + 16, &envelope, 8);
 }
 
-/** Is a message of more than a line alone: has one come since the last such? */
+/* Less than a word, by the store of one, for a word is what the NIC loads: bytes stored one by one
+ * would have to leave the processor's store buffer first, and all stores before them. */
+static inline void dnet_drv_copy_word(uint8_t *to, const void *from, uint32_t len)
+{
+    const uint8_t *at = from;
+    uint64_t word = 0;
+    if (len >= 4) {
+        uint32_t low, high;
+        memcpy(&low, at, 4);
+        memcpy(&high, at + len - 4, 4);
+        word = low | (uint64_t) high << 8 * (len - 4);
+    } else if (len) {
+        word = at[0] | (uint64_t) at[len / 2] << 8 * (len / 2) |
+               (uint64_t) at[len - 1] << 8 * (len - 1);
+    }
+    memcpy(to, &word, 8);
+}
+
+/** Is a message alone: has one come since the last that was sent at once? */
 static inline bool dnet_drv_is_alone(dnet_drv_t *nic)
 {
     bool alone = nic->lh_read != nic->lh_read_before;
@@ -276,8 +294,7 @@ static inline bool dnet_drv_is_alone(dnet_drv_t *nic)
  * Send a message in one BOTF packet.
  *
  * @param len    at most `botf_data`, or `botf_data_alone` if it is `alone`
- * @param alone  no other one is likely to follow soon; of one line (DNET_LH_DATA_BYTES) it is all
- *               the same
+ * @param alone  no other one is likely to follow soon
  * @return DNET_OK (buf may be reused); DNET_STOPPED; DNET_HELD; DNET_STALLED (buf may be reused,
  * but the NIC takes no other request before this one is out); DNET_ERR_PEER_DEAD;
  * DNET_ERR_NO_ROUTE
@@ -292,7 +309,9 @@ static inline dnet_status_t dnet_drv_send_short(dnet_drv_t *nic, dnet_drv_target
     dnet_drv_lhs_header(nic, window, target, envelope);
     if (len == 8) /* the most frequent size; a store instead of a call */
         memcpy(window + 24, buf, 8);
-    else if (len)
+    else if (len < 8)
+        dnet_drv_copy_word(window + 24, buf, len);
+    else
         memcpy(window + 24, buf, len);
     nic->counters.ipush++;
     return dnet_drv_botf(nic, 24 + len, alone);

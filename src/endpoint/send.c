@@ -113,7 +113,7 @@ dnet_status_t dnet_ep_send(dnet_ep_t *ep, uint32_t peer, uint64_t envelope, cons
     ep->page.counters.sent_bytes += len;
     if (DNET_UNLIKELY(p->channel || sync || len > ep->one_packet))
         return send_slow(ep, peer, envelope, buf, len, sync, req);
-    bool alone = len > DNET_LH_DATA_BYTES && dnet_drv_is_alone(&ep->drv);
+    bool alone = dnet_drv_is_alone(&ep->drv);
     if (len <= (alone ? ep->drv.botf_data_alone : ep->drv.botf_data))
         status = dnet_drv_send_short(&ep->drv, p->target, envelope, buf, (uint32_t) len, alone);
     else
