@@ -58,4 +58,20 @@ bool dnet_board_has_alltoall(const dnet_board_t *board);
 /** Block r of `to` becomes block `rank` of `from` of rank r; `from` may be `to`. */
 void dnet_board_alltoall(dnet_board_t *board, const void *from, void *to, size_t bytes);
 
+/**
+ * Two ranks are about to exchange long blocks.
+ *
+ * @param from  the own one, for the other rank, until dnet_board_pair_end() returns; NULL: it
+ *              cannot be read
+ * @param read  would rank 0 have blocks read?  Of rank 1 it is all the same
+ * @return true: both ranks go on with dnet_board_pair_read(); false: blocks go another way
+ */
+bool dnet_board_pair_offer(dnet_board_t *board, const void *from, bool read);
+
+/** The other rank's block, to `to`. */
+void dnet_board_pair_read(dnet_board_t *board, void *to, size_t bytes);
+
+/** Return when the other rank has read, too. */
+void dnet_board_pair_end(dnet_board_t *board);
+
 #endif

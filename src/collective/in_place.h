@@ -42,13 +42,18 @@ static inline bool dnet_in_place_is_slow_for_two(const dnet_board_t *b)
 typedef struct {
     const uint8_t *from;
     const uint8_t *result;
+    bool read; /* dnet_board_pair_offer() */
 } dnet_offer_t;
+
+static inline void dnet_in_place_say(dnet_board_t *b, const dnet_offer_t *mine)
+{
+    memcpy(dnet_step_begin(b, sizeof *mine), mine, sizeof *mine);
+    dnet_step_contribute(b);
+}
 
 static inline void dnet_in_place_offer(dnet_board_t *b, const void *from, const void *result)
 {
-    const dnet_offer_t mine = {from, result};
-    memcpy(dnet_step_begin(b, sizeof mine), &mine, sizeof mine);
-    dnet_step_contribute(b);
+    dnet_in_place_say(b, &(dnet_offer_t){.from = from, .result = result});
 }
 
 static inline dnet_offer_t dnet_in_place_offered(dnet_board_t *b, uint32_t r)

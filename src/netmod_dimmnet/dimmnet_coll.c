@@ -11,7 +11,9 @@
 #include "dimmnet_progress.h"
 #include "dimmnet_reduce.h"
 #include "dimmnet_shared.h"
+#include "collective/choice.h"
 #include "collective/collective.h"
+#include "common/clock.h"
 #include "endpoint/share.h"
 
 #include <sched.h>
@@ -28,15 +30,17 @@
  * memory, and for two ranks that could, of whom both move pieces of a message. */
 #define BOARD_MAX 32768
 #define BOARD_BCAST_OF_TWO_MAX 32768
-/* The same where the kernel is slow to copy.  Whether the ring is faster now each sender sees for
- * itself, which two ranks of a board would have to agree on. */
+/* The same where the kernel is slow to copy; longer blocks of two go as is found to be faster, each
+ * twice as long as the ones before for itself. */
 #define SLOWLY_BCAST_OF_TWO_MAX 131072
 #define SLOWLY_EXCHANGE_OF_TWO_MAX 131072
+#define LENGTHS_OF_TWO 6
 
 struct MPIDI_DIMMNET_board {
     dnet_board_t board;
     MPIR_Comm *comm;
     MPIDI_DIMMNET_shared_t shared, far;
+    dnet_choice_t of_two[LENGTHS_OF_TWO];
     int longs;                   /* collectives that would have gained by far memory */
     MPIDI_DIMMNET_board_t *next; /* that all others have not left yet */
 };
@@ -492,8 +496,9 @@ int MPIDI_DIMMNET_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI
                                              errflag);
 }
 
-/* Do two ranks exchange blocks of `count` elements by messages? */
-static inline bool goes_by_messages(MPIR_Comm *comm, MPI_Aint count, MPI_Datatype datatype)
+/* Do two ranks exchange blocks of `count` elements so that neither way is the faster one for sure?
+ */
+static inline bool is_long_for_two(MPIR_Comm *comm, MPI_Aint count, MPI_Datatype datatype)
 {
     MPI_Aint bytes;
     if (!two_read_slowly(comm))
@@ -512,46 +517,112 @@ static inline int board_for(MPIR_Comm *comm, MPI_Aint count, MPI_Datatype dataty
 }
 
 /* A block of `count` elements of such a buffer. */
-static inline const void *block_of(const void *buf, int r, MPI_Aint count, MPI_Datatype datatype)
+static inline void *block_of(const void *buf, int r, MPI_Aint count, MPI_Datatype datatype)
 {
     MPI_Aint extent;
     MPIR_Datatype_get_extent_macro(datatype, extent);
-    return (const char *) buf + r * count * extent;
+    return (char *) buf + r * count * extent;
 }
 
-/* The own block, unless it is in its place, and one for the other rank, which is sent from where it
- * is and not from a copy in the result: of what the other processor has read each line has to be
- * fetched back when the next copy is stored there.  The own one is copied while the other rank's is
- * on its way. */
-static int exchange_of_two(const void *own, const void *for_other, MPI_Aint sendcount,
-                           MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
-                           MPI_Datatype recvtype, int tag, MPIR_Comm *comm, MPIR_Errflag_t *errflag)
+/* What two ranks exchange: of each a block for the other, and one that it keeps. */
+typedef struct {
+    const void *own, *for_other; /* of `sendcount` elements */
+    MPI_Aint sendcount, recvcount;
+    MPI_Datatype sendtype, recvtype;
+    void *to, *from_other; /* where the own one goes, unless it is there, and the other rank's */
+} blocks_of_two_t;
+
+static int keep_own(const blocks_of_two_t *x)
+{
+    return x->own == x->to ? MPI_SUCCESS
+                           : MPIR_Localcopy(x->own, x->sendcount, x->sendtype, x->to, x->recvcount,
+                                            x->recvtype);
+}
+
+/* The block for the other rank is sent from where it is and not from a copy in the result: of what
+ * the other processor has read each line has to be fetched back when the next copy is stored there.
+ * The own one is copied while the other rank's is on its way. */
+static int exchange_by_messages(const blocks_of_two_t *x, int tag, MPIR_Comm *comm,
+                                MPIR_Errflag_t *errflag)
 {
     const int other = 1 - comm->rank;
-    void *to = (void *) block_of(recvbuf, comm->rank, recvcount, recvtype);
-    void *from_other = (void *) block_of(recvbuf, other, recvcount, recvtype);
     MPIR_Request *request;
-    int mpi_errno = MPIC_Irecv(from_other, recvcount, recvtype, other, tag, comm, &request);
+    int mpi_errno =
+        MPIC_Irecv(x->from_other, x->recvcount, x->recvtype, other, tag, comm, &request);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
-    mpi_errno = MPIC_Send(for_other, sendcount, sendtype, other, tag, comm, errflag);
-    if (mpi_errno == MPI_SUCCESS && own != to)
-        mpi_errno = MPIR_Localcopy(own, sendcount, sendtype, to, recvcount, recvtype);
+    mpi_errno = MPIC_Send(x->for_other, x->sendcount, x->sendtype, other, tag, comm, errflag);
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno = keep_own(x);
     int received = MPIC_Waitall(1, &request, MPI_STATUSES_IGNORE, errflag);
     return mpi_errno != MPI_SUCCESS ? mpi_errno : received;
+}
+
+/* Blocks of about as many bytes, from 128 KB on, share what is known of them. */
+static dnet_choice_t *choice_for(MPIDI_DIMMNET_board_t *self, size_t bytes)
+{
+    unsigned i = 0;
+    while (i + 1 < LENGTHS_OF_TWO && bytes >> i > 2 * SLOWLY_EXCHANGE_OF_TWO_MAX)
+        i++;
+    return &self->of_two[i];
+}
+
+/* Each rank reads the other's block, or both go by messages: what took less time lately.  Only rank
+ * 0 measures, from when both are there. */
+static int exchange_of_two(const blocks_of_two_t *x, int tag, MPIR_Comm *comm,
+                           MPIR_Errflag_t *errflag)
+{
+    MPIDI_DIMMNET_board_t *self = NETMOD_OF(comm).board;
+    size_t bytes, sent_bytes;
+    void *to = contiguous(x->from_other, x->recvcount, x->recvtype, &bytes);
+    const void *from = contiguous(x->for_other, x->sendcount, x->sendtype, &sent_bytes);
+    dnet_choice_t *choice = choice_for(self, bytes);
+    bool reads = dnet_board_pair_offer(&self->board, to ? from : NULL, !dnet_choice_next(choice));
+    uint64_t begin = dnet_clock_ns();
+    int mpi_errno;
+    if (reads) {
+        dnet_ep_count_board_collective(MPIDI_DIMMNET_EP(0));
+        dnet_board_pair_read(&self->board, to, bytes);
+        mpi_errno = keep_own(x);
+        dnet_board_pair_end(&self->board);
+    } else {
+        mpi_errno = exchange_by_messages(x, tag, comm, errflag);
+    }
+    if (comm->rank == 0 && reads != dnet_choice_next(choice))
+        dnet_choice_took(choice, bytes, dnet_clock_ns() - begin);
+    return mpi_errno;
 }
 
 static int allgather_of_two(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                             void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
                             MPIR_Comm *comm, MPIR_Errflag_t *errflag)
 {
+    void *to = block_of(recvbuf, comm->rank, recvcount, recvtype);
     if (sendbuf == MPI_IN_PLACE) {
-        sendbuf = block_of(recvbuf, comm->rank, recvcount, recvtype);
+        sendbuf = to;
         sendcount = recvcount;
         sendtype = recvtype;
     }
-    return exchange_of_two(sendbuf, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
-                           MPIR_ALLGATHER_TAG, comm, errflag);
+    blocks_of_two_t x = {
+        sendbuf,  sendbuf,  sendcount, recvcount,
+        sendtype, recvtype, to,        block_of(recvbuf, 1 - comm->rank, recvcount, recvtype)};
+    return exchange_of_two(&x, MPIR_ALLGATHER_TAG, comm, errflag);
+}
+
+static int alltoall_of_two(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                           void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                           MPIR_Comm *comm, MPIR_Errflag_t *errflag)
+{
+    const int rank = comm->rank, other = 1 - rank;
+    blocks_of_two_t x = {block_of(sendbuf, rank, sendcount, sendtype),
+                         block_of(sendbuf, other, sendcount, sendtype),
+                         sendcount,
+                         recvcount,
+                         sendtype,
+                         recvtype,
+                         block_of(recvbuf, rank, recvcount, recvtype),
+                         block_of(recvbuf, other, recvcount, recvtype)};
+    return exchange_of_two(&x, MPIR_ALLTOALL_TAG, comm, errflag);
 }
 
 int MPIDI_DIMMNET_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
@@ -559,7 +630,7 @@ int MPIDI_DIMMNET_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatyp
                             MPIR_Comm *comm, MPIR_Errflag_t *errflag)
 {
     MPIDI_DIMMNET_board_t *board;
-    if (goes_by_messages(comm, recvcount, recvtype))
+    if (is_long_for_two(comm, recvcount, recvtype))
         return allgather_of_two(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
                                 errflag);
     int mpi_errno = board_for(comm, recvcount, recvtype, errflag, &board);
@@ -576,10 +647,8 @@ int MPIDI_DIMMNET_alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype
                            MPIR_Comm *comm, MPIR_Errflag_t *errflag)
 {
     MPIDI_DIMMNET_board_t *board;
-    if (sendbuf != MPI_IN_PLACE && goes_by_messages(comm, recvcount, recvtype))
-        return exchange_of_two(block_of(sendbuf, comm->rank, sendcount, sendtype),
-                               block_of(sendbuf, 1 - comm->rank, sendcount, sendtype), sendcount,
-                               sendtype, recvbuf, recvcount, recvtype, MPIR_ALLTOALL_TAG, comm,
+    if (sendbuf != MPI_IN_PLACE && is_long_for_two(comm, recvcount, recvtype))
+        return alltoall_of_two(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
                                errflag);
     int mpi_errno = board_for(comm, recvcount, recvtype, errflag, &board);
     if (mpi_errno != MPI_SUCCESS)

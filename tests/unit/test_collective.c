@@ -684,6 +684,31 @@ static void test_boards_are_bounded(void **state)
     assert_true(dnet_board_bytes(2) + dnet_board_far_bytes(&two) <= DNET_BOARD_MAX_BYTES);
 }
 
+/* Rank 0 wants every other block to be read; of some, one of the two ranks has none to be read. */
+static bool pair_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
+{
+    uint32_t other = 1 - b->rank;
+    size_t bytes = bytes_of(round);
+    bool wanted = round % 2, has = round % 5 != b->rank;
+    fill(from, round, b->rank, other, bytes);
+    bool reads = dnet_board_pair_offer(b, has ? from : NULL, b->rank == 0 ? wanted : !wanted);
+    if (reads != (b->owner.read && wanted && round % 5 > 1))
+        return false;
+    if (!reads)
+        return true;
+    dnet_board_pair_read(b, to, bytes);
+    dnet_board_pair_end(b);
+    memset(from, 0, bytes); /* nobody needs it any more */
+    return is_filled(to, round, other, b->rank, bytes);
+}
+
+static void test_two_ranks_read_what_they_offer_if_rank_0_wants_to(void **state)
+{
+    (void) state;
+    for (int reads = 0; reads < 3; reads++)
+        check_with(2, pair_once, reads);
+}
+
 static void test_slots_are_many_where_ranks_run_ahead(void **state)
 {
     (void) state;
@@ -742,6 +767,7 @@ int main(void)
         cmocka_unit_test(test_reduce_gives_the_same_bits_again),
         cmocka_unit_test(test_barrier_after_bcast),
         cmocka_unit_test(test_root_of_a_bcast_leads_the_barrier_after_it),
+        cmocka_unit_test(test_two_ranks_read_what_they_offer_if_rank_0_wants_to),
         cmocka_unit_test(test_slots_are_many_where_ranks_run_ahead),
         cmocka_unit_test(test_all_of_them_mixed),
         cmocka_unit_test(test_the_last_one_of_a_barrier_wakes_all),
