@@ -17,11 +17,14 @@
 #define TRIAL_BEGINS (2u << 20)
 #define REST_LEAST (UINT64_C(32) << 20)
 #define REST_MOST (UINT64_C(1) << 30)
-/* While pieces are fast the kernel is tried, for so many bytes, or messages where these are more,
- * at most; the first copies do not count, for their bytes are in no cache yet.  The pauses between
- * double as long as pieces stay faster. */
+/* While pieces are fast the kernel is tried, for so many bytes, or messages where these are more:
+ * as many as programs have under way, or the trial is one of copies beside pieces.  The first
+ * copies do not count, for their bytes are in no cache yet.  The pauses between trials are many
+ * times as long, and double as long as pieces stay faster. */
 #define KERNEL_TRIAL_BYTES (16u << 20)
-#define KERNEL_TRIAL_MESSAGES 8u
+#define KERNEL_TRIAL_MESSAGES 64u
+#define KERNEL_TRIAL_MOST (256u << 20)
+#define KERNEL_PAUSE_TRIALS 16u
 #define KERNEL_BEGINS (4u << 20)
 #define KERNEL_PAUSE_LEAST (UINT64_C(256) << 20)
 #define KERNEL_PAUSE_MOST (UINT64_C(4) << 30)
@@ -90,8 +93,7 @@ bool dnet_pieces_were_fast(const dnet_piece_times_t *t, const dnet_kernel_times_
     return t->trial == DNET_TRIAL_BYTES && !t->rest && are_fast(t, k);
 }
 
-/* Shall a message, while pieces are fast, go by the kernel so that its time is known?  Perhaps no
- * copy is timed before the trial ends. */
+/* Shall a message, while pieces are fast, go by the kernel so that its time is known? */
 static bool tries_kernel(dnet_kernel_times_t *k, size_t len)
 {
     if (k->pause > len) {
@@ -102,10 +104,12 @@ static bool tries_kernel(dnet_kernel_times_t *k, size_t len)
         *k = (dnet_kernel_times_t){.known_ns = k->known_ns, .pauses = k->pauses};
     k->trial += len;
     k->messages++;
-    if (k->own.counted + k->told.counted < 2 * COUNTED &&
-        (k->trial < KERNEL_TRIAL_BYTES || k->messages < KERNEL_TRIAL_MESSAGES))
+    if (k->trial < KERNEL_TRIAL_BYTES ||
+        (k->messages < KERNEL_TRIAL_MESSAGES && k->trial < KERNEL_TRIAL_MOST))
         return true;
     k->pause = k->pauses ? k->pauses : KERNEL_PAUSE_LEAST;
+    if (k->pause < KERNEL_PAUSE_TRIALS * k->trial)
+        k->pause = KERNEL_PAUSE_TRIALS * k->trial;
     k->pauses = 2 * k->pause < KERNEL_PAUSE_MOST ? 2 * k->pause : KERNEL_PAUSE_MOST;
     return false;
 }

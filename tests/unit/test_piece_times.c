@@ -147,7 +147,13 @@ static void test_a_receiver_that_says_nothing_is_not_counted(void **state)
     assert_int_equal(t.taken.ns, 0);
 }
 
-enum { MESSAGE = 1 << 20, BEGINS = 4 << 20, KERNEL_FAST_NS = 3000, KERNEL_SLOW_NS = 9000 };
+enum {
+    MESSAGE = 1 << 20,
+    TRIAL_MESSAGES = 64,
+    BEGINS = 4 << 20,
+    KERNEL_FAST_NS = 3000,
+    KERNEL_SLOW_NS = 9000
+};
 
 /* After its first bytes copies of the kernel count. */
 static void kernel_copies(dnet_kernel_times_t *k, uint64_t own_ns, uint32_t told_ns)
@@ -178,20 +184,41 @@ static unsigned in_pieces(dnet_piece_times_t *t, dnet_kernel_times_t *k, unsigne
     return n;
 }
 
-/* Where none of its copies is timed, for 16 MB and then as long as before. */
+/* For 64 messages, and then not for sixteen times as many, or more. */
 static void test_the_kernel_is_tried_while_pieces_are_fast(void **state)
 {
     dnet_piece_times_t t = {0};
     dnet_kernel_times_t k = {0};
-    unsigned pause = 256;
+    unsigned pause = 16 * TRIAL_MESSAGES;
 
     (void) state;
     send_pieces(&t, TRIAL, FAST_NS, FAST_NS);
     for (unsigned trial = 0; trial < 6; trial++) {
         /* The first one of later trials has ended the loop below. */
-        assert_int_equal(not_in_pieces(&t, &k, 1000), trial ? 14 : 15);
+        assert_int_equal(not_in_pieces(&t, &k, 1000), TRIAL_MESSAGES - (trial ? 2 : 1));
         assert_int_equal(in_pieces(&t, &k, 10000), pause - 1);
         pause = pause < 4096 ? 2 * pause : pause;
+    }
+}
+
+/* Of short messages 16 MB, of very long ones 256. */
+static void test_a_trial_of_the_kernel_is_bounded(void **state)
+{
+    static const struct {
+        size_t bytes;
+        unsigned messages;
+    } cases[] = {{128 << 10, 128}, {8 << 20, 32}, {1 << 30, 1}};
+
+    (void) state;
+    for (unsigned c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+        dnet_piece_times_t t = {0};
+        dnet_kernel_times_t k = {0};
+        unsigned n = 0;
+
+        send_pieces(&t, TRIAL, FAST_NS, FAST_NS);
+        while (n < 1000 && !dnet_pieces_are_fast(&t, cases[c].bytes, &pace, &k))
+            n++;
+        assert_int_equal(n, cases[c].messages - 1);
     }
 }
 
@@ -220,7 +247,8 @@ static void test_what_is_faster_stays(void **state)
         send_pieces(&t, TRIAL, FAST_NS, FAST_NS);
         assert_false(dnet_pieces_are_fast(&t, MESSAGE, &pace, &k));
         kernel_copies(&k, cases[c].own_ns, cases[c].told_ns);
-        (void) not_in_pieces(&t, &k, 15); /* the trial goes on while one of them is not known */
+        /* The trial goes on, or pieces rest. */
+        (void) not_in_pieces(&t, &k, cases[c].pieces ? TRIAL_MESSAGES : 15);
         assert_int_equal(in_pieces(&t, &k, 200), cases[c].pieces ? 200 : 0);
         assert_int_equal(dnet_pieces_were_fast(&t, &k), cases[c].pieces);
     }
@@ -286,6 +314,7 @@ int main(void)
         cmocka_unit_test_setup(test_a_trial_ends_where_lines_come_slowly, forget_pace),
         cmocka_unit_test_setup(test_a_receiver_that_says_nothing_is_not_counted, forget_pace),
         cmocka_unit_test_setup(test_the_kernel_is_tried_while_pieces_are_fast, forget_pace),
+        cmocka_unit_test_setup(test_a_trial_of_the_kernel_is_bounded, forget_pace),
         cmocka_unit_test_setup(test_what_is_faster_stays, forget_pace),
         cmocka_unit_test_setup(test_without_the_kernel_pieces_keep_to_a_constant, forget_pace),
         cmocka_unit_test_setup(test_first_copies_of_the_kernel_do_not_count, forget_pace),
