@@ -664,11 +664,11 @@ static void test_pushed_message_alone_goes_at_once_when_the_last_was_awaited(voi
     unsetenv("DIMMNET_RING_BYTES");
 }
 
-/* While pieces are fast, messages go by the kernel until it is known how long that takes, to the
- * receiver, which tells it, and to the sender where that copies a part. */
+/* While pieces are fast, 64 messages go by the kernel, and then it is known how long that takes, to
+ * the receiver, which tells it, and to the sender where that copies a part. */
 static int measured(dnet_job_rank_t *job, void *arg)
 {
-    enum { LEN = 64 * PIECE, MESSAGES = 12 };
+    enum { LEN = 64 * PIECE, MESSAGES = 72 };
     uint8_t *data = calloc(1, LEN);
     uint64_t envelope = dnet_ep_envelope(2, 0, 1);
     dnet_rndv_t *rndv = &job->ep->rndv;
