@@ -45,8 +45,8 @@
 #define DNET_EMU_GRANULES (DNET_EMU_AREA_MAX >> DNET_EMU_GRANULE_SHIFT)
 #define DNET_EMU_FIFO_DEPTH 16u /* OP-33 */
 #define DNET_EMU_FIFO_AFULL 12u
-#define DNET_EMU_BURST_BYTES (1024u * 1024u)
-#define DNET_EMU_MESSAGE_PACKETS 17u /* of an LHSv2, handed over together */
+#define DNET_EMU_BURST_BYTES (64u << 20) /* packets handed over together, a call of the kernel */
+#define DNET_EMU_MESSAGE_PACKETS 17u     /* of an LHSv2, handed over together */
 
 /* ---- ordering ---- */
 

@@ -24,7 +24,7 @@
 #include "endpoint/ep.h"
 #include "job.h"
 
-enum { BYTES = 8000001, PIECES = (BYTES + DNET_PIECE_MOST - 1) / DNET_PIECE_MOST };
+enum { BYTES = 32000001, PIECES = (BYTES + DNET_PIECE_MOST - 1) / DNET_PIECE_MOST };
 
 typedef enum {
     RECEIVER_ALONE,
