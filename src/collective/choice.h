@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which of two ways takes less time: the one that did when both were tried last.  Neither depends
- * on what the processor or its host is called.
+ * Which of two ways takes less time: the one that did when both were tried last.
  */
 #ifndef DNET_COLLECTIVE_CHOICE_H
 #define DNET_COLLECTIVE_CHOICE_H
@@ -23,8 +22,8 @@ typedef struct {
     bool second; /* is the second way the one that takes less time? */
     bool tries;  /* the other one is tried */
     uint32_t calls, pause;
-    uint64_t last[2]
-                 [DNET_CHOICE_CALLS - 1]; /* ns for a megabyte: by the way chosen, by the other */
+    /* ns for a megabyte: by the way chosen, by the other */
+    uint64_t last[2][DNET_CHOICE_CALLS - 1];
 } dnet_choice_t;
 
 /** Does the next call go the second way? */
