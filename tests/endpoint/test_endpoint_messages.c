@@ -386,9 +386,39 @@ static void test_endpoint_active_messages_arrive_with_header_and_data(void **sta
     run_in_profiles(2, active, NULL);
 }
 
+/* Each length up to that of a few lines, to a buffer that is not aligned, and nothing behind it. */
+static int short_lengths(dnet_job_rank_t *job, void *arg)
+{
+    enum { MOST = 200, GUARD = 0x5a };
+    uint8_t data[MOST + 9], want[MOST + 9];
+    uint64_t envelope = dnet_ep_envelope(2, 0, 1);
+    int bad = 0;
+    (void) arg;
+    for (size_t len = 0; len <= MOST; len++) {
+        memset(want, GUARD, sizeof want);
+        for (size_t i = 0; i < len; i++)
+            want[1 + i] = (uint8_t) (len * 7 + i * 13 + 1);
+        if (job->rank == 0) {
+            bad += dnet_job_send(job, 1, envelope, want + 1, len, false) != 0;
+            continue;
+        }
+        memset(data, GUARD, sizeof data);
+        bad += dnet_job_recv(job, envelope, DNET_MATCH_BITS, data + 1, MOST) != len;
+        bad += memcmp(data, want, sizeof data) != 0;
+    }
+    return bad;
+}
+
+static void test_short_messages_of_each_length_are_whole(void **state)
+{
+    (void) state;
+    assert_int_equal(dnet_job_run(2, 60, short_lengths, NULL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_short_messages_of_each_length_are_whole),
         cmocka_unit_test(test_endpoint_all_sizes_arrive_whole),
         cmocka_unit_test(test_endpoint_1_kb_alone_goes_by_botf),
         cmocka_unit_test(test_endpoint_two_pages_are_one_request),
