@@ -101,10 +101,12 @@ uint32_t dnet_emu_remote_time(int32_t own_pid)
     return least < UINT32_MAX ? (uint32_t) least : UINT32_MAX;
 }
 
-static bool write_piece(int32_t pid, const uint8_t *from, uint64_t to, uint64_t bytes)
+bool dnet_emu_remote_store(int32_t pid, const void *from, uint64_t to, uint64_t bytes)
 {
+    const uint8_t *at = from;
+
     while (bytes > 0) {
-        struct iovec local = {(void *) (uintptr_t) from, bytes};
+        struct iovec local = {(void *) (uintptr_t) at, bytes};
         struct iovec remote = {(void *) (uintptr_t) to, bytes};
         ssize_t n = process_vm_writev(pid, &local, 1, &remote, 1, 0);
 
@@ -113,7 +115,7 @@ static bool write_piece(int32_t pid, const uint8_t *from, uint64_t to, uint64_t 
                        pid);
             return false;
         }
-        from += n;
+        at += n;
         to += (uint64_t) n;
         bytes -= (uint64_t) n;
     }
@@ -129,7 +131,7 @@ bool dnet_emu_remote_write(int32_t pid, const dnet_emu_packet_t *packet, uint64_
         uint64_t done = 0;
 
         if (span->pid == 0) {
-            if (!write_piece(pid, span->at, to, n))
+            if (!dnet_emu_remote_store(pid, span->at, to, n))
                 return false;
         } else {
             while (done < n) {
@@ -137,7 +139,7 @@ bool dnet_emu_remote_write(int32_t pid, const dnet_emu_packet_t *packet, uint64_
                 uint64_t piece = n - done < sizeof bounce ? n - done : sizeof bounce;
 
                 if (!dnet_emu_remote_read(span->pid, (uintptr_t) span->at + done, bounce, piece) ||
-                    !write_piece(pid, bounce, to + done, piece))
+                    !dnet_emu_remote_store(pid, bounce, to + done, piece))
                     return false;
                 done += piece;
             }

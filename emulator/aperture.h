@@ -40,6 +40,9 @@ uint32_t dnet_emu_remote_time(int32_t own_pid);
 /* Copy out of another process.  False, logged: it is gone, or does not let us. */
 bool dnet_emu_remote_read(int32_t pid, uint64_t from, void *to, uint64_t bytes);
 
+/* The same into it. */
+bool dnet_emu_remote_store(int32_t pid, const void *from, uint64_t to, uint64_t bytes);
+
 /* Copy the first `bytes` of a packet's data into another process.  Data that lie in a third process
  * go through a buffer here.  False, logged: as above. */
 bool dnet_emu_remote_write(int32_t pid, const dnet_emu_packet_t *packet, uint64_t to,

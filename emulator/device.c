@@ -216,6 +216,13 @@ static bool device_copy_from(dnet_device_t *dev, uint16_t lid, unsigned wid, con
                                    bytes);
 }
 
+static bool device_copy_to(dnet_device_t *dev, uint16_t lid, unsigned wid, const void *from,
+                           void *to, uint64_t bytes)
+{
+    return dnet_emu_swif_copy_to(((dnet_emu_device_t *) (void *) dev)->nic, lid, wid, from, to,
+                                 bytes);
+}
+
 static void *device_map(dnet_device_t *dev, uint16_t lid, unsigned wid, uint64_t offset,
                         uint64_t len)
 {
@@ -284,6 +291,7 @@ static const dnet_device_ops_t device_ops = {
     .copy_time = device_copy_time,
     .message_bytes = device_message_bytes,
     .copy_from = device_copy_from,
+    .copy_to = device_copy_to,
     .peer_lost = device_peer_lost,
     .map = device_map,
     .unmap = device_unmap,

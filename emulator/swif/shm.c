@@ -334,6 +334,14 @@ bool dnet_emu_swif_copy_from(const dnet_emu_nic_t *via, uint16_t lid, unsigned w
     return dnet_emu_remote_read(pid, (uintptr_t) from, to, bytes);
 }
 
+bool dnet_emu_swif_copy_to(const dnet_emu_nic_t *via, uint16_t lid, unsigned wid, const void *from,
+                           void *to, uint64_t bytes)
+{
+    int32_t pid = via->routes->to[dnet_lid_to_clid(lid)].process[wid];
+
+    return dnet_emu_remote_store(pid, from, (uintptr_t) to, bytes);
+}
+
 static dnet_emu_locator_t own_locator(const dnet_emu_nic_t *nic)
 {
     return (dnet_emu_locator_t){.pid = nic->pid, .fd = nic->fd, .id = nic->id, .lid = nic->lid};

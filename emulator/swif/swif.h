@@ -44,6 +44,10 @@ bool dnet_emu_swif_can_copy(dnet_emu_nic_t *via, uint16_t lid, unsigned wid);
 bool dnet_emu_swif_copy_from(const dnet_emu_nic_t *via, uint16_t lid, unsigned wid,
                              const void *from, void *to, uint64_t bytes);
 
+/** The copy_to operation: into that process's memory. */
+bool dnet_emu_swif_copy_to(const dnet_emu_nic_t *via, uint16_t lid, unsigned wid, const void *from,
+                           void *to, uint64_t bytes);
+
 /** The map operation: part of the SO-DIMM area of a WID. */
 void *dnet_emu_swif_map(dnet_emu_nic_t *via, uint16_t lid, unsigned wid, uint64_t offset,
                         uint64_t len);

@@ -117,6 +117,9 @@ typedef struct {
      * ended, or does not let us any more (logged). */
     bool (*copy_from)(dnet_device_t *dev, uint16_t lid, unsigned wid, const void *from, void *to,
                       uint64_t bytes);
+    /** The same into that process's memory. */
+    bool (*copy_to)(dnet_device_t *dev, uint16_t lid, unsigned wid, const void *from, void *to,
+                    uint64_t bytes);
     /**
      * Has the process of that WID ended without closing its device, or, on another host, not been
      * heard of for too long?  Only NICs with which this process has exchanged packets are known;

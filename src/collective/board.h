@@ -29,6 +29,8 @@ typedef struct {
     /** Copy `bytes` bytes at `from` in that rank's own memory to `to`.  NULL: that cannot be done,
      * by no rank. */
     void (*read)(void *arg, uint32_t rank, const void *from, void *to, size_t bytes);
+    /** The same from this rank's memory `from` to that rank's `to`.  NULL where read is. */
+    void (*write)(void *arg, uint32_t rank, const void *from, void *to, size_t bytes);
     void *arg;
     /** read() takes longer than two copies even of 32 KB; the same on all ranks. */
     bool reads_slowly;

@@ -197,6 +197,62 @@ static void alltoall_in_place(dnet_board_t *b, const uint8_t *from, uint8_t *to,
     dnet_in_place_end(b);
 }
 
+/* What two ranks have for each other, both ways, in an exchange by pairs. */
+enum { PAIR_WAITS, PAIR_TAKEN, PAIR_MOVED };
+
+/* What a rank says in its step. */
+typedef struct {
+    dnet_offer_t offer;
+    dnet_word_t pair[]; /* with each rank; those of lower ones have theirs */
+} pairs_t;
+
+static pairs_t *pairs_of(dnet_board_t *b, uint32_t r)
+{
+    size_t bytes = sizeof(pairs_t) + b->size * sizeof(dnet_word_t);
+    return (pairs_t *) (void *) dnet_board_data(b, r, b->step, bytes);
+}
+
+static dnet_word_t *pair_with(dnet_board_t *b, uint32_t r)
+{
+    return r < b->rank ? &pairs_of(b, r)->pair[b->rank] : &pairs_of(b, b->rank)->pair[r];
+}
+
+static bool pair_take(dnet_word_t *pair)
+{
+    uint64_t state = PAIR_WAITS;
+    return atomic_compare_exchange_strong_explicit(pair, &state, PAIR_TAKEN, memory_order_relaxed,
+                                                   memory_order_relaxed);
+}
+
+/* Where ranks have no processor each: of two, the one that comes to it first moves what they have
+ * for each other.  So who gets a processor is done with all of its exchanges, and leaves, while the
+ * others wait for theirs. */
+static void alltoall_by_pairs(dnet_board_t *b, const uint8_t *from, uint8_t *to, size_t bytes)
+{
+    (void) dnet_step_begin(b, 0);
+    pairs_t *mine = pairs_of(b, b->rank);
+    mine->offer = (dnet_offer_t){.from = from, .result = to};
+    for (uint32_t r = 0; r < b->size; r++)
+        atomic_store_explicit(&mine->pair[r], PAIR_WAITS, memory_order_relaxed);
+    dnet_step_contribute(b);
+    (void) meet(b);
+    memcpy(to + b->rank * bytes, from + b->rank * bytes, bytes);
+    for (uint32_t i = 1; i < b->size; i++) {
+        uint32_t r = (b->rank + i) % b->size;
+        dnet_word_t *pair = pair_with(b, r);
+        if (!pair_take(pair))
+            continue;
+        const dnet_offer_t *theirs = &pairs_of(b, r)->offer;
+        dnet_in_place_read(b, r, theirs->from + b->rank * bytes, to + r * bytes, bytes);
+        dnet_in_place_write(b, r, from + r * bytes, theirs->result + b->rank * bytes, bytes);
+        dnet_word_set(b, pair, PAIR_MOVED);
+    }
+    for (uint32_t r = 0; r < b->size; r++)
+        if (r != b->rank)
+            dnet_word_wait_for(b, pair_with(b, r), PAIR_MOVED, r);
+    dnet_step_end_of_all(b);
+}
+
 /* Few ranks without a processor for each exchange twice as much by slots, unless reading is slow
  * (4 ranks, 64 KB by slots 0.75 to 1 of the time, where no cache is shared 1.1 to 2); more than a
  * few half as much where it is (16 ranks, 32 KB 0.8, where no cache is shared 1.9). */
@@ -241,7 +297,10 @@ void dnet_board_alltoall(dnet_board_t *b, const void *from, void *to, size_t byt
 {
     /* Blocks that are replaced by those that come cannot be read meanwhile. */
     if (is_read_to_exchange(b, bytes) && from != to) {
-        alltoall_in_place(b, from, to, bytes);
+        if (b->spins || b->size == 2)
+            alltoall_in_place(b, from, to, bytes);
+        else
+            alltoall_by_pairs(b, from, to, bytes);
         return;
     }
     /* Where ranks have no processor each, one does all it can before others have to. */

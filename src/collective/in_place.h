@@ -41,7 +41,7 @@ static inline bool dnet_in_place_is_slow_for_two(const dnet_board_t *b)
 /* What a rank says of its data in a step. */
 typedef struct {
     const uint8_t *from;
-    const uint8_t *result;
+    uint8_t *result;
     bool read; /* dnet_board_pair_offer() */
 } dnet_offer_t;
 
@@ -51,7 +51,7 @@ static inline void dnet_in_place_say(dnet_board_t *b, const dnet_offer_t *mine)
     dnet_step_contribute(b);
 }
 
-static inline void dnet_in_place_offer(dnet_board_t *b, const void *from, const void *result)
+static inline void dnet_in_place_offer(dnet_board_t *b, const void *from, void *result)
 {
     dnet_in_place_say(b, &(dnet_offer_t){.from = from, .result = result});
 }
@@ -68,6 +68,13 @@ static inline void dnet_in_place_read(const dnet_board_t *b, uint32_t r, const v
 {
     if (bytes)
         b->owner.read(b->owner.arg, r, from, to, bytes);
+}
+
+static inline void dnet_in_place_write(const dnet_board_t *b, uint32_t r, const void *from,
+                                       void *to, size_t bytes)
+{
+    if (bytes)
+        b->owner.write(b->owner.arg, r, from, to, bytes);
 }
 
 /* This rank has read what it needs, and goes on when no other needs its data any more. */

@@ -133,6 +133,15 @@ dnet_status_t dnet_ep_read(dnet_ep_t *ep, uint32_t peer, const void *from, void 
                : DNET_ERR_PEER_DEAD;
 }
 
+dnet_status_t dnet_ep_write(dnet_ep_t *ep, uint32_t peer, const void *from, void *to, size_t bytes)
+{
+    dnet_drv_target_t target = ep->peers[peer].target;
+    return ep->dev->ops->copy_to(ep->dev, dnet_drv_target_lid(target), dnet_drv_target_wid(target),
+                                 from, to, bytes)
+               ? DNET_OK
+               : DNET_ERR_PEER_DEAD;
+}
+
 void dnet_ep_wake(dnet_ep_t *ep, uint32_t peer)
 {
     dnet_drv_target_t target = ep->peers[peer].target;

@@ -33,9 +33,10 @@ bool dnet_ep_can_read(dnet_ep_t *ep, uint32_t peer);
 /** Is that slower than two copies of a few pages through memory that both have mapped? */
 bool dnet_ep_reads_slowly(const dnet_ep_t *ep);
 
-/** Copy out of a peer's own memory; any thread may.  @return DNET_OK; DNET_ERR_PEER_DEAD (logged)
- */
+/** Copy out of a peer's own memory, or into it, where dnet_ep_can_read(); any thread may.
+ * @return DNET_OK; DNET_ERR_PEER_DEAD (logged) */
 dnet_status_t dnet_ep_read(dnet_ep_t *ep, uint32_t peer, const void *from, void *to, size_t bytes);
+dnet_status_t dnet_ep_write(dnet_ep_t *ep, uint32_t peer, const void *from, void *to, size_t bytes);
 
 /* ---- waiting ---- */
 

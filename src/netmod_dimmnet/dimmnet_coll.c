@@ -106,10 +106,17 @@ static void forget(MPIDI_DIMMNET_board_t *self)
         sched_yield();
 }
 
-/* A rank whose memory cannot be read any more has ended, and the job with it. */
+/* A rank whose memory cannot be had any more has ended, and the job with it. */
 static void read_of(void *arg, uint32_t rank, const void *from, void *to, size_t bytes)
 {
     dnet_status_t status = dnet_ep_read(MPIDI_DIMMNET_EP(0), peer_of(arg, rank), from, to, bytes);
+    if (status != DNET_OK)
+        MPIDI_DIMMNET_abort(status);
+}
+
+static void write_to(void *arg, uint32_t rank, const void *from, void *to, size_t bytes)
+{
+    dnet_status_t status = dnet_ep_write(MPIDI_DIMMNET_EP(0), peer_of(arg, rank), from, to, bytes);
     if (status != DNET_OK)
         MPIDI_DIMMNET_abort(status);
 }
@@ -209,10 +216,11 @@ static int board_make(MPIR_Comm *comm, MPIR_Errflag_t *errflag, MPIDI_DIMMNET_bo
             release(self);
         return mpi_errno;
     }
+    bool reads = has.board == BOARD_AND_READS;
     dnet_board_join(&self->board, self->shared.memory, (uint32_t) comm->local_size,
                     (uint32_t) comm->rank, has.processor,
-                    &(dnet_board_owner_t){idle, wake, has.board == BOARD_AND_READS ? read_of : NULL,
-                                          self, !has.fast_reads});
+                    &(dnet_board_owner_t){idle, wake, reads ? read_of : NULL,
+                                          reads ? write_to : NULL, self, !has.fast_reads});
     dnet_ep_count_board(MPIDI_DIMMNET_EP(0));
     NETMOD_OF(comm).board = *board_p = self;
     return MPI_SUCCESS;

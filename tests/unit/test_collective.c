@@ -58,6 +58,13 @@ static void read_of(void *arg, uint32_t rank, const void *from, void *to, size_t
     memcpy(to, from, bytes);
 }
 
+static void write_of(void *arg, uint32_t rank, const void *from, void *to, size_t bytes)
+{
+    (void) arg;
+    (void) rank;
+    memcpy(to, from, bytes);
+}
+
 static uint64_t mix(uint64_t x)
 {
     x = (x ^ x >> 31) * 0x9e3779b97f4a7c15u;
@@ -95,7 +102,8 @@ static void *run(void *arg)
 {
     rank_t *r = arg;
     dnet_board_t board;
-    dnet_board_owner_t owner = {idle, wake, r->reads ? read_of : NULL, r, r->reads > 1};
+    dnet_board_owner_t owner = {
+        idle, wake, r->reads ? read_of : NULL, r->reads ? write_of : NULL, r, r->reads > 1};
     uint8_t *from = malloc(RANKS_MAX * BYTES_MAX), *to = malloc(RANKS_MAX * BYTES_MAX);
     dnet_board_join(&board, r->memory, r->size, r->rank, false, &owner);
     r->good = from && to;
@@ -533,7 +541,7 @@ static void idle_of_three(void *arg, bool first)
 static void three_meet(three_t *t, bool spins, uint32_t root)
 {
     uint64_t data = 0;
-    dnet_board_owner_t owner = {idle_of_three, wake, NULL, t, false};
+    dnet_board_owner_t owner = {idle_of_three, wake, NULL, NULL, t, false};
     void *memory = aligned_alloc(4096, dnet_board_bytes(3));
     assert_non_null(memory);
     memset(memory, 0, dnet_board_bytes(3));
@@ -589,7 +597,7 @@ static void test_the_last_one_of_a_barrier_wakes_all(void **state)
 {
     (void) state;
     meeting_t m = {.depth = 0};
-    dnet_board_owner_t owner = {idle_of_meeting, wake_of_meeting, NULL, &m, false};
+    dnet_board_owner_t owner = {idle_of_meeting, wake_of_meeting, NULL, NULL, &m, false};
     void *memory = aligned_alloc(4096, dnet_board_bytes(3));
     assert_non_null(memory);
     memset(memory, 0, dnet_board_bytes(3));
@@ -644,7 +652,7 @@ static void test_who_dozes_is_woken_and_says_for_whom_it_waits(void **state)
     (void) state;
     dnet_board_t a, b, c;
     pair_t pair = {.waits = &a, .comes = &b, .leaves = &c, .good = true};
-    dnet_board_owner_t owner = {idle_of_pair, wake_of_pair, NULL, &pair, false};
+    dnet_board_owner_t owner = {idle_of_pair, wake_of_pair, NULL, NULL, &pair, false};
     void *memory = aligned_alloc(4096, dnet_board_bytes(3));
     uint64_t word = 0;
     assert_non_null(memory);
