@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Bytes of a board, at most, and of a slot's data; slots of a cell. */
+/** Bytes of a board, at most, and of a slot's data; slots of a rank. */
 #define DNET_BOARD_MAX_BYTES (4u << 20)
 #define DNET_BOARD_SLOT_MAX_BYTES 16384u
 #define DNET_BOARD_MAX_SLOTS 16u
@@ -41,9 +41,11 @@ typedef struct {
 /** One rank's view of a board. */
 typedef struct {
     uint8_t *memory;
-    uint8_t *cells;
+    uint8_t *words;      /* counters of ranks, behind them first lines of slots */
+    uint8_t *short_data; /* of slots */
+    uint8_t *data;       /* of slots: those of a rank side by side */
     uint32_t size, rank;
-    uint32_t slots;                           /* of a cell */
+    uint32_t slots;                           /* of each rank */
     uint32_t slot_bytes;                      /* data of one step at most; a multiple of 64 */
     uint32_t near_bytes;                      /* of a step's data: up to so many lie in its slot */
     struct {                                  /* where more lie: far memory */
@@ -52,7 +54,7 @@ typedef struct {
         uint32_t next;                        /* place */
         uint32_t place[DNET_BOARD_MAX_SLOTS]; /* of each step that may be under way */
     } far;
-    size_t cell_bytes;
+    size_t rank_bytes; /* from one rank's data to the next one's */
     uint64_t step;     /* number of the last one; the first is 1 */
     uint64_t all_done; /* with this step, as far as is known */
     uint64_t meetings; /* number of the last one */
@@ -71,19 +73,25 @@ typedef struct {
     } wait;
 } dnet_board_t;
 
-/** Bytes of a board for so many ranks, 2 to DNET_BOARD_MAX_RANKS. */
+/** Bytes of a board for so many ranks, 2 to DNET_BOARD_MAX_RANKS; and of its front, where all is
+ * that short collectives use. */
 size_t dnet_board_bytes(uint32_t size);
+size_t dnet_board_front_bytes(uint32_t size);
 
 /**
  * Take part in a board.
  *
- * @param memory  dnet_board_bytes() bytes, zeroed by one rank before any other takes part; 64-byte
- *                aligned
+ * @param memory  dnet_board_bytes() bytes, 64-byte aligned; the front zeroed by one rank before any
+ *                other takes part
  * @param spins   there is a processor for each rank: poll for a while before owner->idle is called;
  *                the same on all ranks, which take other ways without
  */
 void dnet_board_join(dnet_board_t *board, void *memory, uint32_t size, uint32_t rank, bool spins,
                      const dnet_board_owner_t *owner);
+
+/** Have the pages of its front, and of a few ranks those that come next, in this process's page
+ * tables, so that no collective waits for that. */
+void dnet_board_touch(const dnet_board_t *board);
 
 /**
  * Would a collective of which a rank contributes so many bytes gain by far memory, which this board

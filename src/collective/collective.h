@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Collectives of ranks that share memory, by a board: a piece of memory in which each rank has a
- * cell that it alone writes and all others read.  What a rank contributes it puts into its cell,
- * once, and each rank that needs it takes it from there; nothing is sent to anybody.
+ * Collectives of ranks that share memory, by a board: a piece of memory in which each rank has
+ * slots that it alone writes and all others read.  What a rank contributes it puts there, once, and
+ * each rank that needs it takes it from there; nothing is sent to anybody.
  *
- * A cell holds a few slots and two counters.  Every step of a collective has a number, the same on
+ * Each rank has a few slots and three words.  Every step of a collective has a number, the same on
  * all ranks; it uses slot number % slots, whose number becomes that one when the contribution is
  * complete.  A rank writes a slot again when all ranks are done with the step before that used it.
- * Only in a reduction that goes up a tree others write there too: whoever comes second combines.
+ * Only in a reduction that goes up a tree, and in an exchange by pairs, others write there too.
  *
- * Long data stay where they are: a rank says the address, the others read there, and it returns
- * when all have.  Where that cannot be, they go in as many steps as slots are needed, so that one
- * rank writes while others read.
+ * Long data stay where they are: a rank says the address, the others read there, in an exchange
+ * by pairs write as well, and it returns when all have.  Where that cannot be, they go in as many
+ * steps as slots are needed, so that one rank writes while others read.
  *
  * Pure logic over memory: no allocation, no system call.  A rank that waits calls its owner's
  * function again and again; one that has waited for long is said to doze, and is woken by those

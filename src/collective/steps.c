@@ -2,7 +2,6 @@
 #include "collective/steps.h"
 
 #define PAGE 4096u
-#define HEAD_BYTES PAGE
 /* Polls without and with a pause before the owner's function is called, and how often that is
  * called before this rank counts as dozing. */
 #define POLLS 100u
@@ -10,6 +9,9 @@
 #define IDLE_BEFORE_DOZING 64u
 /* A rank that has left is done with this step. */
 #define GONE UINT64_MAX
+
+/* The slots of so many ranks are few enough to have their first pages at once, of two all. */
+#define TOUCHED_RANKS 4u
 
 /* With more slots a rank that has given something goes on for longer before it has to wait until
  * others have had a processor to take it.  Of two, each needs the other's at once. */
@@ -23,41 +25,77 @@ static uint32_t slots_of(uint32_t size)
     return slots;
 }
 
+static size_t in_pages(size_t bytes)
+{
+    return (bytes + PAGE - 1) & ~(size_t) (PAGE - 1);
+}
+
+static size_t words_bytes_of(uint32_t size)
+{
+    return (size_t) size * (COUNTERS + slots_of(size)) * DNET_BOARD_PAIR;
+}
+
+size_t dnet_board_front_bytes(uint32_t size)
+{
+    return in_pages(HEADS * DNET_BOARD_PAIR + words_bytes_of(size) +
+                    (size_t) size * slots_of(size) * SHORT_BYTES);
+}
+
 static uint32_t slot_bytes_of(uint32_t size)
 {
     uint32_t bytes = DNET_BOARD_MAX_BYTES / size / slots_of(size);
     return bytes < DNET_BOARD_SLOT_MAX_BYTES
-               ? bytes / DNET_BOARD_PAIR * DNET_BOARD_PAIR - 2 * DNET_BOARD_PAIR
+               ? bytes / DNET_BOARD_PAIR * DNET_BOARD_PAIR - 2 * DNET_BOARD_PAIR - SHORT_BYTES
                : DNET_BOARD_SLOT_MAX_BYTES;
 }
 
-static size_t cell_bytes_of(uint32_t size)
+static size_t rank_bytes_of(uint32_t size)
 {
-    size_t bytes =
-        COUNTERS * DNET_BOARD_PAIR + slots_of(size) * (DNET_BOARD_PAIR + slot_bytes_of(size));
-    return (bytes + PAGE - 1) & ~(size_t) (PAGE - 1);
+    return (size_t) slots_of(size) * slot_bytes_of(size);
 }
 
 size_t dnet_board_bytes(uint32_t size)
 {
-    return HEAD_BYTES + size * cell_bytes_of(size);
+    return in_pages(dnet_board_front_bytes(size) + size * rank_bytes_of(size));
 }
 
-void dnet_board_join(dnet_board_t *board, void *memory, uint32_t size, uint32_t rank, bool spins,
-                     const dnet_board_owner_t *owner)
+static void look_at(dnet_board_t *board, void *memory, uint32_t size, uint32_t rank)
 {
+    uint8_t *words = (uint8_t *) memory + HEADS * DNET_BOARD_PAIR;
     *board = (dnet_board_t){
         .memory = memory,
-        .cells = (uint8_t *) memory + HEAD_BYTES,
+        .words = words,
+        .short_data = words + words_bytes_of(size),
+        .data = (uint8_t *) memory + dnet_board_front_bytes(size),
         .size = size,
         .rank = rank,
         .slots = slots_of(size),
         .slot_bytes = slot_bytes_of(size),
         .near_bytes = slot_bytes_of(size),
-        .cell_bytes = cell_bytes_of(size),
-        .spins = spins,
-        .owner = *owner,
+        .rank_bytes = rank_bytes_of(size),
     };
+}
+
+void dnet_board_join(dnet_board_t *board, void *memory, uint32_t size, uint32_t rank, bool spins,
+                     const dnet_board_owner_t *owner)
+{
+    look_at(board, memory, size, rank);
+    board->spins = spins;
+    board->owner = *owner;
+}
+
+static void touch(const void *memory, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += PAGE)
+        (void) *((const volatile uint8_t *) memory + at);
+}
+
+void dnet_board_touch(const dnet_board_t *b)
+{
+    touch(b->memory, dnet_board_front_bytes(b->size));
+    for (uint32_t r = 0; b->size <= TOUCHED_RANKS && r < b->size; r++)
+        for (uint64_t step = 0; step < b->slots; step++)
+            touch(dnet_board_slot_data(b, r, step), b->size == 2 ? b->slot_bytes : PAGE);
 }
 
 /* What a board may still have. */
@@ -69,13 +107,6 @@ static uint32_t far_bytes_of(uint32_t size)
 size_t dnet_board_far_bytes(const dnet_board_t *b)
 {
     return (size_t) b->size * far_bytes_of(b->size);
-}
-
-/* Have the pages in this process's page tables: no collective waits for that. */
-static void touch(const void *memory, size_t bytes)
-{
-    for (size_t at = 0; at < bytes; at += PAGE)
-        (void) *((const volatile uint8_t *) memory + at);
 }
 
 void dnet_board_add_far(dnet_board_t *b, void *memory)
@@ -94,7 +125,7 @@ void dnet_board_leave(dnet_board_t *board)
 bool dnet_board_left_by_all(void *memory, uint32_t size)
 {
     dnet_board_t b;
-    dnet_board_join(&b, memory, size, 0, false, &(dnet_board_owner_t){0});
+    look_at(&b, memory, size, 0);
     for (uint32_t r = 0; r < size; r++)
         if (!dnet_word_has_come(dnet_board_counter(&b, r, DONE), GONE))
             return false;

@@ -17,21 +17,22 @@
 #define DNET_BOARD_PAIR 128u
 /* Data of so many bytes lie in the line that holds their number, before it. */
 #define WITH_NUMBER_BYTES 56u
+#define SHORT_BYTES 256u
 
 typedef _Atomic uint64_t dnet_word_t;
 
-/* The words of a cell beside its slots, a line each: the step its rank is done with; the step its
- * rank has combined its part of; does its rank doze? */
+/* The words of a rank beside its slots, a line each: the step it is done with; the step it has
+ * combined its part of; does it doze? */
 enum { DONE, COMBINED, DOZES, COUNTERS };
-/* Before the cells, a line each: how many ranks doze, how many have come to meetings so far, and
- * the number of the last meeting to which all have. */
-enum { DOZING, COMES, MET };
+/* Before them, a line each: how many ranks doze, how many have come to meetings so far, and the
+ * number of the last meeting to which all have. */
+enum { DOZING, COMES, MET, HEADS };
 
 /* ---- words and slots ---- */
 
 static inline dnet_word_t *dnet_board_counter(const dnet_board_t *b, uint32_t rank, unsigned which)
 {
-    return (dnet_word_t *) (void *) (b->cells + rank * b->cell_bytes + which * DNET_BOARD_PAIR);
+    return (dnet_word_t *) (void *) (b->words + (rank * COUNTERS + which) * DNET_BOARD_PAIR);
 }
 
 static inline dnet_word_t *dnet_board_head(const dnet_board_t *b, unsigned which)
@@ -39,11 +40,30 @@ static inline dnet_word_t *dnet_board_head(const dnet_board_t *b, unsigned which
     return (dnet_word_t *) (void *) (b->memory + which * DNET_BOARD_PAIR);
 }
 
+static inline uint32_t dnet_board_place(const dnet_board_t *b, uint64_t step)
+{
+    return (uint32_t) step & (b->slots - 1);
+}
+
+/* The first line of a rank's slot for a step.  Those of all ranks for all steps lie together, in a
+ * page of memory or few, for each page is a fault when it is new, of 0.5 to 12 us. */
 static inline uint8_t *dnet_board_slot(const dnet_board_t *b, uint32_t rank, uint64_t step)
 {
-    size_t at =
-        COUNTERS * DNET_BOARD_PAIR + (step & (b->slots - 1)) * (DNET_BOARD_PAIR + b->slot_bytes);
-    return b->cells + rank * b->cell_bytes + at;
+    uint32_t line = (COUNTERS + dnet_board_place(b, step)) * b->size + rank;
+    return b->words + (size_t) line * DNET_BOARD_PAIR;
+}
+
+/* Where data are that do not fit into that line, short ones: behind all those lines. */
+static inline uint8_t *dnet_board_short_data(const dnet_board_t *b, uint32_t rank, uint64_t step)
+{
+    uint32_t place = dnet_board_place(b, step) * b->size + rank;
+    return b->short_data + (size_t) place * SHORT_BYTES;
+}
+
+/* And others: in pages of their rank. */
+static inline uint8_t *dnet_board_slot_data(const dnet_board_t *b, uint32_t rank, uint64_t step)
+{
+    return b->data + rank * b->rank_bytes + (size_t) dnet_board_place(b, step) * b->slot_bytes;
 }
 
 /* The slot's number, which is the end of its first line. */
@@ -58,8 +78,12 @@ static inline uint8_t *dnet_board_data(const dnet_board_t *b, uint32_t rank, uin
                                        size_t bytes)
 {
     if (DNET_UNLIKELY(bytes > b->near_bytes))
-        return b->far.memory + (size_t) rank * b->far.bytes + b->far.place[step & (b->slots - 1)];
-    return dnet_board_slot(b, rank, step) + (bytes <= WITH_NUMBER_BYTES ? 0 : DNET_BOARD_PAIR);
+        return b->far.memory + (size_t) rank * b->far.bytes +
+               b->far.place[dnet_board_place(b, step)];
+    if (bytes <= WITH_NUMBER_BYTES)
+        return dnet_board_slot(b, rank, step);
+    return bytes <= SHORT_BYTES ? dnet_board_short_data(b, rank, step)
+                                : dnet_board_slot_data(b, rank, step);
 }
 
 static inline bool dnet_word_has_come(const dnet_word_t *word, uint64_t step)
@@ -112,7 +136,7 @@ static inline uint64_t dnet_step_next(dnet_board_t *b, size_t bytes)
     if (DNET_UNLIKELY(bytes > b->near_bytes)) {
         if (b->far.next + bytes > b->far.bytes)
             b->far.next = 0;
-        b->far.place[step & (b->slots - 1)] = b->far.next;
+        b->far.place[dnet_board_place(b, step)] = b->far.next;
         b->far.next += ((uint32_t) bytes + DNET_BOARD_PAIR - 1) & ~(DNET_BOARD_PAIR - 1);
     }
     return step;
@@ -130,7 +154,8 @@ static inline uint8_t *dnet_step_begin(dnet_board_t *b, size_t bytes)
 /* A step to which this rank contributes no data: its slot is scratch of slot_bytes. */
 static inline uint8_t *dnet_step_begin_with_scratch(dnet_board_t *b)
 {
-    return dnet_step_begin(b, 0) + DNET_BOARD_PAIR;
+    (void) dnet_step_begin(b, 0);
+    return dnet_board_slot_data(b, b->rank, b->step);
 }
 
 /* Data into what dnet_step_begin() has returned: others read them next. */

@@ -181,7 +181,7 @@ static int make(MPIR_Comm *comm, MPIR_Errflag_t *errflag, MPIDI_DIMMNET_board_t 
         self->shared = shared;
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
-    MPIDI_DIMMNET_shared_zero(&shared);
+    MPIDI_DIMMNET_shared_zero(&shared, dnet_board_front_bytes((uint32_t) comm->local_size));
     if (shared.memory)
         has_p->board = can_read_next(self) ? BOARD_AND_READS : BOARD;
     return MPIR_Allreduce_impl(MPI_IN_PLACE, has_p, HAS_INTS, MPI_INT, MPI_MIN, comm, errflag);
@@ -221,6 +221,7 @@ static int board_make(MPIR_Comm *comm, MPIR_Errflag_t *errflag, MPIDI_DIMMNET_bo
                     (uint32_t) comm->rank, has.processor,
                     &(dnet_board_owner_t){idle, wake, reads ? read_of : NULL,
                                           reads ? write_to : NULL, self, !has.fast_reads});
+    dnet_board_touch(&self->board);
     dnet_ep_count_board(MPIDI_DIMMNET_EP(0));
     NETMOD_OF(comm).board = *board_p = self;
     return MPI_SUCCESS;

@@ -106,10 +106,10 @@ int MPIDI_DIMMNET_shared_make(MPIR_Comm *comm, size_t bytes, bool wanted, MPIR_E
     return mpi_errno;
 }
 
-void MPIDI_DIMMNET_shared_zero(const MPIDI_DIMMNET_shared_t *shared)
+void MPIDI_DIMMNET_shared_zero(const MPIDI_DIMMNET_shared_t *shared, size_t bytes)
 {
     if (shared->allocated)
-        memset(shared->memory, 0, shared->bytes);
+        memset(shared->memory, 0, bytes);
 }
 
 void MPIDI_DIMMNET_shared_release(MPIDI_DIMMNET_shared_t *shared)

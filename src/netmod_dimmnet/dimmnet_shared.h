@@ -26,8 +26,8 @@ typedef struct {
 int MPIDI_DIMMNET_shared_make(MPIR_Comm *comm, size_t bytes, bool wanted, MPIR_Errflag_t *errflag,
                               MPIDI_DIMMNET_shared_t *shared);
 
-/* Zero it; before the ranks agree. */
-void MPIDI_DIMMNET_shared_zero(const MPIDI_DIMMNET_shared_t *shared);
+/* Zero so many bytes of it; before the ranks agree. */
+void MPIDI_DIMMNET_shared_zero(const MPIDI_DIMMNET_shared_t *shared, size_t bytes);
 
 /* Give it back, as far as it is this rank's; no other rank may touch rank 0's any more.  Some of it
  * is kept for the next of as many bytes: a page that is new takes a microsecond on each side. */

@@ -98,7 +98,7 @@ static int make(MPIR_Win *win, MPIDI_DIMMNET_window_t *self, part_t *parts, int 
     }
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
-    MPIDI_DIMMNET_shared_zero(&shared);
+    MPIDI_DIMMNET_shared_zero(&shared, shared.bytes);
     int ready = shared.memory != NULL;
     mpi_errno = MPIR_Allreduce_impl(MPI_IN_PLACE, &ready, 1, MPI_INT, MPI_MIN, comm, &errflag);
     if (mpi_errno != MPI_SUCCESS || !ready)

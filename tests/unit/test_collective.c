@@ -146,13 +146,20 @@ static void far_end(uint8_t *far, size_t bytes)
     free(far);
 }
 
-static void check_on(uint32_t size, body_t body, int reads, void *far)
+/* Only its front is zero. */
+static uint8_t *board_begin(uint32_t size)
+{
+    uint8_t *memory = aligned_alloc(4096, dnet_board_bytes(size));
+    assert_non_null(memory);
+    memset(memory, UNTOUCHED, dnet_board_bytes(size));
+    memset(memory, 0, dnet_board_front_bytes(size));
+    return memory;
+}
+
+static void run_all(void *memory, uint32_t size, body_t body, int reads, void *far)
 {
     rank_t rank[RANKS_MAX];
     pthread_t thread[RANKS_MAX];
-    void *memory = aligned_alloc(4096, dnet_board_bytes(size));
-    assert_non_null(memory);
-    memset(memory, 0, dnet_board_bytes(size));
     for (uint32_t r = 0; r < size; r++) {
         rank[r] = (rank_t){memory, far, .size = size, .rank = r, .body = body, .reads = reads};
         assert_int_equal(pthread_create(&thread[r], NULL, run, &rank[r]), 0);
@@ -162,6 +169,12 @@ static void check_on(uint32_t size, body_t body, int reads, void *far)
         assert_true(rank[r].good);
     }
     assert_true(dnet_board_left_by_all(memory, size));
+}
+
+static void check_on(uint32_t size, body_t body, int reads, void *far)
+{
+    void *memory = board_begin(size);
+    run_all(memory, size, body, reads, far);
     free(memory);
 }
 
@@ -730,6 +743,42 @@ static void test_slots_are_many_where_ranks_run_ahead(void **state)
     }
 }
 
+#define SHORT 256u
+
+static bool short_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
+{
+    uint32_t root = round % b->size;
+    size_t bytes = round % 2 ? SHORT : 56, block = SHORT / b->size;
+    fill(from, round, b->rank, 0, bytes);
+    fill(to, round, root, 0, b->rank == root ? bytes : 0);
+    dnet_board_bcast(b, to, bytes, root);
+    bool good = is_filled(to, round, root, 0, bytes);
+    dnet_board_allgather(b, from, to, bytes);
+    for (uint32_t r = 0; r < b->size; r++)
+        good &= is_filled(to + r * bytes, round, r, 0, bytes);
+    for (uint32_t r = 0; r < b->size; r++)
+        fill(from + r * block, round, b->rank, r, block);
+    dnet_board_alltoall(b, from, to, block);
+    for (uint32_t r = 0; r < b->size; r++)
+        good &= is_filled(to + r * block, round, r, b->rank, block);
+    dnet_board_barrier(b);
+    return good;
+}
+
+/* Their pages are few, and all had when the board is made. */
+static void test_short_collectives_stay_in_the_front(void **state)
+{
+    (void) state;
+    static const uint32_t sizes[] = {2, 4, 17};
+    for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        size_t front = dnet_board_front_bytes(sizes[i]);
+        uint8_t *memory = board_begin(sizes[i]);
+        run_all(memory, sizes[i], short_once, 0, NULL);
+        assert_true(is_untouched(memory + front, dnet_board_bytes(sizes[i]) - front));
+        free(memory);
+    }
+}
+
 /* ---- loops ---- */
 
 #define COUNT 67u
@@ -776,6 +825,7 @@ int main(void)
         cmocka_unit_test(test_barrier_after_bcast),
         cmocka_unit_test(test_root_of_a_bcast_leads_the_barrier_after_it),
         cmocka_unit_test(test_two_ranks_read_what_they_offer_if_rank_0_wants_to),
+        cmocka_unit_test(test_short_collectives_stay_in_the_front),
         cmocka_unit_test(test_slots_are_many_where_ranks_run_ahead),
         cmocka_unit_test(test_all_of_them_mixed),
         cmocka_unit_test(test_the_last_one_of_a_barrier_wakes_all),
