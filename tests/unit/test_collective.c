@@ -106,6 +106,7 @@ static void *run(void *arg)
         idle, wake, r->reads ? read_of : NULL, r->reads ? write_of : NULL, r, r->reads > 1};
     uint8_t *from = malloc(RANKS_MAX * BYTES_MAX), *to = malloc(RANKS_MAX * BYTES_MAX);
     dnet_board_join(&board, r->memory, r->size, r->rank, false, &owner);
+    dnet_board_touch(&board);
     r->good = from && to;
     for (unsigned round = 0; r->good && round < ROUNDS; round++) {
         if (r->far && round == ROUNDS_BEFORE_FAR)
