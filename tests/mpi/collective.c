@@ -194,7 +194,7 @@ static void all_of_them(MPI_Comm comm, int32_t *a, int32_t *b)
         MPI_Barrier(comm);
     for (unsigned c = 0; c < sizeof(counts) / sizeof(*counts); c++) {
         int count = counts[c];
-        int each = count * 2 * comm_size <= ELEMENTS_MAX * 2 ? count : 100;
+        int most = ELEMENTS_MAX / comm_size, each = count < most ? count : most;
         for (int kind = 0; kind < 4; kind++) {
             bcast(comm, count, kind & 1, a);
             allgather(comm, each, kind & 1, kind & 2, a, b);
