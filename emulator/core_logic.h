@@ -95,6 +95,7 @@ enum { /* dnet_emu_header_t.options */
        DNET_EMU_STRICT_SWID = 2,
        DNET_EMU_RC_SKIP_ERRORS = 4,
        DNET_EMU_IN_LINE = 8,
+       DNET_EMU_MANY_SENDERS = 16,
 };
 
 typedef struct {
@@ -286,6 +287,7 @@ struct dnet_emu_nic {
     uint32_t aperture_slots;
     bool extended;
     bool in_line; /* reception stalls for both WIDs together */
+    bool touched; /* dnet_emu_memory_touch() */
     bool pgid_check;
     bool strict_swid;
     bool privileged;       /* this process may store to the System Register page */

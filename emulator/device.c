@@ -326,7 +326,7 @@ static bool place(dnet_emu_nic_t *nic, unsigned wid)
     good = dnet_emu_memory_place(nic, wid);
     dnet_emu_rc_release(nic->area[wid].state);
     if (good)
-        dnet_emu_memory_touch(nic->header, nic->mapped_bytes);
+        dnet_emu_memory_touch(nic, nic->header, nic->mapped_bytes);
     else
         atomic_store_explicit(&nic->area[wid].state->owner, 0, memory_order_release);
     return good;

@@ -159,11 +159,11 @@ static bool is_committed(const dnet_emu_areas_t *a, uint64_t offset)
 /* What is only in the kernel's page tables may still cost a fault at the first access: where those
  * of a virtual machine are shadows, 5 us a page.  A load takes a page in for storing too, and those
  * around it, at an eighth of what a store of its own costs. */
-void dnet_emu_memory_touch(const void *from, uint64_t bytes)
+void dnet_emu_memory_touch(const dnet_emu_nic_t *nic, const void *from, uint64_t bytes)
 {
     const volatile uint8_t *at = from;
 
-    for (uint64_t n = 0; n < bytes; n += DNET_EMU_PAGE)
+    for (uint64_t n = 0; nic->touched && n < bytes; n += DNET_EMU_PAGE)
         (void) at[n];
 }
 
@@ -178,7 +178,7 @@ static void touch(const dnet_emu_nic_t *nic, unsigned wid, uint64_t from, uint64
         next = (at & -granule) + granule;
         next = next < touched_end(end) ? next : touched_end(end);
         if (is_committed(a, at))
-            dnet_emu_memory_touch(a->sodimm + at, next - at);
+            dnet_emu_memory_touch(nic, a->sodimm + at, next - at);
     }
 }
 

@@ -55,8 +55,9 @@ bool dnet_emu_sodimm_open(dnet_emu_nic_t *nic, unsigned wid);
  */
 bool dnet_emu_memory_place(const dnet_emu_nic_t *nic, unsigned wid);
 
-/* Have bytes, of pages that are there, in the page tables before anybody waits for it. */
-void dnet_emu_memory_touch(const void *from, uint64_t bytes);
+/* Have bytes of a NIC, of pages that are there, in the page tables before anybody waits for it,
+ * unless it has so many senders that they do not need most of them. */
+void dnet_emu_memory_touch(const dnet_emu_nic_t *nic, const void *from, uint64_t bytes);
 
 /* Is the memory behind [offset, offset+len) of an area known to be there and mapped?  len > 0, at
  * most a granule. */

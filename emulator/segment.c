@@ -142,6 +142,7 @@ static void set_options(dnet_emu_nic_t *nic)
     nic->pgid_check = !(nic->header->options & DNET_EMU_NO_PGID_CHECK);
     nic->strict_swid = nic->header->options & DNET_EMU_STRICT_SWID;
     nic->in_line = !nic->extended || (nic->header->options & DNET_EMU_IN_LINE);
+    nic->touched = !(nic->header->options & DNET_EMU_MANY_SENDERS);
 }
 
 /* What the caller can do about what the operating system refuses. */
@@ -325,7 +326,8 @@ static dnet_status_t make(dnet_emu_nic_t *nic, const dnet_emu_config_t *config)
         .options = (uint16_t) ((config->no_pgid_check ? DNET_EMU_NO_PGID_CHECK : 0) |
                                (config->strict_swid ? DNET_EMU_STRICT_SWID : 0) |
                                (config->rc_skip_errors ? DNET_EMU_RC_SKIP_ERRORS : 0) |
-                               (config->in_line ? DNET_EMU_IN_LINE : 0)),
+                               (config->in_line ? DNET_EMU_IN_LINE : 0) |
+                               (config->many_senders ? DNET_EMU_MANY_SENDERS : 0)),
     };
     dnet_emu_publish(&nic->header->magic, DNET_EMU_MAGIC);
     nic->fd = fd;
@@ -497,7 +499,7 @@ void dnet_emu_segment_protect_peer(const dnet_emu_nic_t *nic)
 {
     /* What a sender stores to while others wait is in its page tables from the start. */
     (void) madvise(nic->header, nic->mapped_bytes, MADV_POPULATE_WRITE);
-    dnet_emu_memory_touch(nic->header, nic->mapped_bytes);
+    dnet_emu_memory_touch(nic, nic->header, nic->mapped_bytes);
     dnet_emu_segment_protect(nic);
     look_only(nic->state->amt_address, nic->state + 1);
     look_only(nic->sreg_load, nic->sreg_load + DNET_EMU_PAGE);

@@ -33,6 +33,8 @@ typedef struct {
     bool no_pgid_check;  /* receivers accept every PGID (OP-13) */
     bool strict_swid;    /* BOTF images get their SWID from the register page used (OP-14) */
     bool rc_skip_errors; /* RC goes on at the next first line after an error (OP-42) */
+    /* few messages from each: pages are mapped as they are used, not when a process joins */
+    bool many_senders;
 } dnet_emu_config_t;
 
 /** Where a NIC's segment can be found: enough for another process of the same user to attach. */

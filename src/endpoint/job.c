@@ -247,6 +247,10 @@ bool dnet_ep_may_be_several(const dnet_ep_t *ep)
 
 /* ---- NICs ---- */
 
+/* Where each page costs its fault, all of a NIC's take longer than what the first messages of more
+ * ranks than this need of them (docs/performance.md, "Pages that are there"). */
+#define MANY_RANKS 4u
+
 /* A new NIC, or the node's as after power-on: both WIDs stop their senders until they are ready. */
 static dnet_status_t take_nic(dnet_ep_t *ep, bool in_line)
 {
@@ -255,6 +259,7 @@ static dnet_status_t take_nic(dnet_ep_t *ep, bool in_line)
         .in_line = in_line,
         .lid = dnet_node_to_lid((uint16_t) (nic_of(ep, ep->rank) + 1)),
         .start_paused = true,
+        .many_senders = ep->size > MANY_RANKS,
     };
     dnet_status_t status = ep->job.cluster ? dnet_emu_attach(node_of(ep, ep->rank), &ep->job.emu)
                                            : dnet_emu_create(&config, &ep->job.emu);
