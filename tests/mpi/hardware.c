@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * MPI_Comm_split_type by hardware.  What of it a process has is looked up when it is asked for
- * first: this one binds itself to a processor after MPI_Init, and is alone with it, or with all.
+ * MPI_Comm_split_type by hardware, which a process looks up when it is asked for first: each rank
+ * binds itself to a processor of its own after MPI_Init, and is alone there.
  */
 #define _GNU_SOURCE /* CPU_SET */
 #include <sched.h>
@@ -9,7 +9,7 @@
 
 #include "check.h"
 
-/* Processors that this process may use, by number; bind to the nth. */
+/* Bind this process to the nth processor that it may use.  false: there are fewer than ranks. */
 static bool bind_to(int nth)
 {
     cpu_set_t may, one;
