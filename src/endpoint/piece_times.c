@@ -16,6 +16,9 @@
  * count.  Where its copies show that no cache is shared, it ends. */
 #define TRIAL_BEGINS (2u << 20)
 #define REST_LEAST (UINT64_C(32) << 20)
+/* Of a window of 64 messages of 4 MB, all announced before a piece of the first one is sent, no
+ * more belong to a trial; those behind them do so when it has not come to an end by then. */
+#define TRIAL_ANNOUNCED (UINT64_C(16) << 20)
 #define REST_MOST (UINT64_C(1) << 30)
 /* While pieces are fast the kernel is tried, for so many bytes, or messages where these are more:
  * as many as programs have under way, or the trial is one of copies beside pieces.  The first
@@ -114,6 +117,16 @@ static bool tries_kernel(dnet_kernel_times_t *k, size_t len)
     return false;
 }
 
+/* Does a message, in a trial, belong to it? */
+static bool is_tried(dnet_piece_times_t *t, size_t len)
+{
+    bool tried = t->announced < TRIAL_ANNOUNCED;
+    t->announced += len;
+    if (t->announced > TRIAL_ANNOUNCED + REST_LEAST)
+        t->announced = 0;
+    return tried;
+}
+
 bool dnet_pieces_are_fast(dnet_piece_times_t *t, size_t len, dnet_pace_t *pace,
                           dnet_kernel_times_t *k)
 {
@@ -122,13 +135,13 @@ bool dnet_pieces_are_fast(dnet_piece_times_t *t, size_t len, dnet_pace_t *pace,
         return false;
     }
     if (t->rest) {
-        t->rest = 0;
+        t->rest = t->announced = 0;
         t->trial = 0;
         t->sent = t->taken = (dnet_usual_time_t){0};
         dnet_pace_anew(pace);
     }
     if (t->trial < DNET_TRIAL_BYTES && !dnet_pace_is_slow(pace))
-        return true;
+        return is_tried(t, len);
     if (k && t->trial == DNET_TRIAL_BYTES && are_fast(t, k) && tries_kernel(k, len))
         return false;
     if (t->trial == DNET_TRIAL_BYTES && are_fast(t, k)) {

@@ -32,9 +32,10 @@ typedef struct {
 } dnet_usual_time_t;
 
 typedef struct {
-    uint32_t trial; /* bytes sent since they were found slow, up to those of a trial */
-    uint64_t rest;  /* bytes to go otherwise before the next trial */
-    uint64_t rests; /* and after the next one */
+    uint32_t trial;     /* bytes sent since they were found slow, up to those of a trial */
+    uint64_t announced; /* bytes that shall go as pieces in this trial */
+    uint64_t rest;      /* bytes to go otherwise before the next trial */
+    uint64_t rests;     /* and after the next one */
     dnet_usual_time_t sent, taken; /* a piece copied in, and out */
 } dnet_piece_times_t;
 

@@ -147,6 +147,29 @@ static void test_a_receiver_that_says_nothing_is_not_counted(void **state)
     assert_int_equal(t.taken.ns, 0);
 }
 
+/* A window of messages is announced before a piece of its first one is sent: 16 MB of it are the
+ * trial, and after 32 MB that went otherwise as many again, should it not have come to an end. */
+static void test_no_more_is_announced_than_a_trial_needs(void **state)
+{
+    enum { LONG = 4 << 20, TRIED = 4, OTHERS = 9 };
+    dnet_piece_times_t t = {0};
+    dnet_kernel_times_t k = {0};
+
+    (void) state;
+    for (unsigned again = 0; again < 3; again++) {
+        for (unsigned i = 0; i < TRIED; i++)
+            assert_true(dnet_pieces_are_fast(&t, LONG, &pace, &k));
+        for (unsigned i = 0; i < OTHERS; i++)
+            assert_false(dnet_pieces_are_fast(&t, LONG, &pace, &k));
+    }
+    assert_true(dnet_pieces_are_fast(&t, (size_t) 1 << 30, &pace, &k));
+    send_pieces(&t, TRIAL, SLOW_NS, SLOW_NS);
+    assert_int_equal(pause_of(&t), 512);
+    for (unsigned i = 0; i < TRIED; i++)
+        assert_true(dnet_pieces_are_fast(&t, LONG, &pace, &k));
+    assert_false(dnet_pieces_are_fast(&t, LONG, &pace, &k));
+}
+
 enum {
     MESSAGE = 1 << 20,
     TRIAL_MESSAGES = 64,
@@ -313,6 +336,7 @@ int main(void)
         cmocka_unit_test_setup(test_pauses_double_while_pieces_are_slow, forget_pace),
         cmocka_unit_test_setup(test_a_trial_ends_where_lines_come_slowly, forget_pace),
         cmocka_unit_test_setup(test_a_receiver_that_says_nothing_is_not_counted, forget_pace),
+        cmocka_unit_test_setup(test_no_more_is_announced_than_a_trial_needs, forget_pace),
         cmocka_unit_test_setup(test_the_kernel_is_tried_while_pieces_are_fast, forget_pace),
         cmocka_unit_test_setup(test_a_trial_of_the_kernel_is_bounded, forget_pace),
         cmocka_unit_test_setup(test_what_is_faster_stays, forget_pace),
