@@ -12,6 +12,7 @@
 #include "dimmnet_reduce.h"
 #include "dimmnet_rma.h"
 #include "dimmnet_window.h"
+#include "common/bulk.h"
 #include "common/compiler.h"
 #include "endpoint/share.h"
 
@@ -280,7 +281,7 @@ static int copy(const void *from, MPI_Aint from_count, MPI_Datatype from_type, v
                 MPI_Aint to_count, MPI_Datatype to_type)
 {
     if (from_type == to_type && from_count == to_count && HANDLE_IS_BUILTIN(from_type)) {
-        memcpy(to, from, (size_t) from_count * MPIR_Datatype_get_basic_size(from_type));
+        dnet_bulk_copy(to, from, (size_t) from_count * MPIR_Datatype_get_basic_size(from_type));
         return MPI_SUCCESS;
     }
     return MPIR_Localcopy(from, from_count, from_type, to, to_count, to_type);
