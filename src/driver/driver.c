@@ -203,10 +203,15 @@ dnet_status_t dnet_drv_put_word(dnet_drv_t *nic, dnet_drv_target_t target, uint3
                       DNET_PUT(llcm_offset, PK_DST) | DNET_PUT(llcm_offset, PK_SRC), &value);
 }
 
+/* Where in LLCM is that of an aperture? */
+static uint32_t cursor_offset(unsigned slot)
+{
+    return DNET_DRV_CURSOR_BASE + (slot - 1) * DNET_DRV_CURSOR_STRIDE;
+}
+
 static _Atomic uint64_t *cursor(const dnet_drv_t *nic, unsigned slot)
 {
-    return (_Atomic uint64_t *) (void *) (nic->dev->llcm + DNET_DRV_CURSOR_BASE +
-                                          slot * DNET_DRV_CURSOR_STRIDE);
+    return (_Atomic uint64_t *) (void *) (nic->dev->llcm + cursor_offset(slot));
 }
 
 void dnet_drv_cursor_set(dnet_drv_t *nic, unsigned slot, uint64_t value)
@@ -224,9 +229,7 @@ dnet_status_t dnet_drv_cursor_take(dnet_drv_t *nic, dnet_drv_target_t target, un
 {
     dnet_status_t status =
         botf_image(nic, target | DNET_PUT(DNET_PRIM_FADD, PK_TYPE),
-                   DNET_PUT(DNET_DRV_CURSOR_BASE + slot * DNET_DRV_CURSOR_STRIDE, PK_DST) |
-                       DNET_PUT(1, PK_SRC),
-                   NULL);
+                   DNET_PUT(cursor_offset(slot), PK_DST) | DNET_PUT(1, PK_SRC), NULL);
     if (status == DNET_OK)
         *before_p = dnet_reg_load(nic->dev, DNET_UREG_FETCHED);
     return status;

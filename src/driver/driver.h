@@ -12,7 +12,7 @@
  *   0x2000  words that peers write (RVS with lflag): DNET_DRV_WORDS of 64 bytes each
  *   0x6000  hold table (docs/protocol.md 6.1)
  *   0x6400  stop table, of the same form: senders stopped and not granted, for dnet-stat to read
- *   0x7000  cursors, one for each of the first DNET_DRV_CURSORS apertures, 64 bytes apart: this
+ *   0x7000  cursors, one for each of the apertures 1 to DNET_DRV_CURSORS, 64 bytes apart: this
  *           process and one peer count them up
  * SO-DIMM area:
  *   0       IPUSH rings, all of one size; behind them the memory is the endpoint's
@@ -365,7 +365,7 @@ uint64_t dnet_drv_cursor_next(dnet_drv_t *nic, unsigned slot);
  * Count the cursor of a peer's aperture up, by FADD: of all that do so at any time, each gets a
  * number of its own.
  *
- * @param slot       below DNET_DRV_CURSORS
+ * @param slot       1 to DNET_DRV_CURSORS
  * @param before_p   what it was
  * @return DNET_OK; else nothing has been counted, as for dnet_drv_rvl()
  */

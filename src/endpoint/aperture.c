@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "endpoint/aperture.h"
 
+_Static_assert(DNET_APERTURES_MAX / 2 <= DNET_DRV_CURSORS, "a cursor for each message shown");
+
 static uint32_t slots(const dnet_ep_t *ep)
 {
     uint32_t n = ep->dev->geometry.aperture_slots;
@@ -21,9 +23,11 @@ static uint32_t open_below(dnet_ep_t *ep, uint32_t end, const void *at, size_t l
 
 uint32_t dnet_aperture_show(dnet_ep_t *ep, dnet_op_t *op, const void *at, size_t len)
 {
-    /* Half of the slots stay for receives: messages that are shown wait for the other side's
-     * receives, and if they had all slots on both sides nothing could be stored anywhere. */
-    uint32_t slot = open_below(ep, slots(ep) / 2, at, len);
+    /* The others stay for receives: messages that are shown wait for the other side's receives, and
+     * if they had all slots on both sides nothing could be stored anywhere.  Slots 1 to 64 of 128:
+     * programs have 64 messages under way, and one that is not shown would wait for a CTS, and for
+     * its sender to copy it. */
+    uint32_t slot = open_below(ep, slots(ep) / 2 + 1, at, len);
     if (slot)
         ep->aperture.send[slot] = op;
     return slot;

@@ -18,7 +18,6 @@
 #include "endpoint/channel.h"
 #include "endpoint/rndv.h"
 
-_Static_assert(DNET_APERTURES_MAX / 2 <= DNET_DRV_CURSORS, "a cursor for each message shown");
 _Static_assert(DNET_PIECE_UNIT % DNET_APERTURE_UNIT == 0, "pieces have addresses");
 
 static size_t piece_len(size_t len, uint32_t piece)

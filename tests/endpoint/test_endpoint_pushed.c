@@ -114,7 +114,7 @@ static void push_some(dnet_job_rank_t *job, uint64_t before)
         raise(SIGKILL);
     if (script == SENDER_STOPS && atomic_load(&stage->pushed) >= 2)
         wait_for_receiver();
-    for (uint32_t slot = 1; script == HELD_DOWN && slot < DNET_DRV_CURSORS; slot++)
+    for (uint32_t slot = 1; script == HELD_DOWN && slot <= DNET_DRV_CURSORS; slot++)
         dnet_drv_cursor_set(&job->ep->drv, slot, 1);
     dnet_ep_progress(job->ep, &did);
     atomic_store(&stage->pushed, (unsigned) (taken_by_peer(job) - before));

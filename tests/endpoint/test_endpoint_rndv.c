@@ -3,7 +3,7 @@
  * Rendezvous: receives that a completion starts while others wait for room; those that wait in a
  * row; answers of a peer that do not fit; the order in which the headers of active messages are
  * handed on; bytes that are moved piece by piece; messages sent in
- * a row that are not announced.
+ * a row that are not announced; 64 that are announced at once.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -556,6 +556,43 @@ static void test_rndv_messages_in_a_row_are_not_announced(void **state)
     assert_int_equal(dnet_job_run(2, 60, in_a_row, NULL), 0);
 }
 
+/* ---- as many as programs have under way ---- */
+
+enum { WINDOW = 64 };
+
+static int window(dnet_job_rank_t *job, void *arg)
+{
+    (void) arg;
+    static dnet_job_request_t sends[WINDOW];
+    static uint8_t data[WINDOW][BYTES], in[BYTES];
+    int bad = 0;
+    for (uint32_t i = 0; job->rank == 0 && i < WINDOW; i++) {
+        memset(data[i], (int) i, BYTES);
+        dnet_job_isend(job, &sends[i], 1, dnet_ep_envelope(1, 0, i), data[i], BYTES, false);
+    }
+    for (uint32_t i = 0; i < WINDOW; i++) {
+        if (job->rank == 0)
+            bad += dnet_job_wait(job, &sends[i]) != DNET_OK;
+        else
+            bad += dnet_job_recv(job, dnet_ep_envelope(1, 0, i), DNET_MATCH_BITS, in, BYTES) !=
+                       BYTES ||
+                   in[0] != i || memcmp(in, in + 1, BYTES - 1) != 0;
+    }
+    bad += job->rank == 0 && dnet_ep_counters(job->ep)->rvs != 0;
+    dnet_job_barrier(job);
+    return bad;
+}
+
+static void test_rndv_a_window_of_64_is_fetched_whole(void **state)
+{
+    (void) state;
+    setenv("DIMMNET_RENDEZVOUS", "direct", 1);
+    setenv("DIMMNET_SPLIT_LIMIT", "1G", 1);
+    assert_int_equal(dnet_job_run(2, 60, window, NULL), 0);
+    unsetenv("DIMMNET_SPLIT_LIMIT");
+    unsetenv("DIMMNET_RENDEZVOUS");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -565,6 +602,7 @@ int main(void)
         cmocka_unit_test(test_rndv_headers_of_active_messages_come_in_order_of_sending),
         cmocka_unit_test(test_rndv_moved_bytes_arrive_by_all_ways),
         cmocka_unit_test(test_rndv_messages_in_a_row_are_not_announced),
+        cmocka_unit_test(test_rndv_a_window_of_64_is_fetched_whole),
     };
     return cmocka_run_group_tests_name("endpoint_rndv", tests, NULL, NULL);
 }

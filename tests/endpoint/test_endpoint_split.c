@@ -82,7 +82,7 @@ static dnet_emu_result_t store(dnet_emu_nic_t *via, uint16_t dlid, dnet_emu_pack
     if (script == IN_TURNS)
         wait_for(&stage->taken, number - 1);
     if (script == HELD_DOWN)
-        for (uint32_t slot = 1; slot < DNET_DRV_CURSORS; slot++)
+        for (uint32_t slot = 1; slot <= DNET_DRV_CURSORS; slot++)
             dnet_drv_cursor_set(&endpoint->drv, slot, 1);
     dnet_emu_result_t result = below->send(via, dlid, packet);
     atomic_fetch_add(&stage->stored, 1);
