@@ -5,9 +5,9 @@
  * processors share no cache, or others use it), messages go otherwise.  Not only the copies count:
  * a piece is a packet, and the kernel moves the lines of the sender's buffer to the other
  * processor, which the sender fetches back when it stores there next. */
-#define PIECE_MORE_NS 1000
+#define PIECE_MORE_NS 300
 /* As long as nothing is known; on Zen 4, where in and out take 3.5 to 4 us. */
-#define KERNEL_NS 6000
+#define KERNEL_NS 5300
 #define SLOWEST_COPY_NS 8000 /* what takes longer was interrupted */
 #define SLOWEST_KERNEL_NS 20000
 #define COUNTED 8u /* a copy is this part of what is usual, after so many */
@@ -16,6 +16,8 @@
  * count.  Where its copies show that no cache is shared, it ends. */
 #define TRIAL_BEGINS (2u << 20)
 #define REST_LEAST (UINT64_C(32) << 20)
+/* Where copies of pieces take more than 9/8 of the kernel's. */
+#define REST_CLEAR (UINT64_C(256) << 20)
 /* Of a window of 64 messages of 4 MB, all announced before a piece of the first one is sent, no
  * more belong to a trial; those behind them do so when it has not come to an end by then. */
 #define TRIAL_ANNOUNCED (UINT64_C(16) << 20)
@@ -91,6 +93,11 @@ static bool are_fast(const dnet_piece_times_t *t, const dnet_kernel_times_t *k)
     return t->sent.ns + t->taken.ns + PIECE_MORE_NS < kernel_ns;
 }
 
+static bool are_clearly_slow(const dnet_piece_times_t *t, const dnet_kernel_times_t *k)
+{
+    return k && k->known_ns && t->sent.ns + t->taken.ns > k->known_ns + k->known_ns / 8;
+}
+
 bool dnet_pieces_were_fast(const dnet_piece_times_t *t, const dnet_kernel_times_t *k)
 {
     return t->trial == DNET_TRIAL_BYTES && !t->rest && are_fast(t, k);
@@ -151,6 +158,8 @@ bool dnet_pieces_are_fast(dnet_piece_times_t *t, size_t len, dnet_pace_t *pace,
     if (k)
         k->pauses = KERNEL_PAUSE_LEAST;
     t->rest = t->rests ? t->rests : REST_LEAST;
+    if (are_clearly_slow(t, k) && t->rest < REST_CLEAR)
+        t->rest = REST_CLEAR;
     t->rests = 2 * t->rest < REST_MOST ? 2 * t->rest : REST_MOST;
     return false;
 }

@@ -114,6 +114,28 @@ static void test_pauses_double_while_pieces_are_slow(void **state)
     assert_int_equal(pause_of(&t), 512);
 }
 
+/* Where pieces take more than 9/8 of the kernel's time the first pause is 256 MB. */
+static void test_clearly_slow_pieces_rest_longer(void **state)
+{
+    static const struct {
+        int64_t known_ns;
+        unsigned due;
+    } cases[] = {{2 * FAST_NS, 512}, {16 * FAST_NS / 9 + 1, 512}, {16 * FAST_NS / 9 - 9, 4096}};
+    dnet_kernel_times_t before = kernel;
+
+    (void) state;
+    for (unsigned c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+        dnet_piece_times_t t = {0};
+
+        kernel.known_ns = cases[c].known_ns;
+        send_pieces(&t, TRIAL, FAST_NS, FAST_NS);
+        assert_int_equal(pause_of(&t), cases[c].due);
+        send_pieces(&t, TRIAL, FAST_NS, FAST_NS);
+        assert_int_equal(pause_of(&t), cases[c].due > 512 ? 2 * cases[c].due : 1024);
+    }
+    kernel = before;
+}
+
 static void lines_come_slowly(void)
 {
     for (unsigned i = 0; i < 3; i++)
@@ -174,7 +196,7 @@ enum {
     MESSAGE = 1 << 20,
     TRIAL_MESSAGES = 64,
     BEGINS = 4 << 20,
-    KERNEL_FAST_NS = 3000,
+    KERNEL_FAST_NS = 2700,
     KERNEL_SLOW_NS = 9000
 };
 
@@ -257,9 +279,9 @@ static void test_what_is_faster_stays(void **state)
         {0, KERNEL_FAST_NS, false},
         {KERNEL_FAST_NS, 0, false},
         {KERNEL_SLOW_NS, 0, true},
-        {KERNEL_FAST_NS, KERNEL_SLOW_NS, false}, /* 4500, as one is done while the other lasts */
-        {2 * FAST_NS + 1200, 2 * FAST_NS + 1200, true},
-        {2 * FAST_NS + 900, 2 * FAST_NS + 900, false},
+        {KERNEL_FAST_NS, KERNEL_SLOW_NS, false}, /* 4154, as one is done while the other lasts */
+        {2 * FAST_NS + 400, 2 * FAST_NS + 400, true},
+        {2 * FAST_NS + 200, 2 * FAST_NS + 200, false},
     };
 
     (void) state;
@@ -334,6 +356,7 @@ int main(void)
         cmocka_unit_test_setup(test_one_piece_of_128_kb_is_timed, forget_pace),
         cmocka_unit_test_setup(test_one_piece_that_was_interrupted_decides_nothing, forget_pace),
         cmocka_unit_test_setup(test_pauses_double_while_pieces_are_slow, forget_pace),
+        cmocka_unit_test_setup(test_clearly_slow_pieces_rest_longer, forget_pace),
         cmocka_unit_test_setup(test_a_trial_ends_where_lines_come_slowly, forget_pace),
         cmocka_unit_test_setup(test_a_receiver_that_says_nothing_is_not_counted, forget_pace),
         cmocka_unit_test_setup(test_no_more_is_announced_than_a_trial_needs, forget_pace),
