@@ -59,6 +59,37 @@ static void fence_put_get(void)
     free(local);
 }
 
+/* 1.6 MB, as often as it takes to copy them by each way that is timed (src/common/bulk.c), and by
+ * the faster one. */
+static void long_ones(void)
+{
+    enum { TIMES = 12 };
+    double *base, *local = check_alloc(N * sizeof(double));
+    int right = (rank + 1) % size, left = (rank + size - 1) % size, bad = 0;
+    MPI_Win win;
+    MPI_Win_allocate(N * sizeof(double), sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD, &base,
+                     &win);
+    for (int t = 0; t < TIMES; t++) {
+        for (int i = 0; i < N; i++)
+            local[i] = 1e9 * t + 1e6 * rank + i;
+        MPI_Win_fence(0, win);
+        MPI_Put(local, N, MPI_DOUBLE, right, 0, N, MPI_DOUBLE, win);
+        MPI_Win_fence(0, win);
+        for (int i = 0; i < N; i++) {
+            bad += base[i] != 1e9 * t + 1e6 * left + i;
+            local[i] = -1;
+        }
+        MPI_Win_fence(0, win);
+        MPI_Get(local, N, MPI_DOUBLE, right, 0, N, MPI_DOUBLE, win);
+        MPI_Win_fence(0, win);
+        for (int i = 0; i < N; i++)
+            bad += local[i] != 1e9 * t + 1e6 * rank + i;
+    }
+    CHECK(bad == 0, "%d elements of long puts and gets differ", bad);
+    MPI_Win_free(&win);
+    free(local);
+}
+
 static void accumulate(void)
 {
     int *base, *ones = check_alloc(N * sizeof(int));
@@ -177,6 +208,7 @@ int main(int argc, char **argv)
 {
     check_begin(&argc, &argv);
     fence_put_get();
+    long_ones();
     accumulate();
     post_start();
     shared();
