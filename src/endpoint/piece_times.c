@@ -6,7 +6,7 @@
  * a piece is a packet, and the kernel moves the lines of the sender's buffer to the other
  * processor, which the sender fetches back when it stores there next. */
 #define PIECE_MORE_NS 300
-/* As long as nothing is known; on Zen 4, where in and out take 3.5 to 4 us. */
+/* As long as nothing is known: on Zen 4, where in and out take 3.5 to 4 us, those are faster. */
 #define KERNEL_NS 5300
 #define SLOWEST_COPY_NS 8000 /* what takes longer was interrupted */
 #define SLOWEST_KERNEL_NS 20000
