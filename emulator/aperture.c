@@ -82,6 +82,9 @@ bool dnet_emu_remote_read(int32_t pid, uint64_t from, void *to, uint64_t bytes)
     return true;
 }
 
+/* Of eight the least was up to twice that of a hundred. */
+#define COPIES_TIMED 32
+
 uint32_t dnet_emu_remote_time(int32_t own_pid)
 {
     uint8_t from[DNET_COPY_TIMED_BYTES], to[DNET_COPY_TIMED_BYTES];
@@ -90,7 +93,7 @@ uint32_t dnet_emu_remote_time(int32_t own_pid)
 
     memset(from, 0, sizeof from);
     memset(to, 0, sizeof to);
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < COPIES_TIMED; i++) {
         uint64_t start = dnet_clock_ns(), took;
 
         if (process_vm_readv(own_pid, &local, 1, &remote, 1, 0) != (ssize_t) sizeof to)

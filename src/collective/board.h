@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/kernel_copies.h"
+
 /** Bytes of a board, at most, and of a slot's data; slots of a rank. */
 #define DNET_BOARD_MAX_BYTES (4u << 20)
 #define DNET_BOARD_SLOT_MAX_BYTES 16384u
@@ -32,8 +34,8 @@ typedef struct {
     /** The same from this rank's memory `from` to that rank's `to`.  NULL where read is. */
     void (*write)(void *arg, uint32_t rank, const void *from, void *to, size_t bytes);
     void *arg;
-    /** read() takes longer than two copies even of 32 KB; the same on all ranks. */
-    bool reads_slowly;
+    /** How fast read() and write() are; the same on all ranks. */
+    dnet_kernel_copies_t copies;
 } dnet_board_owner_t;
 
 #define DNET_BOARD_NO_RANK UINT32_MAX

@@ -129,7 +129,7 @@ static void allgather_in_place(dnet_board_t *b, const void *from, uint8_t *to, s
 static bool is_read_to_gather(const dnet_board_t *b, size_t bytes)
 {
     if (dnet_in_place_is_slow_for_two(b))
-        return dnet_in_place_is_read(b, bytes / 2);
+        return dnet_in_place_is_read(b, b->owner.copies == DNET_KERNEL_SLOW ? bytes / 2 : bytes);
     return (b->spins || b->size == 2) && dnet_in_place_is_read_by_all(b, bytes);
 }
 
@@ -258,10 +258,11 @@ static void alltoall_by_pairs(dnet_board_t *b, const uint8_t *from, uint8_t *to,
  * few half as much where it is (16 ranks, 32 KB 0.8, where no cache is shared 1.9). */
 static bool is_read_to_exchange(const dnet_board_t *b, size_t bytes)
 {
-    if (b->size > FEW_RANKS && b->owner.reads_slowly)
+    if (b->size > FEW_RANKS && b->owner.copies == DNET_KERNEL_SLOW)
         return dnet_in_place_is_read(b, bytes * 2);
     bool crowded = !b->spins && b->size > 2 && b->size <= FEW_RANKS;
-    return dnet_in_place_is_read(b, crowded && !b->owner.reads_slowly ? bytes / 2 : bytes);
+    return dnet_in_place_is_read(b, crowded && b->owner.copies == DNET_KERNEL_FAST ? bytes / 2
+                                                                                   : bytes);
 }
 
 /* `count` bytes of each block as steps of `piece`. */

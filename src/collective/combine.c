@@ -6,12 +6,12 @@
  * combines a part for all. */
 #define COMBINE_ALL_BYTES 16384u
 
-/* Are vectors that are to be combined for all read where they are?  Where the kernel is slow to
+/* Are vectors that are to be combined for all read where they are?  Where the kernel is not fast to
  * copy they never are (4 ranks, 256 KB by slots in 0.4 of the time, 4 MB in 0.6; 16 ranks 256 KB
  * and 1 MB in 0.7 and 0.8). */
 static inline bool is_read_to_combine(const dnet_board_t *b, size_t bytes)
 {
-    if (b->owner.reads_slowly)
+    if (b->owner.copies != DNET_KERNEL_FAST)
         return false;
     if (b->size > FEW_RANKS) /* parts, of which each rank combines one */
         return dnet_in_place_is_read(b, bytes * 2 / b->size);

@@ -14,14 +14,25 @@
  * of 16 to all 260 instead of 970).  One rank that combines all reads for few ranks only. */
 #define READ_LEAST_BYTES 8192u
 #define READ_LATE_BYTES 16384u
-/* The same, both, where the kernel is slow to copy (2 ranks, 16 KB by slots in 0.3 to 1.0 of the
- * time, 64 KB in 0.8 to 1.9). */
+/* The same, both, where the kernel copies fairly fast (2 ranks by slots, 16 KB in 0.75 to 0.85 of
+ * the time, blocks of 32 KB of an alltoall in 1.35), and where it is slow (16 KB in 0.3 to 1.0,
+ * 64 KB in 0.8 to 1.9). */
+#define READ_BYTES_FAIR 32768u
 #define READ_BYTES_SLOW 65536u
 #define FEW_RANKS 4u
 
+static inline bool dnet_in_place_is_read_from(const dnet_board_t *b, size_t bytes,
+                                              size_t least_fast)
+{
+    size_t least = b->owner.copies == DNET_KERNEL_SLOW   ? READ_BYTES_SLOW
+                   : b->owner.copies == DNET_KERNEL_FAIR ? READ_BYTES_FAIR
+                                                         : least_fast;
+    return b->owner.read && bytes >= least;
+}
+
 static inline bool dnet_in_place_is_read(const dnet_board_t *b, size_t bytes)
 {
-    return b->owner.read && bytes >= (b->owner.reads_slowly ? READ_BYTES_SLOW : READ_LEAST_BYTES);
+    return dnet_in_place_is_read_from(b, bytes, READ_LEAST_BYTES);
 }
 
 /* The same for a vector of which each rank reads all. */
@@ -29,13 +40,13 @@ static inline bool dnet_in_place_is_read_by_all(const dnet_board_t *b, size_t by
 {
     if (b->size > FEW_RANKS)
         return dnet_in_place_is_read(b, bytes) && bytes > b->slot_bytes;
-    return b->owner.read && bytes >= (b->owner.reads_slowly ? READ_BYTES_SLOW : READ_LATE_BYTES);
+    return dnet_in_place_is_read_from(b, bytes, READ_LATE_BYTES);
 }
 
-/* For two ranks slots and far memory serve longer then. */
+/* For two ranks slots and far memory serve longer where it is not fast. */
 static inline bool dnet_in_place_is_slow_for_two(const dnet_board_t *b)
 {
-    return b->size == 2 && b->owner.reads_slowly;
+    return b->size == 2 && b->owner.copies != DNET_KERNEL_FAST;
 }
 
 /* What a rank says of its data in a step. */

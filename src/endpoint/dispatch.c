@@ -151,7 +151,7 @@ static void assembly_done(dnet_ep_t *ep, dnet_assembly_t *a)
 static void copy_piece(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dnet_assembly_t *a,
                        size_t len)
 {
-    bool timed = a->len > ep->eager_in_a_row && a->req &&
+    bool timed = a->len > ep->eager_near.in_a_row && a->req &&
                  dnet_piece_is_timed((uint32_t) (a->got / len), (uint32_t) len);
     uint64_t begin = timed ? dnet_clock_ns() : 0;
     copy_out(ep, entry, sizeof(dnet_ep_head_t), a->buf + a->got, len);

@@ -24,6 +24,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "common/kernel_copies.h"
 #include "common/options.h"
 #include "dimmnet/emulator.h"
 #include "dimmnet/format.h"
@@ -200,9 +201,15 @@ dnet_status_t dnet_ep_check(uint32_t size, dnet_options_t *options_p);
  * processes of the job. */
 bool dnet_ep_may_be_several(const dnet_ep_t *ep);
 
-/** Longest message, in bytes, that goes to a rank of the same host before its receive is known: by
- * option, or by how slow the kernel copies between processes, which is timed. */
-uint32_t dnet_ep_eager_near(const dnet_options_t *options, dnet_device_t *dev);
+/** Longest messages, in bytes, that go to a rank of the same host before their receives are known.
+ */
+typedef struct {
+    dnet_kernel_copies_t copies; /* timed */
+    uint32_t alone;              /* by option, or as the kernel's copies are */
+    uint32_t in_a_row; /* the same of several, none having come in between; 0: no longer ones */
+} dnet_eager_near_t;
+
+dnet_eager_near_t dnet_ep_eager_near(const dnet_options_t *options, dnet_device_t *dev);
 
 /** Processors that a job may use of which this process is a rank; at least 1.  @param lifeline  as
  * in dnet_ep_config_t */

@@ -270,10 +270,8 @@ struct dnet_ep {
     void *am_arg;
     dnet_ep_source_fn source_fn;
     void *source_arg;
-    uint32_t eager_limit;             /* longest message sent before its receive is known, bytes */
-    uint32_t eager_near;              /* the same, to ranks of this host */
-    bool reads_slowly;                /* the kernel is slow to copy between processes */
-    uint32_t eager_in_a_row;          /* the same, among several messages */
+    uint32_t eager_limit; /* longest message sent before its receive is known, bytes */
+    dnet_eager_near_t eager_near;
     uint32_t piece_data;              /* data bytes of a piece to ranks of this host, at most */
     uint64_t awaited;                 /* dnet_ep_config_t */
     uint64_t received_before;         /* messages when a send was last asked whether it is one */

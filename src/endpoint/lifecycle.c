@@ -63,29 +63,37 @@ static bool is_bound(const dnet_ep_t *ep)
 /* Where both ways are open, a message is copied twice, in and out of the ring, or once, by the
  * kernel, which looks up each page.  On processors on which that copy of 16 KB takes 2.3 us (by
  * copy_time(); docs/performance.md) 16 to 64 KB in a row are two to four times as fast through the
- * ring; on those where it takes less than half of that, slower. */
+ * ring.  Where it takes 0.9 to 1.8 us, from one time to another, 32 KB in a row and 16 KB alone are
+ * the faster so, and 64 KB alone takes 0.7 of the time by the kernel. */
 #define EAGER_LIMIT 8192u
+#define EAGER_LIMIT_FAIR_COPY 16384u
 #define EAGER_LIMIT_SLOW_COPY 65536u
-#define SLOW_COPY_NS 1250u
+#define FAIR_COPY_NS 600u
+#define SLOW_COPY_NS 2000u
 /* Among several messages the sender's copies into the ring and the receiver's out of it are made at
  * the same time: 16 KB in a row were 1.4 times as fast, one alone takes 1.3 times as long. */
 #define EAGER_LIMIT_IN_A_ROW 16384u
+#define EAGER_LIMIT_IN_A_ROW_FAIR_COPY 32768u
 
-static bool copies_slowly(dnet_device_t *dev)
+dnet_eager_near_t dnet_ep_eager_near(const dnet_options_t *options, dnet_device_t *dev)
 {
-    return dev->ops->copy_time(dev) > SLOW_COPY_NS;
+    static const dnet_eager_near_t slow = {DNET_KERNEL_SLOW, EAGER_LIMIT_SLOW_COPY,
+                                           EAGER_LIMIT_IN_A_ROW},
+                                   fair = {DNET_KERNEL_FAIR, EAGER_LIMIT_FAIR_COPY,
+                                           EAGER_LIMIT_IN_A_ROW_FAIR_COPY},
+                                   fast = {DNET_KERNEL_FAST, EAGER_LIMIT, EAGER_LIMIT_IN_A_ROW};
+    uint32_t ns = dev->ops->copy_time(dev);
+    dnet_eager_near_t is = ns > SLOW_COPY_NS ? slow : ns > FAIR_COPY_NS ? fair : fast;
+    if (options->eager_limit != DNET_OPTION_AUTO) {
+        is.alone = (uint32_t) options->eager_limit;
+        is.in_a_row = 0;
+    }
+    return is;
 }
 
-uint32_t dnet_ep_eager_near(const dnet_options_t *options, dnet_device_t *dev)
+dnet_kernel_copies_t dnet_ep_kernel_copies(const dnet_ep_t *ep)
 {
-    if (options->eager_limit != DNET_OPTION_AUTO)
-        return (uint32_t) options->eager_limit;
-    return copies_slowly(dev) ? EAGER_LIMIT_SLOW_COPY : EAGER_LIMIT;
-}
-
-bool dnet_ep_reads_slowly(const dnet_ep_t *ep)
-{
-    return ep->reads_slowly;
+    return ep->eager_near.copies;
 }
 
 /* The longer a ring, the longer its lines have been out of the second-level caches of both sides
@@ -120,7 +128,6 @@ static void apply_limits(dnet_ep_t *ep)
                           ? EAGER_LIMIT
                           : (uint32_t) ep->options.eager_limit;
     ep->eager_limit_hosts = (uint32_t) ep->options.eager_limit_hosts; /* 0: the port says */
-    ep->eager_in_a_row = ep->options.eager_limit == DNET_OPTION_AUTO ? EAGER_LIMIT_IN_A_ROW : 0;
     ep->rndv.chunk_bytes = (uint32_t) ep->options.chunk_bytes;
     ep->rndv.chunks = (uint32_t) ep->options.chunks;
     ep->rndv.staging_base = ep->options.ring_bytes;
@@ -324,7 +331,6 @@ dnet_status_t dnet_ep_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses)
                                 dnet_srq_limit_refill(ep));
     if (status == DNET_OK) {
         ep->eager_near = dnet_ep_eager_near(&ep->options, ep->dev);
-        ep->reads_slowly = copies_slowly(ep->dev);
         apply_packet_data(ep);
         status = dnet_flow_start(ep);
     }

@@ -48,7 +48,7 @@ void dnet_rndv_cts(dnet_ep_t *ep, const dnet_rndv_recv_t *r, dnet_ep_head_t cts,
 
 uint64_t dnet_rndv_kernel_begins(const dnet_ep_t *ep, size_t len)
 {
-    return ep->reads_slowly && len >= TIMED_LEAST ? dnet_clock_ns() : 0;
+    return ep->eager_near.copies == DNET_KERNEL_SLOW && len >= TIMED_LEAST ? dnet_clock_ns() : 0;
 }
 
 void dnet_rndv_kernel_ends(dnet_ep_t *ep, size_t len, uint64_t begin_ns)

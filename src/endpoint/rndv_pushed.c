@@ -56,7 +56,8 @@ bool dnet_rndv_pushes(dnet_ep_t *ep, const dnet_op_t *op)
         return false;
     if (ep->options.rendezvous == DNET_RENDEZVOUS_PUSHED)
         return true;
-    return ep->options.rendezvous == DNET_RENDEZVOUS_AUTO && ep->reads_slowly &&
+    return ep->options.rendezvous == DNET_RENDEZVOUS_AUTO &&
+           ep->eager_near.copies == DNET_KERNEL_SLOW &&
            dnet_pieces_are_fast(&ep->rndv.pushed_times, op->len, dnet_move_pace(),
                                 &ep->rndv.kernel_times);
 }
@@ -72,10 +73,10 @@ bool dnet_rndv_at_once(dnet_ep_t *ep, uint32_t peer, size_t len, bool awaited)
 {
     bool guesses = !awaited && ep->rndv.guesses &&
                    dnet_pieces_were_fast(&ep->rndv.pushed_times, &ep->rndv.kernel_times);
-    if (!(awaited || guesses) || !ep->eager_in_a_row ||
-        ep->options.rendezvous != DNET_RENDEZVOUS_AUTO || !ep->reads_slowly ||
-        !dnet_job_is_near(ep, peer) || !can_push(ep, peer) ||
-        len > ep->options.ring_bytes / ep->options.rings / AT_ONCE_OF_RING ||
+    if (!(awaited || guesses) || !ep->eager_near.in_a_row ||
+        ep->options.rendezvous != DNET_RENDEZVOUS_AUTO ||
+        ep->eager_near.copies != DNET_KERNEL_SLOW || !dnet_job_is_near(ep, peer) ||
+        !can_push(ep, peer) || len > ep->options.ring_bytes / ep->options.rings / AT_ONCE_OF_RING ||
         !dnet_pieces_are_fast(&ep->rndv.at_once_times, len, dnet_move_pace(), NULL))
         return false;
     ep->rndv.guesses -= guesses;

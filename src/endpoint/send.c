@@ -41,7 +41,8 @@ static bool is_eager(dnet_ep_t *ep, uint32_t peer, size_t len, bool row)
 {
     if (!dnet_job_is_near(ep, peer))
         return len <= ep->eager_limit_hosts;
-    return len <= ep->eager_near || (len <= ep->eager_in_a_row && !ep->oversubscribed && row);
+    return len <= ep->eager_near.alone ||
+           (len <= ep->eager_near.in_a_row && !ep->oversubscribed && row);
 }
 
 /* The packet of a message has not been delivered. */

@@ -30,8 +30,8 @@ void dnet_ep_wake(dnet_ep_t *ep, uint32_t peer);
 /** May this process read that peer's memory?  Tried by a real copy. */
 bool dnet_ep_can_read(dnet_ep_t *ep, uint32_t peer);
 
-/** Is that slower than two copies of a few pages through memory that both have mapped? */
-bool dnet_ep_reads_slowly(const dnet_ep_t *ep);
+/** How fast is that?  Timed when the endpoint was connected. */
+dnet_kernel_copies_t dnet_ep_kernel_copies(const dnet_ep_t *ep);
 
 /** Copy out of a peer's own memory, or into it, where dnet_ep_can_read(); any thread may.
  * @return DNET_OK; DNET_ERR_PEER_DEAD (logged) */

@@ -30,10 +30,10 @@
  * memory, and for two ranks that could, of whom both move pieces of a message. */
 #define BOARD_MAX 32768
 #define BOARD_BCAST_OF_TWO_MAX 32768
-/* The same where the kernel is slow to copy; longer blocks of two go as is found to be faster, each
- * twice as long as the ones before for itself. */
-#define SLOWLY_BCAST_OF_TWO_MAX 131072
-#define SLOWLY_EXCHANGE_OF_TWO_MAX 131072
+/* The same where the kernel copies fairly fast, and where it is slow.  There longer blocks that two
+ * exchange go as is found to be faster, each twice as long as the ones before for itself. */
+#define BOARD_OF_TWO_FAIR_MAX 65536
+#define BOARD_OF_TWO_SLOW_MAX 131072
 #define LENGTHS_OF_TWO 6
 
 struct MPIDI_DIMMNET_board {
@@ -165,7 +165,7 @@ enum { NO_BOARD, BOARD, BOARD_AND_READS };
 typedef struct {
     int board;
     int processor; /* of its own */
-    int fast_reads;
+    int copies;    /* dnet_kernel_copies_t */
 } has_t;
 #define HAS_INTS ((int) (sizeof(has_t) / sizeof(int)))
 
@@ -208,7 +208,7 @@ static int board_make(MPIR_Comm *comm, MPIR_Errflag_t *errflag, MPIDI_DIMMNET_bo
     if (self)
         self->comm = comm;
     has_t has = {NO_BOARD, !dnet_ep_oversubscribed(MPIDI_DIMMNET_EP(0)),
-                 !dnet_ep_reads_slowly(MPIDI_DIMMNET_EP(0))};
+                 (int) dnet_ep_kernel_copies(MPIDI_DIMMNET_EP(0))};
     int mpi_errno = make(comm, errflag, self, &has);
     NETMOD_OF(comm).without_board = has.board == NO_BOARD;
     if (mpi_errno != MPI_SUCCESS || has.board == NO_BOARD) {
@@ -220,7 +220,8 @@ static int board_make(MPIR_Comm *comm, MPIR_Errflag_t *errflag, MPIDI_DIMMNET_bo
     dnet_board_join(&self->board, self->shared.memory, (uint32_t) comm->local_size,
                     (uint32_t) comm->rank, has.processor,
                     &(dnet_board_owner_t){idle, wake, reads ? read_of : NULL,
-                                          reads ? write_to : NULL, self, !has.fast_reads});
+                                          reads ? write_to : NULL, self,
+                                          (dnet_kernel_copies_t) has.copies});
     dnet_board_touch(&self->board);
     dnet_ep_count_board(MPIDI_DIMMNET_EP(0));
     NETMOD_OF(comm).board = *board_p = self;
@@ -425,18 +426,24 @@ int MPIDI_DIMMNET_barrier(MPIR_Comm *comm, MPIR_Errflag_t *errflag)
     return mpi_errno;
 }
 
-/* Are there two ranks that have a processor each, and is the kernel slow to copy?  The same answer
- * on both. */
-static inline bool two_read_slowly(MPIR_Comm *comm)
+/* Up to so many bytes, of two ranks that have a processor each, and the kernel is not fast to copy
+ * between, slots are the faster way for sure; else 0.  The same on both. */
+static inline MPI_Aint by_slots_of_two(MPIR_Comm *comm)
 {
     const MPIDI_DIMMNET_board_t *self = NETMOD_OF(comm).board;
-    return comm->local_size == 2 && self && self->board.spins && self->board.owner.reads_slowly;
+    if (comm->local_size != 2 || !self || !self->board.spins ||
+        self->board.owner.copies == DNET_KERNEL_FAST)
+        return 0;
+    return self->board.owner.copies == DNET_KERNEL_FAIR ? BOARD_OF_TWO_FAIR_MAX
+                                                        : BOARD_OF_TWO_SLOW_MAX;
 }
 
 static inline bool bcast_goes_by_messages(MPIR_Comm *comm, MPI_Aint bytes)
 {
-    return comm->local_size == 2 &&
-           bytes > (two_read_slowly(comm) ? SLOWLY_BCAST_OF_TWO_MAX : BOARD_BCAST_OF_TWO_MAX);
+    if (comm->local_size != 2)
+        return false;
+    MPI_Aint by_slots = by_slots_of_two(comm);
+    return bytes > (by_slots ? by_slots : BOARD_BCAST_OF_TWO_MAX);
 }
 
 int MPIDI_DIMMNET_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
@@ -509,11 +516,11 @@ int MPIDI_DIMMNET_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI
  */
 static inline bool is_long_for_two(MPIR_Comm *comm, MPI_Aint count, MPI_Datatype datatype)
 {
-    MPI_Aint bytes;
-    if (!two_read_slowly(comm))
+    MPI_Aint bytes, by_slots = by_slots_of_two(comm);
+    if (!by_slots)
         return false;
     MPIDI_Datatype_check_size(datatype, count, bytes);
-    return bytes > SLOWLY_EXCHANGE_OF_TWO_MAX;
+    return bytes > by_slots;
 }
 
 /* The board for an exchange of blocks of `count` elements. */
@@ -567,11 +574,11 @@ static int exchange_by_messages(const blocks_of_two_t *x, int tag, MPIR_Comm *co
     return mpi_errno != MPI_SUCCESS ? mpi_errno : received;
 }
 
-/* Blocks of about as many bytes, from 128 KB on, share what is known of them. */
+/* Blocks of about as many bytes, up to 256 KB, of 512 KB and so on, share what is known of them. */
 static dnet_choice_t *choice_for(MPIDI_DIMMNET_board_t *self, size_t bytes)
 {
     unsigned i = 0;
-    while (i + 1 < LENGTHS_OF_TWO && bytes >> i > 2 * SLOWLY_EXCHANGE_OF_TWO_MAX)
+    while (i + 1 < LENGTHS_OF_TWO && bytes >> i > 2 * BOARD_OF_TWO_SLOW_MAX)
         i++;
     return &self->of_two[i];
 }

@@ -139,6 +139,43 @@ static void test_endpoint_rings_are_as_long_as_a_host_bears(void **state)
     assert_int_equal(dnet_ep_ring_bytes(&o, 1000, 2, false), 16384);
 }
 
+static uint32_t copy_ns;
+
+static uint32_t copy_time(dnet_device_t *dev)
+{
+    (void) dev;
+    return copy_ns;
+}
+
+/* As the option says, or as long as two copies are faster than the kernel's. */
+static void test_endpoint_longer_messages_are_eager_where_the_kernel_is_slow(void **state)
+{
+    (void) state;
+    static const struct {
+        uint32_t copy_ns;
+        dnet_eager_near_t is;
+    } want[] = {
+        {0, {DNET_KERNEL_FAST, 8192, 16384}},     {500, {DNET_KERNEL_FAST, 8192, 16384}},
+        {850, {DNET_KERNEL_FAIR, 16384, 32768}},  {1850, {DNET_KERNEL_FAIR, 16384, 32768}},
+        {2300, {DNET_KERNEL_SLOW, 65536, 16384}},
+    };
+    const dnet_device_ops_t ops = {.copy_time = copy_time};
+    dnet_device_t dev = {.ops = &ops};
+    for (unsigned i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+        dnet_options_t o = {.eager_limit = DNET_OPTION_AUTO};
+        copy_ns = want[i].copy_ns;
+        dnet_eager_near_t is = dnet_ep_eager_near(&o, &dev);
+        assert_int_equal(is.copies, want[i].is.copies);
+        assert_int_equal(is.alone, want[i].is.alone);
+        assert_int_equal(is.in_a_row, want[i].is.in_a_row);
+        o.eager_limit = 12345;
+        is = dnet_ep_eager_near(&o, &dev);
+        assert_int_equal(is.copies, want[i].is.copies);
+        assert_int_equal(is.alone, 12345);
+        assert_int_equal(is.in_a_row, 0);
+    }
+}
+
 /* The launcher (this process) has all, the script that it starts is bound to one, and so is the
  * rank that the script starts. */
 static void test_endpoint_counts_the_processors_of_the_launcher_not_of_a_script(void **state)
@@ -312,6 +349,7 @@ int main(void)
         cmocka_unit_test(test_endpoint_more_ranks_than_addresses_is_refused),
         cmocka_unit_test(test_endpoint_without_memory_for_a_segment_says_how_much),
         cmocka_unit_test(test_endpoint_malformed_options_are_refused),
+        cmocka_unit_test(test_endpoint_longer_messages_are_eager_where_the_kernel_is_slow),
         cmocka_unit_test(test_endpoint_rings_are_as_long_as_a_host_bears),
         cmocka_unit_test(test_endpoint_counts_the_processors_of_the_launcher_not_of_a_script),
         cmocka_unit_test(test_endpoint_unknown_variable_is_warned_about),

@@ -403,7 +403,7 @@ static int short_lengths(dnet_job_rank_t *job, void *arg)
             continue;
         }
         memset(data, GUARD, sizeof data);
-        bad += dnet_job_recv(job, envelope, DNET_MATCH_BITS, data + 1, MOST) != len;
+        bad += dnet_job_recv(job, envelope, DNET_MATCH_BITS, data + 1, MOST) != (long) len;
         bad += memcmp(data, want, sizeof data) != 0;
     }
     return bad;

@@ -471,15 +471,20 @@ static int choices(dnet_job_rank_t *job, void *arg)
 {
     enum { TRIED = DNET_TRIAL_BYTES, NEVER = 10000 };
     static const struct {
-        bool reads_slowly;
+        dnet_kernel_copies_t copies;
         unsigned trial;
         int64_t sent_ns, taken_ns;
         unsigned not_pushed;
     } cases[] = {
-        {false, TRIED, 2000, 2000, NEVER}, {true, 0, 0, 0, 0},
-        {true, TRIED, 2000, 2000, 0},      {true, TRIED, 5000, 2000, 64},
-        {true, TRIED, 2000, 5000, 128},    {true, TRIED - 1, 5000, 5000, 0},
-        {true, TRIED, 2000, 2000, 0},      {true, TRIED, 5000, 5000, 64},
+        {DNET_KERNEL_FAST, TRIED, 2000, 2000, NEVER},
+        {DNET_KERNEL_FAIR, TRIED, 2000, 2000, NEVER},
+        {DNET_KERNEL_SLOW, 0, 0, 0, 0},
+        {DNET_KERNEL_SLOW, TRIED, 2000, 2000, 0},
+        {DNET_KERNEL_SLOW, TRIED, 5000, 2000, 64},
+        {DNET_KERNEL_SLOW, TRIED, 2000, 5000, 128},
+        {DNET_KERNEL_SLOW, TRIED - 1, 5000, 5000, 0},
+        {DNET_KERNEL_SLOW, TRIED, 2000, 2000, 0},
+        {DNET_KERNEL_SLOW, TRIED, 5000, 5000, 64},
     };
     dnet_piece_times_t *t = &job->ep->rndv.pushed_times;
     int bad = 0;
@@ -488,7 +493,7 @@ static int choices(dnet_job_rank_t *job, void *arg)
     job->ep->options.rendezvous = DNET_RENDEZVOUS_AUTO;
     job->ep->rndv.kernel_times.pause = UINT64_MAX; /* it is not tried */
     for (unsigned c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
-        job->ep->reads_slowly = cases[c].reads_slowly;
+        job->ep->eager_near.copies = cases[c].copies;
         t->trial = cases[c].trial;
         t->sent.ns = cases[c].sent_ns;
         t->taken.ns = cases[c].taken_ns;
@@ -533,7 +538,7 @@ static int awaited(dnet_job_rank_t *job, void *arg)
     fill(out, 9 * PIECE, 3);
     job->ep->options.rendezvous = DNET_RENDEZVOUS_AUTO;
     job->ep->oversubscribed = false;
-    job->ep->reads_slowly = true;
+    job->ep->eager_near.copies = DNET_KERNEL_SLOW;
     job->ep->rndv.kernel_times.pause = UINT64_MAX; /* it is not tried */
     job->ep->awaited = dnet_ep_envelope(AWAITED, 0, 0);
     for (unsigned c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
@@ -606,7 +611,7 @@ static int guessed(dnet_job_rank_t *job, void *arg)
     (void) arg;
     job->ep->options.rendezvous = DNET_RENDEZVOUS_AUTO;
     job->ep->oversubscribed = false;
-    job->ep->reads_slowly = true;
+    job->ep->eager_near.copies = DNET_KERNEL_SLOW;
     job->ep->rndv.kernel_times.pause = UINT64_MAX; /* it is not tried */
     for (unsigned c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
         dnet_rndv_t *rndv = &job->ep->rndv;
@@ -676,7 +681,7 @@ static int measured(dnet_job_rank_t *job, void *arg)
     (void) arg;
     job->ep->options.rendezvous = DNET_RENDEZVOUS_AUTO;
     job->ep->oversubscribed = false;
-    job->ep->reads_slowly = true;
+    job->ep->eager_near.copies = DNET_KERNEL_SLOW;
     rndv->pushed_times = (dnet_piece_times_t){
         .trial = DNET_TRIAL_BYTES, .sent = {1, UINT32_MAX}, .taken = {1, UINT32_MAX}};
     for (unsigned m = 0; m < MESSAGES; m++) {

@@ -29,7 +29,7 @@ typedef struct {
     void *memory, *far;
     uint32_t size, rank;
     body_t body;
-    int reads; /* 1: may be read; 2: slowly */
+    int reads; /* 1: may be read; 2: fairly fast; 3: slowly */
     unsigned wakes;
     bool good;
 } rank_t;
@@ -102,8 +102,14 @@ static void *run(void *arg)
 {
     rank_t *r = arg;
     dnet_board_t board;
-    dnet_board_owner_t owner = {
-        idle, wake, r->reads ? read_of : NULL, r->reads ? write_of : NULL, r, r->reads > 1};
+    dnet_board_owner_t owner = {idle,
+                                wake,
+                                r->reads ? read_of : NULL,
+                                r->reads ? write_of : NULL,
+                                r,
+                                r->reads == 3   ? DNET_KERNEL_SLOW
+                                : r->reads == 2 ? DNET_KERNEL_FAIR
+                                                : DNET_KERNEL_FAST};
     uint8_t *from = malloc(RANKS_MAX * BYTES_MAX), *to = malloc(RANKS_MAX * BYTES_MAX);
     dnet_board_join(&board, r->memory, r->size, r->rank, false, &owner);
     dnet_board_touch(&board);
@@ -192,7 +198,7 @@ static void check(body_t body)
 {
     static const uint32_t sizes[] = {2, 3, 5, 8, 17};
     for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
-        for (int reads = 0; reads < 3; reads++)
+        for (int reads = 0; reads < 4; reads++)
             check_with(sizes[i], body, reads);
 }
 
@@ -263,15 +269,18 @@ static void test_slow_reads_are_for_longer_vectors(void **state)
         int reads;
         bool made;
     } want[] = {
-        {exact_bcast_once, 4096, 1, false},     {exact_bcast_once, 16384, 1, true},
-        {exact_bcast_once, 1048576, 2, false},  {exact_gather_once, 4096, 1, false},
-        {exact_gather_once, 16384, 1, true},    {exact_gather_once, 65536, 2, false},
-        {exact_gather_once, 131072, 2, true},   {exact_exchange_once, 4096, 1, false},
-        {exact_exchange_once, 8192, 1, true},   {exact_exchange_once, 32768, 2, false},
-        {exact_exchange_once, 65536, 2, true},  {exact_allreduce_once, 4096, 1, false},
-        {exact_allreduce_once, 16384, 1, true}, {exact_allreduce_once, 1048576, 2, false},
-        {exact_reduce_once, 4096, 1, false},    {exact_reduce_once, 8192, 1, true},
-        {exact_reduce_once, 1048576, 2, false},
+        {exact_bcast_once, 4096, 1, false},        {exact_bcast_once, 16384, 1, true},
+        {exact_bcast_once, 1048576, 2, false},     {exact_bcast_once, 1048576, 3, false},
+        {exact_gather_once, 4096, 1, false},       {exact_gather_once, 16384, 1, true},
+        {exact_gather_once, 16384, 2, false},      {exact_gather_once, 32768, 2, true},
+        {exact_gather_once, 65536, 3, false},      {exact_gather_once, 131072, 3, true},
+        {exact_exchange_once, 4096, 1, false},     {exact_exchange_once, 8192, 1, true},
+        {exact_exchange_once, 16384, 2, false},    {exact_exchange_once, 32768, 2, true},
+        {exact_exchange_once, 32768, 3, false},    {exact_exchange_once, 65536, 3, true},
+        {exact_allreduce_once, 4096, 1, false},    {exact_allreduce_once, 16384, 1, true},
+        {exact_allreduce_once, 1048576, 2, false}, {exact_allreduce_once, 1048576, 3, false},
+        {exact_reduce_once, 4096, 1, false},       {exact_reduce_once, 8192, 1, true},
+        {exact_reduce_once, 1048576, 2, false},    {exact_reduce_once, 1048576, 3, false},
     };
     for (unsigned i = 0; i < sizeof want / sizeof want[0]; i++) {
         exact_bytes = want[i].bytes;
@@ -555,7 +564,7 @@ static void idle_of_three(void *arg, bool first)
 static void three_meet(three_t *t, bool spins, uint32_t root)
 {
     uint64_t data = 0;
-    dnet_board_owner_t owner = {idle_of_three, wake, NULL, NULL, t, false};
+    dnet_board_owner_t owner = {idle_of_three, wake, NULL, NULL, t, DNET_KERNEL_FAST};
     void *memory = aligned_alloc(4096, dnet_board_bytes(3));
     assert_non_null(memory);
     memset(memory, 0, dnet_board_bytes(3));
@@ -611,7 +620,7 @@ static void test_the_last_one_of_a_barrier_wakes_all(void **state)
 {
     (void) state;
     meeting_t m = {.depth = 0};
-    dnet_board_owner_t owner = {idle_of_meeting, wake_of_meeting, NULL, NULL, &m, false};
+    dnet_board_owner_t owner = {idle_of_meeting, wake_of_meeting, NULL, NULL, &m, DNET_KERNEL_FAST};
     void *memory = aligned_alloc(4096, dnet_board_bytes(3));
     assert_non_null(memory);
     memset(memory, 0, dnet_board_bytes(3));
@@ -666,7 +675,7 @@ static void test_who_dozes_is_woken_and_says_for_whom_it_waits(void **state)
     (void) state;
     dnet_board_t a, b, c;
     pair_t pair = {.waits = &a, .comes = &b, .leaves = &c, .good = true};
-    dnet_board_owner_t owner = {idle_of_pair, wake_of_pair, NULL, NULL, &pair, false};
+    dnet_board_owner_t owner = {idle_of_pair, wake_of_pair, NULL, NULL, &pair, DNET_KERNEL_FAST};
     void *memory = aligned_alloc(4096, dnet_board_bytes(3));
     uint64_t word = 0;
     assert_non_null(memory);
@@ -727,7 +736,7 @@ static bool pair_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *t
 static void test_two_ranks_read_what_they_offer_if_rank_0_wants_to(void **state)
 {
     (void) state;
-    for (int reads = 0; reads < 3; reads++)
+    for (int reads = 0; reads < 4; reads++)
         check_with(2, pair_once, reads);
 }
 

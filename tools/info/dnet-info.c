@@ -86,7 +86,7 @@ static dnet_status_t show_nic(printer_t *p, const dnet_options_t *o, uint64_t *e
     number(p, "flow_entries", "flow ring entries", g->flow_entries, "");
     number(p, "aperture_slots", "apertures", g->aperture_slots, "");
     number(p, "sodimm_bytes", "SO-DIMM area of a process", g->sodimm_bytes, "bytes");
-    *eager_p = dnet_ep_eager_near(o, dev);
+    *eager_p = dnet_ep_eager_near(o, dev).alone;
     dev->ops->close(dev);
     dnet_emu_detach(nic);
     return DNET_OK;
