@@ -14,6 +14,7 @@
 
 #include "emulator/window_controller.h"
 
+#include "emulator/aperture.h"
 #include "emulator/executor.h"
 #include "emulator/packets.h"
 #include "emulator/process.h"
@@ -394,6 +395,41 @@ static __attribute__((noinline)) bool message_at_once(dnet_emu_device_t *d, uint
     return true;
 }
 
+/* [X.5] An RVL from an aperture of another process into one of this process is one copy by the
+ * kernel: neither RVL nor RVS packets are made, and no Packet Counter counts them.  False: as
+ * short_at_once(). */
+static __attribute__((noinline)) bool fetch_at_once(dnet_emu_device_t *d, uint64_t lower)
+{
+    const dnet_emu_nic_t *nic = d->nic;
+    unsigned wid = d->dev.wid, dwid = (unsigned) DNET_GET(lower, RQ_DWID);
+    uint64_t upper = dnet_emu_ureg(nic, wid, DNET_UREG_COMMAND0_UPPER);
+    uint32_t src = (uint32_t) DNET_GET(upper, RQ_SRC), dst = (uint32_t) DNET_GET(upper, RQ_DST);
+    uint64_t at = dnet_emu_aperture_offset(src), to = dnet_emu_aperture_offset(dst);
+    uint64_t n = dnet_emu_total(lower), from, there, base, here;
+    const dnet_emu_nic_t *target =
+        dnet_emu_swif_near(nic, dnet_clid_to_lid((uint16_t) DNET_GET(lower, RQ_DCLID)));
+    int32_t pid;
+
+    if (DNET_UNLIKELY((dnet_emu_ureg(nic, wid, DNET_UREG_COMMAND_EX_FLAG) & 1) ||
+                      nic->swif != &dnet_emu_swif_shm || !is_straight(d, target, dwid) ||
+                      DNET_GET(lower, RQ_EFLAG) || !dnet_emu_is_aperture(nic, src) ||
+                      !dnet_emu_is_aperture(nic, dst) || !dnet_emu_rc_is_open(target, dwid) ||
+                      !dnet_emu_rc_is_open(nic, wid) ||
+                      !dnet_emu_aperture_find(target, dwid, src, &from, &there, &pid) ||
+                      !dnet_emu_aperture_own(nic, wid, dst, &base, &here) || pid == nic->pid ||
+                      at > there || n > there - at || to > here || n > here - to))
+        return false;
+    charge(nic, ACCEPTOR, 3);
+    charge(nic, EXECUTOR, 6 + n / 8); /* [nic 11.6] */
+    if (DNET_LIKELY(dnet_emu_remote_read(pid, from + at, (void *) (uintptr_t) (base + to), n))) {
+        dnet_emu_count(d->area, DNET_COUNTER_RVL);
+        dnet_emu_report(nic, d->area, DNET_REPORT_DELIVERED, n);
+    } else {
+        dnet_emu_report(nic, d->area, DNET_REPORT_UNREACHABLE, 0);
+    }
+    return true;
+}
+
 /* Is there nothing that a request would have to wait for? */
 static inline bool is_idle(const dnet_emu_device_t *d)
 {
@@ -410,8 +446,12 @@ void dnet_emu_wc_request(dnet_emu_device_t *d, uint64_t lower, bool to_pw)
     if (DNET_LIKELY(type == DNET_PRIM_BOTF && is_idle(d) && DNET_GET(lower, RQ_BOTF_SIZE) >= 16)) {
         if (DNET_UNLIKELY(!short_at_once(d, lower)))
             window_at_once(d, lower);
-    } else if (type != DNET_PRIM_LHSv2 || to_pw || !is_idle(d) || !message_at_once(d, lower))
+    } else if (to_pw || !is_idle(d) ||
+               !(type == DNET_PRIM_LHSv2 ? message_at_once(d, lower)
+                 : type == DNET_PRIM_RVL ? fetch_at_once(d, lower)
+                                         : false)) {
         queue_request(d, lower, to_pw);
+    }
 }
 
 void dnet_emu_wc_run(dnet_device_t *dev)
