@@ -20,6 +20,7 @@
 #include "emulator/process.h"
 #include "emulator/receive_entry.h"
 #include "emulator/request_fifo.h"
+#include "emulator/status_write_unit.h"
 
 static void hold(const dnet_emu_nic_t *nic, dnet_emu_wc_t *wc)
 {
@@ -374,7 +375,7 @@ static inline void window_at_once(dnet_emu_device_t *d, uint64_t lower)
 }
 
 /* False: it takes the long way, and nothing has happened. */
-static __attribute__((noinline)) bool message_at_once(dnet_emu_device_t *d, uint64_t lower)
+static bool message_at_once(dnet_emu_device_t *d, uint64_t lower)
 {
     unsigned wid = d->dev.wid;
     uint64_t upper = dnet_emu_ureg(d->nic, wid, DNET_UREG_COMMAND0_UPPER);
@@ -395,38 +396,107 @@ static __attribute__((noinline)) bool message_at_once(dnet_emu_device_t *d, uint
     return true;
 }
 
-/* [X.5] An RVL from an aperture of another process into one of this process is one copy by the
- * kernel: neither RVL nor RVS packets are made, and no Packet Counter counts them.  False: as
- * short_at_once(). */
-static __attribute__((noinline)) bool fetch_at_once(dnet_emu_device_t *d, uint64_t lower)
+/* An RVS or RVL between an aperture of this process and one of another. */
+typedef struct {
+    const dnet_emu_nic_t *target;
+    unsigned wid;  /* there */
+    uint64_t here; /* addresses in the two processes */
+    uint64_t there;
+    int32_t pid;
+    uint32_t bytes;
+} between_t;
+
+/* [X.5] Is that what is asked for, and is nothing against one copy by the kernel? */
+static bool is_between(const dnet_emu_device_t *d, uint64_t lower, uint32_t here, uint32_t there,
+                       between_t *b)
 {
     const dnet_emu_nic_t *nic = d->nic;
-    unsigned wid = d->dev.wid, dwid = (unsigned) DNET_GET(lower, RQ_DWID);
-    uint64_t upper = dnet_emu_ureg(nic, wid, DNET_UREG_COMMAND0_UPPER);
-    uint32_t src = (uint32_t) DNET_GET(upper, RQ_SRC), dst = (uint32_t) DNET_GET(upper, RQ_DST);
-    uint64_t at = dnet_emu_aperture_offset(src), to = dnet_emu_aperture_offset(dst);
-    uint64_t n = dnet_emu_total(lower), from, there, base, here;
-    const dnet_emu_nic_t *target =
-        dnet_emu_swif_near(nic, dnet_clid_to_lid((uint16_t) DNET_GET(lower, RQ_DCLID)));
-    int32_t pid;
+    uint64_t from = dnet_emu_aperture_offset(here), to = dnet_emu_aperture_offset(there);
+    uint64_t base[2], length[2], n = dnet_emu_total(lower);
 
-    if (DNET_UNLIKELY((dnet_emu_ureg(nic, wid, DNET_UREG_COMMAND_EX_FLAG) & 1) ||
-                      nic->swif != &dnet_emu_swif_shm || !is_straight(d, target, dwid) ||
-                      DNET_GET(lower, RQ_EFLAG) || !dnet_emu_is_aperture(nic, src) ||
-                      !dnet_emu_is_aperture(nic, dst) || !dnet_emu_rc_is_open(target, dwid) ||
-                      !dnet_emu_rc_is_open(nic, wid) ||
-                      !dnet_emu_aperture_find(target, dwid, src, &from, &there, &pid) ||
-                      !dnet_emu_aperture_own(nic, wid, dst, &base, &here) || pid == nic->pid ||
-                      at > there || n > there - at || to > here || n > here - to))
+    b->wid = (unsigned) DNET_GET(lower, RQ_DWID);
+    b->target = dnet_emu_swif_near(nic, dnet_clid_to_lid((uint16_t) DNET_GET(lower, RQ_DCLID)));
+    if (DNET_UNLIKELY(
+            (dnet_emu_ureg(nic, d->dev.wid, DNET_UREG_COMMAND_EX_FLAG) & 1) ||
+            nic->swif != &dnet_emu_swif_shm || !is_straight(d, b->target, b->wid) ||
+            !dnet_emu_is_aperture(nic, here) || !dnet_emu_is_aperture(nic, there) ||
+            !dnet_emu_rc_is_open(b->target, b->wid) ||
+            !dnet_emu_aperture_own(nic, d->dev.wid, here, &base[0], &length[0]) ||
+            !dnet_emu_aperture_find(b->target, b->wid, there, &base[1], &length[1], &b->pid) ||
+            b->pid == nic->pid || from > length[0] || n > length[0] - from || to > length[1] ||
+            n > length[1] - to))
         return false;
-    charge(nic, ACCEPTOR, 3);
-    charge(nic, EXECUTOR, 6 + n / 8); /* [nic 11.6] */
-    if (DNET_LIKELY(dnet_emu_remote_read(pid, from + at, (void *) (uintptr_t) (base + to), n))) {
-        dnet_emu_count(d->area, DNET_COUNTER_RVL);
-        dnet_emu_report(nic, d->area, DNET_REPORT_DELIVERED, n);
-    } else {
-        dnet_emu_report(nic, d->area, DNET_REPORT_UNREACHABLE, 0);
-    }
+    b->here = base[0] + from;
+    b->there = base[1] + to;
+    b->bytes = (uint32_t) n;
+    return true;
+}
+
+static void copied(const dnet_emu_device_t *d, const between_t *b, bool good, unsigned counter)
+{
+    charge(d->nic, ACCEPTOR, 3);
+    charge(d->nic, EXECUTOR, 6 + b->bytes / 8); /* [nic 11.6] */
+    if (DNET_LIKELY(good))
+        dnet_emu_count(d->area, counter);
+    dnet_emu_report(d->nic, d->area, good ? DNET_REPORT_DELIVERED : DNET_REPORT_UNREACHABLE,
+                    good ? b->bytes : 0);
+}
+
+/* [X.5] Neither RVL nor RVS packets are made, and no Packet Counter counts them.  False: as
+ * short_at_once(). */
+static bool fetch_at_once(dnet_emu_device_t *d, uint64_t lower)
+{
+    uint64_t upper = dnet_emu_ureg(d->nic, d->dev.wid, DNET_UREG_COMMAND0_UPPER);
+    between_t b;
+
+    if (DNET_GET(lower, RQ_EFLAG) || !dnet_emu_rc_is_open(d->nic, d->dev.wid) ||
+        !is_between(d, lower, (uint32_t) DNET_GET(upper, RQ_DST),
+                    (uint32_t) DNET_GET(upper, RQ_SRC), &b))
+        return false;
+    copied(d, &b, dnet_emu_remote_read(b.pid, b.there, (void *) (uintptr_t) b.here, b.bytes),
+           DNET_COUNTER_RVL);
+    return true;
+}
+
+/* [nic 8] The receive status that an RVS packet with all data would have had.  False: there is no
+ * room for it. */
+static bool tell(const dnet_emu_device_t *d, uint64_t lower, const between_t *b, uint32_t dst)
+{
+    const dnet_emu_packet_t p = {
+        .header = {DNET_PUT(DNET_PRIM_RVS, PK_TYPE) | DNET_PUT(d->dev.wid, PK_SWID) |
+                       DNET_PUT(DNET_GET(lower, RQ_DTYPE), PK_DTYPE) |
+                       DNET_PUT(DNET_GET(lower, RQ_ITERATION), PK_ITERATION),
+                   0, DNET_PUT(b->bytes, PK_TOTAL)},
+        .header_lines = 3,
+        .slid = dnet_emu_lid(d->nic),
+    };
+    dnet_emu_wid_t *s = b->target->area[b->wid].state;
+    bool room;
+
+    dnet_emu_rc_acquire(b->target, b->wid);
+    room = dnet_emu_rc_is_open(b->target, b->wid) && !dnet_emu_swu_full(b->target, b->wid);
+    if (DNET_LIKELY(room))
+        dnet_emu_swu_write(b->target, b->wid, &p, dst);
+    dnet_emu_rc_release(s);
+    if (DNET_LIKELY(room))
+        dnet_emu_wake(s);
+    return room;
+}
+
+/* [X.5] The same of an RVS.  False: as short_at_once(), but that the data may be there already. */
+static bool store_at_once(dnet_emu_device_t *d, uint64_t lower)
+{
+    uint64_t upper = dnet_emu_ureg(d->nic, d->dev.wid, DNET_UREG_COMMAND0_UPPER);
+    uint32_t dst = (uint32_t) DNET_GET(upper, RQ_DST);
+    between_t b;
+    bool good;
+
+    if (!is_between(d, lower, (uint32_t) DNET_GET(upper, RQ_SRC), dst, &b))
+        return false;
+    good = dnet_emu_remote_store(b.pid, (const void *) (uintptr_t) b.here, b.there, b.bytes);
+    if (good && DNET_GET(lower, RQ_EFLAG) && !tell(d, lower, &b, dst))
+        return false;
+    copied(d, &b, good, DNET_COUNTER_RVS);
     return true;
 }
 
@@ -439,19 +509,33 @@ static inline bool is_idle(const dnet_emu_device_t *d)
            !(wc->x.state | wc->acceptor | dnet_emu_fifo_fill(&wc->host) | d->area->state->copying);
 }
 
+/* Any request but a BOTF with nothing before it. */
+static __attribute__((noinline)) void request(dnet_emu_device_t *d, uint64_t lower, bool to_pw)
+{
+    bool idle = is_idle(d) && !to_pw, done = false;
+
+    switch (DNET_GET(lower, RQ_OTYPE)) {
+        case DNET_PRIM_LHSv2:
+            done = idle && message_at_once(d, lower);
+            break;
+        case DNET_PRIM_RVL:
+            done = idle && fetch_at_once(d, lower);
+            break;
+        case DNET_PRIM_RVS:
+            done = idle && store_at_once(d, lower);
+            break;
+    }
+    if (!done)
+        queue_request(d, lower, to_pw);
+}
+
 void dnet_emu_wc_request(dnet_emu_device_t *d, uint64_t lower, bool to_pw)
 {
-    unsigned type = (unsigned) DNET_GET(lower, RQ_OTYPE);
-
-    if (DNET_LIKELY(type == DNET_PRIM_BOTF && is_idle(d) && DNET_GET(lower, RQ_BOTF_SIZE) >= 16)) {
-        if (DNET_UNLIKELY(!short_at_once(d, lower)))
-            window_at_once(d, lower);
-    } else if (to_pw || !is_idle(d) ||
-               !(type == DNET_PRIM_LHSv2 ? message_at_once(d, lower)
-                 : type == DNET_PRIM_RVL ? fetch_at_once(d, lower)
-                                         : false)) {
-        queue_request(d, lower, to_pw);
-    }
+    if (DNET_UNLIKELY(DNET_GET(lower, RQ_OTYPE) != DNET_PRIM_BOTF || !is_idle(d) ||
+                      DNET_GET(lower, RQ_BOTF_SIZE) < 16))
+        request(d, lower, to_pw);
+    else if (DNET_UNLIKELY(!short_at_once(d, lower)))
+        window_at_once(d, lower);
 }
 
 void dnet_emu_wc_run(dnet_device_t *dev)

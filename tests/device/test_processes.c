@@ -252,6 +252,11 @@ static void joining_refused(cluster_t *c)
 /* ---- apertures between processes ---- */
 
 #define BIG (3u << 20)
+#define FAR ((uint32_t) (DNET_MASK(AP_FLAG) | DNET_PUT(4, AP_SLOT)))
+#define NEAR ((uint32_t) (DNET_MASK(AP_FLAG) | DNET_PUT(1, AP_SLOT)))
+/* In the second half. */
+#define STORED_AT (BIG / 2 + DNET_APERTURE_UNIT)
+#define STORED 70001u
 
 static void aperture_owner(cluster_t *c)
 {
@@ -265,14 +270,85 @@ static void aperture_owner(cluster_t *c)
         memory[i] = (uint8_t) (i * 11 + i / 777);
     dnet_reg_store_quiet(d, DNET_UREG_APERTURE_ADDRESS, (uintptr_t) memory);
     user_store(d, DNET_UREG_APERTURE_LENGTH, DNET_PUT(BIG, APL_LENGTH) | DNET_PUT(4, APL_SLOT));
+    user_store(d, DNET_UREG_STATUS_INITIAL_ADDRESS, 0);
+    user_store(d, DNET_UREG_FLOW_MODE, DNET_FLOW_MODE_STOP);
     dnet_emu_locate(nic, &shared->at[1]);
     reach(1);
-    await(2); /* the parent has written 0xd7 over the second half */
+    await(2); /* the parent has stored 0xd7 to one place, with receive status */
+    for (uint32_t i = 0; i < BIG; i++)
+        CHECK_EQUAL(memory[i],
+                    i >= STORED_AT && i < STORED_AT + STORED ? 0xd7 : (uint8_t) (i * 11 + i / 777));
+    CHECK_EQUAL(user_load(d, DNET_UREG_STATUS_NEXT_WRITE), DNET_STATUS_BYTES);
+    CHECK_EQUAL(llcm_word(d, 0), (uint64_t) STORED << 32 | 1u << 30 | 1u << 18 |
+                                     DNET_PUT(3, RQ_DTYPE) | DNET_PRIM_RVS);
+    CHECK_EQUAL(llcm_word(d, 8), FAR + STORED_AT / DNET_APERTURE_UNIT);
+    CHECK_EQUAL(user_load(d, DNET_UREG_PACKET_COUNTER), 2); /* not those that were at once */
+    user_store(d, DNET_UREG_FLOW_MODE, DNET_FLOW_MODE_PAUSED);
+    reach(3);
+    await(4); /* its RVL and its RVS have been stopped */
+    CHECK_EQUAL(memory[0], 0);
+    user_store(d, DNET_UREG_FLOW_MODE, DNET_FLOW_MODE_STOP);
+    reach(5);
+    await(6); /* the parent has written 0xd7 over the second half */
     for (uint32_t i = 0; i < BIG; i++)
         CHECK_EQUAL(memory[i], i >= BIG / 2 + 8 ? 0xd7 : (uint8_t) (i * 11 + i / 777));
     munmap(memory, BIG);
-    reach(3);
-    await(4);
+    reach(7);
+    await(8);
+}
+
+/* Parts, from places that are multiples of the address's unit; what lies behind the end; a status;
+ * and a process that lets nothing in. */
+static void parts_between_processes(dnet_device_t *d, uint8_t *memory)
+{
+    uint64_t packets = user_load(d, DNET_UREG_PACKET_COUNTER);
+    request_t part = {
+        .type = DNET_PRIM_RVL, .size = 1000, .src = FAR + 100, .dst = NEAR + 3, .dclid = 2};
+
+    memset(memory, 0xee, BIG);
+    issue(d, &part);
+    CHECK_EQUAL(user_load(d, DNET_UREG_STOP_REPORT), 1000ull << 32 | DNET_REPORT_DELIVERED);
+    for (uint32_t i = 0; i < 4096; i++) {
+        uint32_t at = 100 * DNET_APERTURE_UNIT + i - 3 * DNET_APERTURE_UNIT;
+        bool here = i >= 3 * DNET_APERTURE_UNIT && i < 3 * DNET_APERTURE_UNIT + 1000;
+
+        CHECK_EQUAL(memory[i], here ? (uint8_t) (at * 11 + at / 777) : 0xee);
+    }
+    CHECK_EQUAL(user_load(d, DNET_UREG_PACKET_COUNTER), packets); /* no packets */
+    part.src = FAR + BIG / DNET_APERTURE_UNIT - 1;
+    issue(d, &part);
+    CHECK_EQUAL(user_load(d, DNET_UREG_STOP_REPORT),
+                (uint64_t) DNET_APERTURE_UNIT << 32 | DNET_REPORT_DELIVERED);
+    part.src = FAR;
+    user_store(d, DNET_UREG_FLOW_MODE, DNET_FLOW_MODE_PAUSED); /* the reply finds no room */
+    issue(d, &part);
+    CHECK_EQUAL(user_load(d, DNET_UREG_STOP_REPORT), DNET_REPORT_STOPPED);
+    user_store(d, DNET_UREG_FLOW_MODE, DNET_FLOW_MODE_STOP);
+    part = (request_t){.type = DNET_PRIM_RVS,
+                       .dtype = 3,
+                       .size = STORED,
+                       .src = NEAR,
+                       .dst = FAR + STORED_AT / DNET_APERTURE_UNIT,
+                       .dclid = 2,
+                       .eflag = true};
+    memset(memory, 0xd7, BIG);
+    issue(d, &part);
+    CHECK_EQUAL(user_load(d, DNET_UREG_STOP_REPORT),
+                (uint64_t) STORED << 32 | DNET_REPORT_DELIVERED);
+    reach(2);
+    await(3);
+    part.dst = FAR;
+    part.eflag = false;
+    issue(d, &part);
+    CHECK_EQUAL(user_load(d, DNET_UREG_STOP_REPORT), DNET_REPORT_STOPPED);
+    part.type = DNET_PRIM_RVL;
+    part.src = FAR;
+    part.dst = NEAR;
+    issue(d, &part);
+    CHECK_EQUAL(user_load(d, DNET_UREG_STOP_REPORT), DNET_REPORT_STOPPED);
+    CHECK_EQUAL(memory[0], 0xd7);
+    reach(4);
+    await(5);
 }
 
 /* [X.5] RVL and RVS between user memory of two processes. */
@@ -281,8 +357,6 @@ static void apertures_between_processes(cluster_t *c)
     dnet_device_t *d;
     dnet_emu_nic_t *nic;
     uint8_t *memory = malloc(BIG);
-    uint32_t far = (uint32_t) (DNET_MASK(AP_FLAG) | DNET_PUT(4, AP_SLOT));
-    uint32_t near = (uint32_t) (DNET_MASK(AP_FLAG) | DNET_PUT(1, AP_SLOT));
     pid_t child;
 
     share();
@@ -297,10 +371,11 @@ static void apertures_between_processes(cluster_t *c)
     }
     dnet_reg_store_quiet(d, DNET_UREG_APERTURE_ADDRESS, (uintptr_t) memory);
     user_store(d, DNET_UREG_APERTURE_LENGTH, DNET_PUT(BIG, APL_LENGTH) | DNET_PUT(1, APL_SLOT));
-    issue(d, &(request_t){.type = DNET_PRIM_RVL, .size = BIG, .src = far, .dst = near, .dclid = 2});
+    issue(d, &(request_t){.type = DNET_PRIM_RVL, .size = BIG, .src = FAR, .dst = NEAR, .dclid = 2});
     CHECK_EQUAL(user_load(d, DNET_UREG_STOP_REPORT), (uint64_t) BIG << 32 | DNET_REPORT_DELIVERED);
     for (uint32_t i = 0; i < BIG; i++)
         CHECK_EQUAL(memory[i], (uint8_t) (i * 11 + i / 777));
+    parts_between_processes(d, memory);
     /* RVS into the second half, from places that are no multiple of the address's unit */
     memset(memory, 0xd7, BIG);
     shared->word[0] = 0;
@@ -311,21 +386,21 @@ static void apertures_between_processes(cluster_t *c)
              &(header_t){.type = DNET_PRIM_RVS,
                          .dlid = 2,
                          .hflag = true,
-                         .line2 = DNET_PUT(far + at / DNET_APERTURE_UNIT, PK_DST),
+                         .line2 = DNET_PUT(FAR + at / DNET_APERTURE_UNIT, PK_DST),
                          .line3 =
                              DNET_PUT(at % DNET_APERTURE_UNIT, PK_LIST) | DNET_PUT(n, PK_TOTAL)},
              memory, n);
         CHECK_EQUAL(user_load(d, DNET_UREG_STOP_REPORT), DNET_REPORT_DELIVERED);
         at += n;
     }
-    reach(2);
-    await(3);
+    reach(6);
+    await(7);
     /* the memory is gone: a clear answer, no signal */
-    issue(d, &(request_t){.type = DNET_PRIM_RVL, .size = BIG, .src = far, .dst = near, .dclid = 2});
+    issue(d, &(request_t){.type = DNET_PRIM_RVL, .size = BIG, .src = FAR, .dst = NEAR, .dclid = 2});
     CHECK_EQUAL(user_load(d, DNET_UREG_STOP_REPORT) & 0xf, DNET_REPORT_UNREACHABLE);
-    reach(4);
+    reach(8);
     join_child(child);
-    issue(d, &(request_t){.type = DNET_PRIM_RVL, .size = 8, .src = far, .dst = near, .dclid = 2});
+    issue(d, &(request_t){.type = DNET_PRIM_RVL, .size = 8, .src = FAR, .dst = NEAR, .dclid = 2});
     CHECK_EQUAL(user_load(d, DNET_UREG_STOP_REPORT) & 0xf, DNET_REPORT_UNREACHABLE);
     CHECK(!d->ops->can_copy(d, 2, 0));
     free(memory);
