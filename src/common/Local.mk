@@ -7,8 +7,8 @@ libdnet_common_la_SOURCES = \
 	src/common/bulk.h \
 	src/common/clock.h \
 	src/common/compiler.h \
-	src/common/log.c \
 	src/common/kernel_copies.h \
+	src/common/log.c \
 	src/common/log.h \
 	src/common/move.c \
 	src/common/move.h \

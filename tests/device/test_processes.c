@@ -270,6 +270,7 @@ static void aperture_owner(cluster_t *c)
         memory[i] = (uint8_t) (i * 11 + i / 777);
     dnet_reg_store_quiet(d, DNET_UREG_APERTURE_ADDRESS, (uintptr_t) memory);
     user_store(d, DNET_UREG_APERTURE_LENGTH, DNET_PUT(BIG, APL_LENGTH) | DNET_PUT(4, APL_SLOT));
+    user_store(d, DNET_UREG_STATUS_AREA_SIZE, 1); /* of four, one of which stays free */
     user_store(d, DNET_UREG_STATUS_INITIAL_ADDRESS, 0);
     user_store(d, DNET_UREG_FLOW_MODE, DNET_FLOW_MODE_STOP);
     dnet_emu_locate(nic, &shared->at[1]);
@@ -278,7 +279,7 @@ static void aperture_owner(cluster_t *c)
     for (uint32_t i = 0; i < BIG; i++)
         CHECK_EQUAL(memory[i],
                     i >= STORED_AT && i < STORED_AT + STORED ? 0xd7 : (uint8_t) (i * 11 + i / 777));
-    CHECK_EQUAL(user_load(d, DNET_UREG_STATUS_NEXT_WRITE), DNET_STATUS_BYTES);
+    CHECK_EQUAL(user_load(d, DNET_UREG_STATUS_NEXT_WRITE), 3 * DNET_STATUS_BYTES);
     CHECK_EQUAL(llcm_word(d, 0), (uint64_t) STORED << 32 | 1u << 30 | 1u << 18 |
                                      DNET_PUT(3, RQ_DTYPE) | DNET_PRIM_RVS);
     CHECK_EQUAL(llcm_word(d, 8), FAR + STORED_AT / DNET_APERTURE_UNIT);
@@ -332,9 +333,13 @@ static void parts_between_processes(dnet_device_t *d, uint8_t *memory)
                        .dclid = 2,
                        .eflag = true};
     memset(memory, 0xd7, BIG);
-    issue(d, &part);
-    CHECK_EQUAL(user_load(d, DNET_UREG_STOP_REPORT),
-                (uint64_t) STORED << 32 | DNET_REPORT_DELIVERED);
+    for (unsigned i = 0; i < 3; i++) {
+        issue(d, &part);
+        CHECK_EQUAL(user_load(d, DNET_UREG_STOP_REPORT),
+                    (uint64_t) STORED << 32 | DNET_REPORT_DELIVERED);
+    }
+    issue(d, &part); /* the status ring is full */
+    CHECK_EQUAL(user_load(d, DNET_UREG_STOP_REPORT) & 0xf, DNET_REPORT_STOPPED);
     reach(2);
     await(3);
     part.dst = FAR;
