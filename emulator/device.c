@@ -19,6 +19,7 @@
 #include "emulator/swif/hosts/reads.h"
 #include "emulator/swif/swif.h"
 #include "emulator/window_controller.h"
+#include "emulator/write_unit.h"
 
 #define TELL_NS 1000000000u
 
@@ -235,6 +236,15 @@ static void device_unmap(dnet_device_t *dev, void *memory, uint64_t len)
     munmap(memory, len);
 }
 
+static void device_expect(dnet_device_t *dev, uint16_t lid, unsigned wid, uint32_t bytes)
+{
+    dnet_emu_device_t *d = (dnet_emu_device_t *) (void *) dev;
+    const dnet_emu_nic_t *to = dnet_emu_swif_near(d->nic, lid);
+
+    if (to)
+        dnet_emu_wu_expect(to, wid, dnet_emu_lid(d->nic), dev->wid, bytes);
+}
+
 static void device_wake(dnet_device_t *dev, uint16_t lid, unsigned wid)
 {
     dnet_emu_swif_wake(((dnet_emu_device_t *) (void *) dev)->nic, lid, wid);
@@ -293,6 +303,7 @@ static const dnet_device_ops_t device_ops = {
     .copy_from = device_copy_from,
     .copy_to = device_copy_to,
     .peer_lost = device_peer_lost,
+    .expect = device_expect,
     .map = device_map,
     .unmap = device_unmap,
     .wake = device_wake,

@@ -153,17 +153,23 @@ __attribute__((target("avx512f"))) static void fill_whole_lines(const dnet_emu_n
                                                                 unsigned wid, const uint8_t *data,
                                                                 uint32_t bytes)
 {
-    uint32_t at = nic->area[wid].state->lh_tail;
+    uint32_t at = nic->area[wid].state->lh_tail + DNET_LH_ENTRY_BYTES;
+    uint32_t lines = (bytes + DNET_LH_LINE_DATA_BYTES - 1) / DNET_LH_LINE_DATA_BYTES;
+    uint32_t last = bytes - (lines - 1) * DNET_LH_LINE_DATA_BYTES;
 
-    for (uint32_t i = 1; bytes; i++, data += DNET_LH_LINE_DATA_BYTES) {
-        uint32_t n = bytes < DNET_LH_LINE_DATA_BYTES ? bytes : DNET_LH_LINE_DATA_BYTES;
-        uint64_t flags = dnet_emu_lh_flags(nic, at + i * DNET_LH_ENTRY_BYTES);
-        __mmask8 words = (__mmask8) ((2u << (n + 7) / 8) - 2);
-        __m512i line = _mm512_maskz_loadu_epi64(words, data - DNET_LINE_BYTES);
+    for (data -= DNET_LINE_BYTES; lines;) {
+        dnet_lh_entry_t *line = &nic->area[wid].lh[(at & nic->lh_mask) / DNET_LH_ENTRY_BYTES];
+        uint32_t to_end = (nic->lh_mask + 1 - (at & nic->lh_mask)) / DNET_LH_ENTRY_BYTES;
+        uint32_t n = lines < to_end ? lines : to_end;
+        __m512i flags = _mm512_maskz_set1_epi64(1, (long long) dnet_emu_lh_flags(nic, at));
 
-        _mm512_store_si512(dnet_emu_lh_ahead(nic, wid, i),
-                           _mm512_mask_set1_epi64(line, 1, (long long) flags));
-        bytes -= n;
+        at += n * DNET_LH_ENTRY_BYTES;
+        lines -= n;
+        for (n -= lines == 0; n; n--, data += DNET_LH_LINE_DATA_BYTES)
+            _mm512_store_si512(line++, _mm512_mask_loadu_epi64(flags, 0xfe, data));
+        if (lines == 0)
+            _mm512_store_si512(line, _mm512_mask_loadu_epi64(
+                                         flags, (__mmask8) ((2u << (last + 7) / 8) - 2), data));
     }
 }
 #endif
@@ -216,6 +222,6 @@ void dnet_emu_lh_receive_lines(const dnet_emu_nic_t *nic, unsigned wid, const ui
     dnet_emu_lh_advance(nic, wid, lines);
     if (lines <= CLAIMING_LINES)
         dnet_emu_lh_claim(nic, wid, lines);
-    else if (alone)
+    else if (alone && dnet_lines_stay_shared())
         dnet_emu_lh_claim_lines(nic, wid, s->lh_tail + DNET_LH_ENTRY_BYTES, lines - 1);
 }

@@ -78,6 +78,11 @@ static inline bool dnet_emu_receive_short(const dnet_emu_nic_t *nic, unsigned wi
     return here;
 }
 
+/* Lines that are asked for before they are stored to where one message alone counts: a processor
+ * has some 12 under way, and the stores, of whole lines, want none of their content (Ice Lake: 1 KB
+ * one way 0.57 us with all 19, 0.53 with none). */
+#define DNET_EMU_ASKED_LINES 12u
+
 /* [X.3] As dnet_emu_receive_short(), of more bytes than that, which lie in a few lines. */
 static inline bool dnet_emu_receive_lines(const dnet_emu_nic_t *nic, unsigned wid,
                                           const uint8_t *first, uint32_t n, bool alone)
@@ -88,7 +93,7 @@ static inline bool dnet_emu_receive_lines(const dnet_emu_nic_t *nic, unsigned wi
 
     if (nic->flow_entries == 0 || lines > dnet_emu_ureg(nic, wid, DNET_UREG_LH_LINES))
         return false;
-    for (uint32_t i = 0; i < lines; i++)
+    for (uint32_t i = 0; i < lines && !(alone && lines > DNET_EMU_ASKED_LINES); i++)
         dnet_prefetch_for_store(dnet_emu_lh_ahead(nic, wid, i));
     dnet_emu_rc_acquire(nic, wid);
     here = dnet_emu_rc_is_open(nic, wid) && dnet_emu_lh_lines_free(nic, wid, lines);

@@ -72,6 +72,17 @@ bool dnet_emu_wu_copy(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_ri
            dnet_emu_payload_copy(packet, from + n1, base, bytes - n1);
 }
 
+void dnet_emu_wu_expect(const dnet_emu_nic_t *nic, unsigned wid, uint16_t slid, unsigned swid,
+                        uint32_t bytes)
+{
+    dnet_emu_ring_t ring;
+
+    if (!dnet_emu_amt_ring(nic, wid, slid, swid, &ring) || !dnet_emu_wu_is_whole(&ring, bytes) ||
+        !dnet_emu_wu_memory_known(nic, wid, &ring, bytes))
+        return;
+    dnet_move_expect(nic->area[wid].sodimm + ring.tail, bytes);
+}
+
 /* ---- placement ---- */
 
 typedef enum { TARGET_SODIMM, TARGET_PW, TARGET_LLCM } target_t;

@@ -68,6 +68,10 @@ static inline void dnet_emu_wu_copy_whole(const dnet_emu_nic_t *nic, unsigned wi
     dnet_move_lines(nic->area[wid].sodimm + ring->tail, data, bytes);
 }
 
+/* Ask for the lines that the next bytes of a sender's ring will be stored to. */
+void dnet_emu_wu_expect(const dnet_emu_nic_t *nic, unsigned wid, uint16_t slid, unsigned swid,
+                        uint32_t bytes);
+
 /* [nic 9.2] The ring's Tail behind `bytes` more. */
 static inline uint32_t dnet_emu_wu_tail(const dnet_emu_ring_t *ring, uint32_t bytes)
 {

@@ -141,6 +141,12 @@ typedef struct {
      * nothing but shared memory, or a plug to other hosts, between the NICs.
      */
     uint32_t (*message_bytes)(dnet_device_t *dev);
+    /**
+     * The next message to that WID is likely to come from this process and to put so many bytes
+     * into its ring: ask for the lines of their place, so that they are this processor's when they
+     * are stored to.
+     */
+    void (*expect)(dnet_device_t *dev, uint16_t lid, unsigned wid, uint32_t bytes);
     /** Let sleep() of that WID's process return, if it is in it. */
     void (*wake)(dnet_device_t *dev, uint16_t lid, unsigned wid);
     void (*close)(dnet_device_t *dev);

@@ -5,6 +5,8 @@
 #ifndef DNET_COMMON_COMPILER_H
 #define DNET_COMMON_COMPILER_H
 
+#include <stdbool.h>
+
 /** The condition holds nearly always, or hardly ever. */
 #define DNET_LIKELY(x) __builtin_expect(!!(x), 1)
 #define DNET_UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -36,6 +38,17 @@ static inline void dnet_prefetch_for_store(const void *at)
     __asm__ volatile("prefetchw %0" : : "m"(*(const char *) at));
 #else
     __builtin_prefetch(at, 1);
+#endif
+}
+
+/** Does a line that another processor has read stay shared when it is asked for so?  On AMD's it
+ * does, and only a store makes it this processor's. */
+static inline bool dnet_lines_stay_shared(void)
+{
+#if defined(__x86_64__)
+    return __builtin_cpu_is("amd");
+#else
+    return false;
 #endif
 }
 

@@ -24,6 +24,10 @@ void dnet_move(uint8_t *to, const uint8_t *from, uint32_t bytes);
  * are stored to as a whole come without their content from the reader's cache. */
 void dnet_move_lines(uint8_t *to, const uint8_t *from, uint32_t bytes);
 
+/* dnet_move_lines() to there is likely to come: ask for the lines, unless the stores will go past
+ * the caches, or are to be timed. */
+void dnet_move_expect(uint8_t *to, uint32_t bytes);
+
 /* memcpy() by the processor's instruction for strings, where it has one and the two lie well. */
 void dnet_string_move(uint8_t *to, const uint8_t *from, uint64_t bytes);
 

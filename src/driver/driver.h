@@ -317,6 +317,14 @@ static inline dnet_status_t dnet_drv_send_short(dnet_drv_t *nic, dnet_drv_target
     return dnet_drv_botf(nic, 24 + len, alone);
 }
 
+/** The next message to that process is likely to have so many bytes, more than an entry's first
+ * line. */
+static inline void dnet_drv_expect(const dnet_drv_t *nic, dnet_drv_target_t target, uint32_t bytes)
+{
+    nic->dev->ops->expect(nic->dev, dnet_drv_target_lid(target), dnet_drv_target_wid(target),
+                          bytes - DNET_LH_DATA_BYTES);
+}
+
 /** A piece of a message, in host memory. */
 typedef struct {
     const void *data;

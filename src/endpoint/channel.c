@@ -83,6 +83,9 @@ static bool was_issued(dnet_op_t *op)
 #define LONGER_PIECES_FROM 262144u
 #define LONGER_PIECE (32768u + sizeof(dnet_ep_head_t))
 
+/* Longest message whose place is asked for ahead: some of the first-level cache. */
+#define EXPECTED_MOST 16384u
+
 /* Data and head of a piece, at most.  Of a message alone the receiver copies one piece out while
  * the next one is copied in, so that there shall be some; among several it is busy with the one
  * before, and the fewer pieces the better. */
@@ -117,6 +120,12 @@ static dnet_status_t emit_piece(dnet_ep_t *ep, dnet_op_t *op, uint64_t envelope,
     return status;
 }
 
+void dnet_channel_expect(const dnet_ep_t *ep, uint32_t peer, size_t len)
+{
+    if (len <= EXPECTED_MOST && !ep->oversubscribed)
+        dnet_drv_expect(&ep->drv, ep->peers[peer].target, (uint32_t) len);
+}
+
 /* Pieces of a message that needs several packets.  The first one carries the envelope; the others
  * belong to what the receiver has begun. */
 static dnet_status_t emit_pieces(dnet_ep_t *ep, dnet_op_t *op, uint64_t envelope)
@@ -133,6 +142,8 @@ static dnet_status_t emit_pieces(dnet_ep_t *ep, dnet_op_t *op, uint64_t envelope
             return status;
         op->off += n;
     }
+    if (!op->in_a_row)
+        dnet_channel_expect(ep, op->peer, op->len);
     return DNET_OK;
 }
 

@@ -50,6 +50,10 @@ typedef enum {
  */
 dnet_status_t dnet_channel_submit(dnet_ep_t *ep, dnet_op_t *op);
 
+/** A message of so many bytes has gone to the peer and was alone, so the next one may be as long
+ * and alone, too: let the NIC ask for its place meanwhile.  `len`: more than DNET_LH_DATA_BYTES. */
+void dnet_channel_expect(const dnet_ep_t *ep, uint32_t peer, size_t len);
+
 /**
  * The peer has not taken the packet of a message that nothing waits before.
  *

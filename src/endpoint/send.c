@@ -119,9 +119,11 @@ dnet_status_t dnet_ep_send(dnet_ep_t *ep, uint32_t peer, uint64_t envelope, cons
         status = dnet_drv_send_short(&ep->drv, p->target, envelope, buf, (uint32_t) len, alone);
     else
         status = dnet_drv_send_long(&ep->drv, p->target, envelope, NULL, 0, buf, (uint32_t) len);
-    if (DNET_LIKELY(status == DNET_OK))
-        return DNET_OK;
-    return send_refused(ep, peer, envelope, buf, len, status, req);
+    if (DNET_UNLIKELY(status != DNET_OK))
+        return send_refused(ep, peer, envelope, buf, len, status, req);
+    if (alone && len > ep->drv.botf_data_alone)
+        dnet_channel_expect(ep, peer, len);
+    return DNET_OK;
 }
 
 /* A message to be announced by RTS, whose bytes are not where one pointer says. */

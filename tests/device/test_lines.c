@@ -152,6 +152,7 @@ static void x_3_places_of_whole_lines(cluster_t *c)
     for (uint32_t size = 49; at<60; size = size + 41> 488 ? 49 : size + 41, at++) {
         uint32_t rest = size - 48, first = 0x11000 - tail < rest ? 0x11000 - tail : rest;
 
+        d->ops->expect(d, 2, 0, rest); /* asks for lines, and changes nothing */
         botf(d, 0, &h, data, 8 + size);
         CHECK_EQUAL(DNET_GET(to->lh[at].where, LH_POINTER), tail);
         sodimm_read(to, tail, in, first);
@@ -162,6 +163,9 @@ static void x_3_places_of_whole_lines(cluster_t *c)
         llcm_store(to, 72, (uint64_t) tail << 32 | tail); /* all is read */
         dnet_reg_store_quiet(to, DNET_UREG_LH_NEXT_READ, (at + 1) % n * 64);
     }
+    d->ops->expect(d, 2, 0, 5000); /* longer than the ring */
+    d->ops->expect(d, 2, 1, 64);   /* no ring there */
+    d->ops->expect(d, 77, 0, 64);  /* no NIC */
     for (; outcome(d) == DNET_REPORT_DELIVERED; fitted++)
         botf(d, 0, &h, data, 8 + 49);
     CHECK_EQUAL(outcome(d), DNET_REPORT_STOPPED);
