@@ -552,17 +552,27 @@ void dnet_send_control(dnet_ep_t *ep, uint32_t peer, const dnet_ep_head_t *head,
                        uint32_t len)
 {
     dnet_op_t *op;
+    dnet_status_t why = DNET_OK;
+    if (len == 0 && !ep->peers[peer].channel && peer < ep->size) { /* an op is for what waits */
+        why = dnet_drv_send_short(&ep->drv, ep->peers[peer].target, DNET_EP_CONTROL, head,
+                                  sizeof(*head), false);
+        if (DNET_LIKELY(why == DNET_OK))
+            return;
+    }
     dnet_status_t status = dnet_op_new(ep, peer, &op);
     if (status == DNET_OK) {
         op->headed = true;
         op->control = true;
         op->envelope = DNET_EP_CONTROL;
         op->head = *head;
+        op->issued = why == DNET_STALLED;
         status = dnet_op_attach(op, behind, len);
-        if (status == DNET_OK)
-            status = dnet_channel_submit(ep, op);
-        else
+        if (status != DNET_OK)
             dnet_op_finish(ep, op, status);
+        else if (dnet_is_refusal(why))
+            status = dnet_channel_refused(ep, op, why);
+        else
+            status = dnet_channel_submit(ep, op);
     }
     if (status != DNET_OK && status != DNET_IN_PROGRESS)
         dnet_error("a packet of type %u cannot be sent to rank %u: %s", head->type, peer,

@@ -321,8 +321,12 @@ static int receive_fairly(dnet_job_rank_t *job)
             if (expect(job, r, BULK, i, SHARE_LEN))
                 return 1;
     }
-    if (least < SHARE / 8)
-        fprintf(stderr, "when one sender was through, another had sent %u of %u\n", least, SHARE);
+    if (least < SHARE / 8) {
+        fprintf(stderr, "when one sender was through, of %u each another had sent:", SHARE);
+        for (uint32_t r = 1; r < job->size; r++)
+            fprintf(stderr, " %u", had[r]);
+        fprintf(stderr, "\n");
+    }
     return least < SHARE / 8;
 }
 
