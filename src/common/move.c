@@ -87,6 +87,14 @@ dnet_pace_t *dnet_move_pace(void)
     return &move_pace;
 }
 
+void dnet_move_expect(uint8_t *to, uint32_t bytes)
+{
+    if (dnet_pace_is_slow(&move_pace) || get(&move_pace.left) < bytes)
+        return;
+    for (uint32_t i = 0; i < bytes; i += DNET_MOVE_LINE)
+        dnet_prefetch_for_store(to + i);
+}
+
 #ifdef __x86_64__
 /* Lines of the destination as a whole, from anywhere.  `bytes`: of whole lines. */
 __attribute__((target("avx512f"))) static void copy_lines_512(uint8_t *to, const uint8_t *from,
@@ -157,14 +165,6 @@ void dnet_string_move(uint8_t *to, const uint8_t *from, uint64_t bytes)
     if (lies_badly(to, from) && copy_by_vectors(to, from, bytes))
         return;
     __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
-}
-
-void dnet_move_expect(uint8_t *to, uint32_t bytes)
-{
-    if (dnet_pace_is_slow(&move_pace) || get(&move_pace.left) < bytes)
-        return;
-    for (uint32_t i = 0; i < bytes; i += DNET_MOVE_LINE)
-        dnet_prefetch_for_store(to + i);
 }
 
 typedef void copy_t(uint8_t *to, const uint8_t *from, uint64_t bytes);
