@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "endpoint/ep.h"
 #include "job.h"
 
 enum { RECEIVER, SENDER, REFUSED, BYSTANDER, RANKS };
@@ -318,12 +319,46 @@ static void test_stalled_packet_is_answered_before_its_turn(void **state)
         dnet_ep_close(ep[rank]);
 }
 
+/* The entries of ANSWERS are full when SENDS acknowledges a synchronous message of it: the NIC
+ * keeps the acknowledgement, and it arrives once. */
+static void test_stalled_answer_arrives_once(void **state)
+{
+    uint64_t number = 0, to_answers = dnet_ep_envelope(CONTEXT, SENDS, FLOOD);
+    uint64_t to_sends = dnet_ep_envelope(CONTEXT, ANSWERS, ASIDE);
+    wait_t asked = {.req.complete = ended}, received = {.req.complete = ended};
+    dnet_ep_t *ep[ENDPOINTS];
+    (void) state;
+    open_all(ep);
+    assert_int_equal(
+        dnet_ep_send(ep[ANSWERS], SENDS, to_sends, &number, sizeof(number), true, &asked.req),
+        DNET_IN_PROGRESS);
+    const uint32_t entries = dnet_drv_lh_free(&ep[ANSWERS]->drv);
+    const uint32_t before = ep[ANSWERS]->drv.lh_read;
+    for (uint32_t i = 0; i < entries; i++)
+        assert_int_equal(
+            dnet_ep_send(ep[SENDS], ANSWERS, to_answers, &number, sizeof(number), false, NULL),
+            DNET_OK);
+    dnet_ep_recv(ep[SENDS], to_sends, DNET_MATCH_BITS, &number, sizeof(number), &received.req);
+    look(ep[SENDS]);
+    assert_true(received.done);
+    assert_int_equal(dnet_ep_counters(ep[SENDS])->stalled, 1);
+    for (int i = 0; i < 3; i++) {
+        look(ep[ANSWERS]);
+        look(ep[SENDS]);
+    }
+    assert_true(asked.done);
+    assert_int_equal(ep[ANSWERS]->drv.lh_read - before, entries + 1);
+    for (uint32_t rank = 0; rank < ENDPOINTS; rank++)
+        dnet_ep_close(ep[rank]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_full_ring_stop_resumes_by_resend),
         cmocka_unit_test(test_full_ring_stall_blocks_everything_behind),
         cmocka_unit_test(test_stalled_packet_is_answered_before_its_turn),
+        cmocka_unit_test(test_stalled_answer_arrives_once),
         cmocka_unit_test(test_full_ring_rnr_retries_by_timer),
         cmocka_unit_test(test_full_ring_limit_wakes_a_thread),
     };
