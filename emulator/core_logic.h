@@ -353,7 +353,8 @@ static inline uint64_t dnet_emu_sreg(const dnet_emu_nic_t *nic, uint32_t offset)
 /* [nic 4.6] Process group of a WID. */
 static inline uint8_t dnet_emu_pgid(const dnet_emu_nic_t *nic, unsigned wid)
 {
-    return (uint8_t) dnet_emu_peek(nic->sreg_store + (wid ? DNET_SREG_PGID1 : DNET_SREG_PGID0));
+    return (uint8_t) dnet_emu_peek(nic->sreg_store + DNET_SREG_PGID0 +
+                                   wid * (DNET_SREG_PGID1 - DNET_SREG_PGID0));
 }
 
 /* [nic 4.6] LID that packets of this NIC carry as their source. */

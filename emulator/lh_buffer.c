@@ -47,7 +47,7 @@ static inline bool ring_full(const dnet_emu_nic_t *nic, unsigned wid)
 {
     const dnet_emu_wid_t *s = nic->area[wid].state;
 
-    return dnet_emu_lh_seems_full(nic, wid) &&
+    return dnet_emu_lh_seems_full(nic, nic->area[wid].state) &&
            look_at_head(nic, wid, (s->lh_tail + DNET_LH_ENTRY_BYTES) & nic->lh_mask);
 }
 
@@ -127,7 +127,7 @@ dnet_emu_result_t dnet_emu_lh_receive(const dnet_emu_nic_t *nic, unsigned wid,
     dnet_emu_poke(&entry->where, DNET_PUT(dnet_emu_lh_message(packet), LH_SIZE));
     dnet_emu_publish(&entry->envelope,
                      envelope | dnet_emu_lh_flags(nic, nic->area[wid].state->lh_tail));
-    dnet_emu_lh_advance(nic, wid, 1);
+    dnet_emu_lh_advance(nic, &nic->area[wid], 1);
     return DNET_EMU_DELIVERED;
 }
 
@@ -219,7 +219,7 @@ void dnet_emu_lh_receive_lines(const dnet_emu_nic_t *nic, unsigned wid, const ui
                                      DNET_PUT(n - DNET_ENVELOPE_BYTES, LH_SIZE));
     dnet_emu_publish(&entry->envelope,
                      (envelope & ~DNET_EMU_LH_FLAGS) | dnet_emu_lh_flags(nic, s->lh_tail));
-    dnet_emu_lh_advance(nic, wid, lines);
+    dnet_emu_lh_advance(nic, &nic->area[wid], lines);
     if (lines <= CLAIMING_LINES)
         dnet_emu_lh_claim(nic, wid, lines);
     else if (alone && dnet_lines_stay_shared())

@@ -30,10 +30,8 @@ static inline dnet_lh_entry_t *dnet_emu_lh_next(const dnet_emu_nic_t *nic, unsig
 }
 
 /* [nic 10.5] Is the ring full as far as Head was last looked at?  The receive side is held. */
-static inline bool dnet_emu_lh_seems_full(const dnet_emu_nic_t *nic, unsigned wid)
+static inline bool dnet_emu_lh_seems_full(const dnet_emu_nic_t *nic, const dnet_emu_wid_t *s)
 {
-    const dnet_emu_wid_t *s = nic->area[wid].state;
-
     return DNET_UNLIKELY(((s->lh_tail + DNET_LH_ENTRY_BYTES) & nic->lh_mask) == s->lh_head_seen);
 }
 
@@ -132,7 +130,7 @@ static inline void dnet_emu_lh_take(const dnet_emu_nic_t *nic, unsigned wid, uin
     atomic_store_explicit(&r->owner, (uint64_t) s->lh_tail << 32 | (uint32_t) nic->pid,
                           memory_order_release);
     dnet_emu_wu_store_tail(nic, wid, ring, tail);
-    dnet_emu_lh_advance(nic, wid, 1);
+    dnet_emu_lh_advance(nic, &nic->area[wid], 1);
 }
 
 /* [nic 10.3, 10.4, OP-24, OP-25, OP-26] The same of a sender whose packet is longer than an entry,
@@ -145,7 +143,7 @@ static inline bool dnet_emu_lh_place(const dnet_emu_nic_t *nic, unsigned wid, ui
     uint32_t rest = n - DNET_EMU_LH_SHORT_BYTES;
     const dnet_emu_ring_t *ring = &place_p->ring;
 
-    if (DNET_UNLIKELY(dnet_emu_lh_seems_full(nic, wid) ||
+    if (DNET_UNLIKELY(dnet_emu_lh_seems_full(nic, nic->area[wid].state) ||
                       !dnet_emu_amt_ring(nic, wid, slid, swid, &place_p->ring) ||
                       !dnet_emu_wu_is_whole(ring, rest) ||
                       dnet_emu_amt_free(ring) < dnet_emu_amt_taken(ring, rest) ||

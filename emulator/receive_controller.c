@@ -77,7 +77,7 @@ DNET_COLD static dnet_emu_result_t receive_resend(const dnet_emu_nic_t *nic, uns
     known = dnet_emu_flow_append(nic, wid, DNET_FLOW_RESEND, packet, packet->header[1] & 0xff,
                                  packet->header[1]);
     if (known)
-        dnet_emu_rc_count(nic, wid, 1);
+        dnet_emu_rc_count(&nic->area[wid], 1);
     dnet_emu_rc_release(s);
     dnet_emu_wake(s);
     return known ? DNET_EMU_DELIVERED : DNET_EMU_UNREACHABLE;
@@ -99,7 +99,7 @@ DNET_COLD static dnet_emu_result_t receive_fadd(const dnet_emu_nic_t *nic, unsig
         atomic_fetch_add_explicit((_Atomic uint64_t *) (void *) (nic->area[wid].llcm + offset),
                                   DNET_GET(packet->header[1], PK_SRC), memory_order_acq_rel);
     dnet_emu_rc_acquire(nic, wid);
-    dnet_emu_rc_count(nic, wid, 1);
+    dnet_emu_rc_count(&nic->area[wid], 1);
     dnet_emu_rc_release(s);
     return DNET_EMU_ANSWERED;
 }
@@ -241,7 +241,7 @@ static bool receive_once(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu
     bool done = true;
 
     place->entry = NULL;
-    if (DNET_UNLIKELY(!dnet_emu_rc_is_open(nic, wid)) &&
+    if (DNET_UNLIKELY(!dnet_emu_rc_is_open(nic, &nic->area[wid])) &&
         refused_or_held(nic, wid, packet, result_p))
         return true;
     if (DNET_UNLIKELY(eflag && dnet_emu_swu_full(nic, wid)))
@@ -254,7 +254,7 @@ static bool receive_once(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu
         done = dnet_emu_lh_reserve(nic, wid, packet, place, result_p);
     if (!done || *result_p > DNET_EMU_DROPPED)
         return done;
-    dnet_emu_rc_count(nic, wid, packet->packets);
+    dnet_emu_rc_count(&nic->area[wid], packet->packets);
     if (eflag && *result_p == DNET_EMU_DELIVERED) {
         /* The status comes last, so it cannot be written before a place is filled. */
         if (place->entry) {
@@ -361,7 +361,7 @@ static dnet_emu_result_t receive_rvs(const dnet_emu_nic_t *nic, unsigned wid,
     } else if (refused || (eflag && dnet_emu_swu_full(nic, wid))) {
         result = dnet_emu_flow_no_room(nic, wid, packet, DNET_STATUS_BYTES);
     } else {
-        dnet_emu_rc_count(nic, wid, packet->packets);
+        dnet_emu_rc_count(&nic->area[wid], packet->packets);
         if (eflag)
             dnet_emu_swu_write(nic, wid, packet, (uint32_t) DNET_GET(packet->header[1], PK_SRC));
     }
@@ -403,7 +403,7 @@ static dnet_emu_result_t receive_rvl(dnet_emu_nic_t *nic, unsigned wid, dnet_emu
             result = dnet_emu_fifo_push(&nic->area[0].wc->rc, &packet->service) ? DNET_EMU_DELIVERED
                                                                                 : DNET_EMU_STALLED;
         if (result != DNET_EMU_STALLED)
-            dnet_emu_rc_count(nic, wid, 1);
+            dnet_emu_rc_count(&nic->area[wid], 1);
     }
     dnet_emu_rc_release(s);
     return result;

@@ -17,20 +17,18 @@
 
 /* RC has not halted, and its process lets everything in: one look for all that may be against a
  * packet. */
-static inline bool dnet_emu_rc_is_open(const dnet_emu_nic_t *nic, unsigned wid)
+static inline bool dnet_emu_rc_is_open(const dnet_emu_nic_t *nic, const dnet_emu_areas_t *a)
 {
-    return nic->area[wid].state->rc_state == 0 &&
+    return a->state->rc_state == 0 &&
            (nic->flow_entries == 0 ||
-            dnet_emu_ureg(nic, wid, DNET_UREG_FLOW_MODE) < DNET_FLOW_MODE_PAUSED);
+            dnet_emu_observe(a->ureg_store + DNET_UREG_FLOW_MODE) < DNET_FLOW_MODE_PAUSED);
 }
 
 /* [nic 4.3] The receive side is held. */
-static inline void dnet_emu_rc_count(const dnet_emu_nic_t *nic, unsigned wid, uint32_t packets)
+static inline void dnet_emu_rc_count(const dnet_emu_areas_t *a, uint32_t packets)
 {
-    dnet_emu_wid_t *s = nic->area[wid].state;
-
-    s->packets += packets;
-    dnet_emu_publish(nic->area[wid].ureg_load + DNET_UREG_PACKET_COUNTER, s->packets);
+    a->state->packets += packets;
+    dnet_emu_publish(a->ureg_load + DNET_UREG_PACKET_COUNTER, a->state->packets);
 }
 
 /* Header bits of an IPUSH packet that say what becomes of it, and what they are of one with an LH
@@ -49,28 +47,31 @@ static inline void dnet_emu_rc_count(const dnet_emu_nic_t *nic, unsigned wid, ui
 static inline bool dnet_emu_receive_short(const dnet_emu_nic_t *nic, unsigned wid,
                                           const uint8_t *lines, uint32_t n, bool alone)
 {
-    dnet_emu_wid_t *s = nic->area[wid].state;
-    dnet_lh_entry_t *entry = dnet_emu_lh_next(nic, wid);
+    const dnet_emu_areas_t *a = &nic->area[wid];
+    dnet_emu_wid_t *s = a->state;
+    uint32_t tail;
     bool here;
 
     if (DNET_LIKELY(!alone)) {
-        dnet_prefetch_for_store(entry);
+        dnet_prefetch_for_store(dnet_emu_lh_next(nic, wid));
         dnet_prefetch_for_store(dnet_emu_lh_ahead(nic, wid, DNET_EMU_ENTRIES_AHEAD));
     }
     dnet_emu_rc_acquire(nic, wid);
-    entry = dnet_emu_lh_next(nic, wid);
-    here = dnet_emu_rc_is_open(nic, wid) && !dnet_emu_lh_seems_full(nic, wid);
+    tail = s->lh_tail;
+    here = dnet_emu_rc_is_open(nic, a) && !dnet_emu_lh_seems_full(nic, s);
     if (DNET_LIKELY(here)) {
+        dnet_lh_entry_t *entry = &a->lh[(tail & nic->lh_mask) / DNET_LH_ENTRY_BYTES];
+
         charge(nic, RC, 8); /* an entry has 8 lines */
         for (uint32_t at = DNET_ENVELOPE_BYTES; at < n; at += DNET_LINE_BYTES)
             memcpy(entry->data + at - DNET_ENVELOPE_BYTES, lines + at, DNET_LINE_BYTES);
         dnet_emu_poke(&entry->where, DNET_PUT(n - DNET_ENVELOPE_BYTES, LH_SIZE));
         dnet_emu_publish(&entry->envelope, (dnet_emu_peek(lines) & ~DNET_EMU_LH_FLAGS) |
-                                               dnet_emu_lh_flags(nic, s->lh_tail));
-        dnet_emu_lh_advance(nic, wid, 1);
+                                               dnet_emu_lh_flags(nic, tail));
+        dnet_emu_lh_advance(nic, a, 1);
         if (!alone)
             dnet_emu_lh_claim(nic, wid, 1);
-        dnet_emu_rc_count(nic, wid, 1);
+        dnet_emu_rc_count(a, 1);
     }
     dnet_emu_rc_release(s);
     if (DNET_LIKELY(here))
@@ -96,10 +97,10 @@ static inline bool dnet_emu_receive_lines(const dnet_emu_nic_t *nic, unsigned wi
     for (uint32_t i = 0; i < lines && !(alone && lines > DNET_EMU_ASKED_LINES); i++)
         dnet_prefetch_for_store(dnet_emu_lh_ahead(nic, wid, i));
     dnet_emu_rc_acquire(nic, wid);
-    here = dnet_emu_rc_is_open(nic, wid) && dnet_emu_lh_lines_free(nic, wid, lines);
+    here = dnet_emu_rc_is_open(nic, &nic->area[wid]) && dnet_emu_lh_lines_free(nic, wid, lines);
     if (DNET_LIKELY(here)) {
         dnet_emu_lh_receive_lines(nic, wid, first, n, lines, alone);
-        dnet_emu_rc_count(nic, wid, 1);
+        dnet_emu_rc_count(&nic->area[wid], 1);
     }
     dnet_emu_rc_release(s);
     if (DNET_LIKELY(here))
@@ -120,10 +121,10 @@ static inline bool dnet_emu_receive_placed(const dnet_emu_nic_t *nic, unsigned w
 
     dnet_prefetch_for_store(dnet_emu_lh_next(nic, wid));
     dnet_emu_rc_acquire(nic, wid);
-    here = dnet_emu_rc_is_open(nic, wid) &&
+    here = dnet_emu_rc_is_open(nic, &nic->area[wid]) &&
            dnet_emu_lh_place(nic, wid, slid, swid, n, message, &place);
     if (DNET_LIKELY(here))
-        dnet_emu_rc_count(nic, wid, packets);
+        dnet_emu_rc_count(&nic->area[wid], packets);
     dnet_emu_rc_release(s);
     if (DNET_UNLIKELY(!here))
         return false;

@@ -71,7 +71,7 @@ static void put_right(const dnet_emu_nic_t *nic, unsigned wid)
 
     if (lines) {
         s->packets++;
-        dnet_emu_lh_advance(nic, wid, lines);
+        dnet_emu_lh_advance(nic, &nic->area[wid], lines);
     } else if (nic->flow_entries != 0 && dnet_emu_ureg(nic, wid, DNET_UREG_LH_LINES) > 1) {
         turn_back(nic, wid);
     }

@@ -33,14 +33,14 @@ static inline uint64_t dnet_emu_lh_flags(const dnet_emu_nic_t *nic, uint32_t lh_
 
 /* [nic 10.5] One more entry, of so many lines, is filled or reserved: the next one, and Tail behind
  * it. */
-static inline void dnet_emu_lh_advance(const dnet_emu_nic_t *nic, unsigned wid, uint32_t lines)
+static inline void dnet_emu_lh_advance(const dnet_emu_nic_t *nic, const dnet_emu_areas_t *a,
+                                       uint32_t lines)
 {
-    dnet_emu_wid_t *s = nic->area[wid].state;
-    uint32_t tail = s->lh_tail + lines * DNET_LH_ENTRY_BYTES;
+    uint32_t tail = a->state->lh_tail + lines * DNET_LH_ENTRY_BYTES;
 
     /* Release: a process that dies here has filled the entry. */
-    dnet_emu_publish32(&s->lh_tail, tail);
-    dnet_emu_publish(nic->area[wid].ureg_load + DNET_UREG_LH_NEXT_WRITE, tail & nic->lh_mask);
+    dnet_emu_publish32(&a->state->lh_tail, tail);
+    dnet_emu_publish(a->ureg_load + DNET_UREG_LH_NEXT_WRITE, tail & nic->lh_mask);
 }
 
 /* Who has reserved the entry at a value of lh_tail; 0: it is not reserved. */

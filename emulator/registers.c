@@ -222,13 +222,14 @@ static __attribute__((noinline)) void store(dnet_emu_device_t *d, uint32_t offse
         handler(d);
 }
 
-DNET_COLD static void trace_kick(const dnet_device_t *dev, uint32_t offset, bool system)
+DNET_COLD static void kick_traced(dnet_device_t *dev, uint32_t offset, bool system)
 {
     const uint8_t *page = system ? dev->sreg_store : dev->ureg_store;
     bool readable = page && offset % 8 == 0 && offset < DNET_EMU_PAGE;
 
     DNET_TRACE(kick, dev->wid, offset | (uint64_t) system << 16,
                readable ? dnet_emu_peek(page + offset) : 0);
+    store((dnet_emu_device_t *) (void *) dev, offset, system);
 }
 
 /* The two stores of ordinary messages go straight to their handlers: a request, and, before each
@@ -238,8 +239,8 @@ void dnet_emu_kick(dnet_device_t *dev, uint32_t offset, bool system)
     dnet_emu_device_t *d = (dnet_emu_device_t *) (void *) dev;
 
     if (DNET_UNLIKELY(dnet_trace_on(DNET_TRACE_kick)))
-        trace_kick(dev, offset, system);
-    if (DNET_LIKELY(!system && offset == DNET_UREG_COMMAND0_LOWER))
+        kick_traced(dev, offset, system);
+    else if (DNET_LIKELY(!system && offset == DNET_UREG_COMMAND0_LOWER))
         store_command0(d);
     else if (!system && offset == DNET_UREG_APERTURE_LENGTH)
         store_aperture(d);

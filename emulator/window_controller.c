@@ -309,23 +309,23 @@ static inline bool is_straight(const dnet_emu_device_t *d, const dnet_emu_nic_t 
     return to && !to->in_line && dnet_emu_pgid(to, dwid) == dnet_emu_pgid(d->nic, d->dev.wid);
 }
 
-/* A message that fits an LH entry so.  False: it takes another way, and nothing has happened. */
-static inline bool short_at_once(dnet_emu_device_t *d, uint64_t lower)
+/* A message of n bytes with its envelope that fits an LH entry so, by `receive`.  False: it takes
+ * another way, and nothing has happened. */
+static inline bool entry_at_once(dnet_emu_device_t *d, uint64_t lower, uint32_t n,
+                                 bool (*receive)(const dnet_emu_nic_t *to, unsigned wid,
+                                                 const uint8_t *first, uint32_t n, bool alone))
 {
-    const dnet_emu_nic_t *nic = d->nic;
+    const dnet_emu_nic_t *nic = d->nic, *to;
     const uint8_t *ww = d->dev.ww + DNET_GET(lower, RQ_BOTF_WW) * DNET_WINDOW_BYTES;
-    uint32_t n = dnet_emu_botf_bytes(nic, lower) - 2 * DNET_LINE_BYTES;
     uint64_t h = dnet_emu_peek(ww);
     unsigned wid = (unsigned) DNET_GET(h, PK_DWID);
-    const dnet_emu_nic_t *to;
 
-    if (DNET_UNLIKELY(n < DNET_ENVELOPE_BYTES || (h & DNET_EMU_PLAIN_BITS) != DNET_EMU_PLAIN ||
+    if (DNET_UNLIKELY((h & DNET_EMU_PLAIN_BITS) != DNET_EMU_PLAIN ||
                       nic->swif != &dnet_emu_swif_shm))
         return false;
     to = dnet_emu_swif_near(nic, (uint16_t) DNET_GET(h, PK_DLID));
-    if (DNET_UNLIKELY(!is_straight(d, to, wid) ||
-                      !dnet_emu_receive_entry(to, wid, ww + 2 * DNET_LINE_BYTES, n,
-                                              DNET_GET(lower, RQ_BOTF_ALONE))))
+    if (DNET_UNLIKELY(!is_straight(d, to, wid) || !receive(to, wid, ww + 2 * DNET_LINE_BYTES, n,
+                                                           DNET_GET(lower, RQ_BOTF_ALONE))))
         return false;
     charge(nic, ACCEPTOR, 3);
     charge(nic, EXECUTOR, (n + 7) / 8 + 6); /* OP-45 */
@@ -333,6 +333,15 @@ static inline bool short_at_once(dnet_emu_device_t *d, uint64_t lower)
     dnet_emu_count(d->area, DNET_COUNTER_BOTF);
     dnet_emu_report(nic, d->area, DNET_REPORT_DELIVERED, 0);
     return true;
+}
+
+/* One that fits the entry's first line. */
+static inline bool short_at_once(dnet_emu_device_t *d, uint64_t lower)
+{
+    uint32_t n = (uint32_t) DNET_GET(lower, RQ_BOTF_SIZE) - 2 * DNET_LINE_BYTES;
+
+    return DNET_LIKELY(n - DNET_ENVELOPE_BYTES <= DNET_LH_DATA_BYTES) &&
+           entry_at_once(d, lower, n, dnet_emu_receive_short);
 }
 
 /* A longer one of one packet, of which the envelope lies in a Write Window and all else in memory
@@ -363,11 +372,16 @@ static inline bool long_at_once(dnet_emu_device_t *d, uint64_t lower, uint64_t u
     return true;
 }
 
-static inline void window_at_once(dnet_emu_device_t *d, uint64_t lower)
+/* Any other BOTF, a message that fits an entry of several lines first. */
+static __attribute__((noinline)) void window_at_once(dnet_emu_device_t *d, uint64_t lower)
 {
+    uint32_t n = dnet_emu_botf_bytes(d->nic, lower) - 2 * DNET_LINE_BYTES;
     dnet_emu_packet_t p;
     dnet_emu_result_t result;
 
+    if (DNET_LIKELY(n > DNET_EMU_LH_SHORT_BYTES &&
+                    entry_at_once(d, lower, n, dnet_emu_receive_lines)))
+        return;
     charge(d->nic, ACCEPTOR, 3);
     charge(d->nic, EXECUTOR, (DNET_GET(lower, RQ_BOTF_SIZE) + 7) / 8 + 4); /* OP-45 */
     result = dnet_emu_send_window(d->nic, d->nic, d->dev.ww, d->dev.wid, lower, &p);
@@ -420,7 +434,7 @@ static bool is_between(const dnet_emu_device_t *d, uint64_t lower, uint32_t here
             (dnet_emu_ureg(nic, d->dev.wid, DNET_UREG_COMMAND_EX_FLAG) & 1) ||
             nic->swif != &dnet_emu_swif_shm || !is_straight(d, b->target, b->wid) ||
             !dnet_emu_is_aperture(nic, here) || !dnet_emu_is_aperture(nic, there) ||
-            !dnet_emu_rc_is_open(b->target, b->wid) ||
+            !dnet_emu_rc_is_open(b->target, &b->target->area[b->wid]) ||
             !dnet_emu_aperture_own(nic, d->dev.wid, here, &base[0], &length[0]) ||
             !dnet_emu_aperture_find(b->target, b->wid, there, &base[1], &length[1], &b->pid) ||
             b->pid == nic->pid || from > length[0] || n > length[0] - from || to > length[1] ||
@@ -449,7 +463,7 @@ static bool fetch_at_once(dnet_emu_device_t *d, uint64_t lower)
     uint64_t upper = dnet_emu_ureg(d->nic, d->dev.wid, DNET_UREG_COMMAND0_UPPER);
     between_t b;
 
-    if (DNET_GET(lower, RQ_EFLAG) || !dnet_emu_rc_is_open(d->nic, d->dev.wid) ||
+    if (DNET_GET(lower, RQ_EFLAG) || !dnet_emu_rc_is_open(d->nic, d->area) ||
         !is_between(d, lower, (uint32_t) DNET_GET(upper, RQ_DST),
                     (uint32_t) DNET_GET(upper, RQ_SRC), &b))
         return false;
@@ -474,7 +488,8 @@ static bool tell(const dnet_emu_device_t *d, uint64_t lower, const between_t *b,
     bool room;
 
     dnet_emu_rc_acquire(b->target, b->wid);
-    room = dnet_emu_rc_is_open(b->target, b->wid) && !dnet_emu_swu_full(b->target, b->wid);
+    room = dnet_emu_rc_is_open(b->target, &b->target->area[b->wid]) &&
+           !dnet_emu_swu_full(b->target, b->wid);
     if (DNET_LIKELY(room))
         dnet_emu_swu_write(b->target, b->wid, &p, dst);
     dnet_emu_rc_release(s);
@@ -532,9 +547,9 @@ static __attribute__((noinline)) void request(dnet_emu_device_t *d, uint64_t low
 void dnet_emu_wc_request(dnet_emu_device_t *d, uint64_t lower, bool to_pw)
 {
     if (DNET_UNLIKELY(DNET_GET(lower, RQ_OTYPE) != DNET_PRIM_BOTF || !is_idle(d) ||
-                      DNET_GET(lower, RQ_BOTF_SIZE) < 16))
+                      DNET_GET(lower, RQ_BOTF_SIZE) < 2 * DNET_LINE_BYTES))
         request(d, lower, to_pw);
-    else if (DNET_UNLIKELY(!short_at_once(d, lower)))
+    else if (!short_at_once(d, lower))
         window_at_once(d, lower);
 }
 

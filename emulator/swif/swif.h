@@ -61,11 +61,9 @@ dnet_emu_nic_t *dnet_emu_swif_peer(dnet_emu_nic_t *via, uint16_t lid);
 /** The NIC of this host that has a LID, if it is mapped already; NULL: it is not, or a guest's. */
 static inline dnet_emu_nic_t *dnet_emu_swif_near(const dnet_emu_nic_t *via, uint16_t dlid)
 {
-    uint16_t clid = dnet_lid_to_clid(dlid);
+    dnet_emu_nic_t *nic = DNET_LIKELY(via->near) ? via->near[dnet_lid_to_clid(dlid)] : NULL;
 
-    return DNET_LIKELY(via->near && dnet_clid_to_lid(clid) == dlid && dlid <= DNET_LID_UNICAST_LAST)
-               ? via->near[clid]
-               : NULL;
+    return DNET_LIKELY(nic && nic->as_lid == dlid) ? nic : NULL;
 }
 
 /** Delivers by running the destination's Receive Controller in this process. */

@@ -77,6 +77,15 @@ void dnet_drv_ring_assign(dnet_drv_t *nic, dnet_drv_target_t sender, uint32_t ri
  * in lines of the LH Buffer is slower than in a ring. */
 #define BOTF_DATA 552u
 
+/* The next flow-ring entry to be read is that with this number. */
+static void flow_go_to(dnet_drv_t *nic, uint32_t number)
+{
+    uint32_t entries = nic->dev->geometry.flow_entries; /* a power of two */
+    nic->flow_read = number;
+    nic->flow_at = &nic->dev->flow[number & (entries - 1)];
+    nic->flow_valid = number & entries ? 0 : DNET_MASK(FLOW_VALID);
+}
+
 dnet_status_t dnet_drv_start(dnet_drv_t *nic, dnet_device_t *dev, uint32_t area_bytes,
                              uint32_t rings, dnet_flow_mode_t mode, uint32_t refill)
 {
@@ -106,6 +115,8 @@ dnet_status_t dnet_drv_start(dnet_drv_t *nic, dnet_device_t *dev, uint32_t area_
         /* Head is one ahead of the last entry that may be filled. */
         .srq = {.refill = refill, .mark = refill / 4, .offered = 1 + refill / 4},
     };
+    dnet_drv_lh_go_to(nic, 0);
+    flow_go_to(nic, 0);
     for (uint32_t r = 0; r < rings; r++) { /* empty: Head = Tail = the ring's start */
         uint64_t entry = DNET_PUT(r * ring_bytes, AMT_HEAD) | DNET_PUT(r * ring_bytes, AMT_TAIL);
         memcpy(amt_entry(nic, r), &entry, sizeof(entry));
@@ -471,8 +482,7 @@ static bool is_void(const dnet_drv_t *nic, const dnet_lh_entry_t *entry)
 {
     uint64_t line0 = atomic_load_explicit(
         (const _Atomic uint64_t *) (const void *) &entry->envelope, memory_order_acquire);
-    bool odd_lap = nic->lh_read & (nic->lh_mask + 1);
-    return DNET_GET(line0, LH_VALID) == !odd_lap && DNET_GET(line0, LH_COMPLETE) == odd_lap;
+    return ((line0 ^ nic->lh_flags) & DNET_DRV_LH_FLAGS) == DNET_MASK(LH_COMPLETE);
 }
 
 bool dnet_drv_lh_settle(dnet_drv_t *nic)
@@ -480,8 +490,7 @@ bool dnet_drv_lh_settle(dnet_drv_t *nic)
     const dnet_lh_entry_t *entry;
     bool any = false;
     nic->dev->ops->settle(nic->dev);
-    while (dnet_drv_lh_late(nic) &&
-           is_void(nic, entry = &nic->dev->lh[nic->lh_read & nic->lh_mask])) {
+    while (dnet_drv_lh_late(nic) && is_void(nic, entry = nic->lh_at)) {
         (void) dnet_drv_lh_release(nic, entry);
         any = true;
     }
@@ -583,8 +592,7 @@ bool dnet_drv_flow_peek(const dnet_drv_t *nic, dnet_drv_flow_t *flow_p)
 {
     if (!dnet_drv_flow_waiting(nic))
         return false;
-    const dnet_flow_entry_t *e =
-        &nic->dev->flow[nic->flow_read & (nic->dev->geometry.flow_entries - 1)];
+    const dnet_flow_entry_t *e = nic->flow_at;
     bool resend = DNET_GET(e->word, FLOW_KIND) == DNET_FLOW_RESEND;
     bool more = resend && DNET_GET(e->arg, RS_MORE);
     *flow_p = (dnet_drv_flow_t){
@@ -601,7 +609,7 @@ bool dnet_drv_flow_peek(const dnet_drv_t *nic, dnet_drv_flow_t *flow_p)
 
 void dnet_drv_flow_advance(dnet_drv_t *nic)
 {
-    nic->flow_read++;
+    flow_go_to(nic, nic->flow_read + 1);
     dnet_reg_store_quiet(nic->dev, DNET_UREG_FLOW_NEXT_READ, nic->flow_read);
 }
 

@@ -154,7 +154,9 @@ typedef struct {
     /* LH Buffer: entries read and entries given back, counted from the start. */
     uint32_t lh_mask;
     uint32_t lh_read;
-    uint32_t lh_read_before; /* when a message was sent at once last */
+    const dnet_lh_entry_t *lh_at; /* the next to be read */
+    uint64_t lh_flags;            /* which its line 0 has when it has arrived */
+    uint32_t lh_read_before;      /* when a message was sent at once last */
     uint32_t lh_freed;
     uint32_t lh_batch;
     /* IPUSH rings: bytes of one; of each, bytes read and given back, counted from the start. */
@@ -169,7 +171,9 @@ typedef struct {
     } ring[DNET_DRV_RINGS_MAX];
     /* Status ring and flow ring. */
     uint32_t status_read;
-    uint32_t flow_read; /* flow-ring entries read, counted from the start */
+    uint32_t flow_read;               /* flow-ring entries read, counted from the start */
+    const dnet_flow_entry_t *flow_at; /* the next to be read */
+    uint64_t flow_valid;              /* its Valid when it has arrived */
     dnet_drv_srq_t srq;
 } dnet_drv_t;
 
@@ -431,29 +435,45 @@ static inline dnet_drv_remote_t dnet_drv_aperture_place(uint32_t address, uint64
     return (dnet_drv_remote_t){address + (uint32_t) (offset / DNET_APERTURE_UNIT)};
 }
 
-/* The LH entry with this number; NULL: it has not arrived. */
-static inline const dnet_lh_entry_t *dnet_drv_lh_entry(const dnet_drv_t *nic, uint32_t number)
+#define DNET_DRV_LH_FLAGS (DNET_MASK(LH_VALID) | DNET_MASK(LH_COMPLETE))
+
+/* Both flags of the LH entry with this number when it has arrived: lap n is new while Valid ==
+ * (n + 1) & 1. */
+static inline uint64_t dnet_drv_lh_flags(const dnet_drv_t *nic, uint32_t number)
 {
-    const dnet_lh_entry_t *entry = &nic->dev->lh[number & nic->lh_mask];
-    /* Lap n is new while Valid == (n + 1) & 1.  Acquire: pairs with the release store of line 0 by
-     * the Receive Controller, after data and line 1. */
+    bool odd_lap = number & (nic->lh_mask + 1); /* a power of two */
+    return odd_lap ? 0 : DNET_DRV_LH_FLAGS;
+}
+
+static inline bool dnet_drv_lh_has_come(const dnet_lh_entry_t *entry, uint64_t flags)
+{
+    /* Acquire: pairs with the release store of line 0 by the Receive Controller, after data and
+     * line 1. */
     uint64_t line0 = atomic_load_explicit(
         (const _Atomic uint64_t *) (const void *) &entry->envelope, memory_order_acquire);
-    bool odd_lap = number & (nic->lh_mask + 1); /* a power of two */
-    uint32_t flags = (uint32_t) (line0 >> DNET_LH_COMPLETE_SHIFT) & 3u;
-    return flags == (odd_lap ? 0u : 3u) ? entry : NULL;
+    return ((line0 ^ flags) & DNET_DRV_LH_FLAGS) == 0;
 }
 
 /** The next LH entry that has arrived and was not read yet; NULL: none. */
 static inline const dnet_lh_entry_t *dnet_drv_lh_next(const dnet_drv_t *nic)
 {
-    return dnet_drv_lh_entry(nic, nic->lh_read);
+    return dnet_drv_lh_has_come(nic->lh_at, nic->lh_flags) ? nic->lh_at : NULL;
 }
 
 /** Is there one behind the entry that dnet_drv_lh_next() has returned? */
 static inline bool dnet_drv_lh_more(const dnet_drv_t *nic)
 {
-    return dnet_drv_lh_entry(nic, nic->lh_read + 1) != NULL;
+    uint32_t number = nic->lh_read + 1;
+    return dnet_drv_lh_has_come(&nic->dev->lh[number & nic->lh_mask],
+                                dnet_drv_lh_flags(nic, number));
+}
+
+/* The next entry to be read is that with this number. */
+static inline void dnet_drv_lh_go_to(dnet_drv_t *nic, uint32_t number)
+{
+    nic->lh_read = number;
+    nic->lh_at = &nic->dev->lh[number & nic->lh_mask];
+    nic->lh_flags = dnet_drv_lh_flags(nic, number);
 }
 
 /** Has a sender got the next entry, and not filled it yet? */
@@ -491,9 +511,14 @@ static inline uint32_t dnet_drv_ring_of(const dnet_drv_t *nic, const dnet_lh_ent
 static inline bool dnet_drv_lh_release(dnet_drv_t *nic, const dnet_lh_entry_t *entry)
 {
     uint32_t size = (uint32_t) DNET_GET(entry->where, LH_SIZE);
-    nic->lh_read++;
+    uint32_t next = nic->lh_read + 1;
+    if (DNET_LIKELY(size <= DNET_LH_DATA_BYTES && next & nic->lh_mask)) {
+        nic->lh_read = next;
+        nic->lh_at++;
+        return DNET_UNLIKELY(nic->ring_due | (next - nic->lh_freed >= nic->lh_batch));
+    }
     if (size > DNET_LH_DATA_BYTES && dnet_lh_is_behind(entry->where)) {
-        nic->lh_read += dnet_lh_lines(entry->where) - 1;
+        next += dnet_lh_lines(entry->where) - 1;
     } else if (size > DNET_LH_DATA_BYTES) {
         uint32_t r = dnet_drv_ring_of(nic, entry);
         uint32_t bytes = (size - DNET_LH_DATA_BYTES + nic->ring_grain - 1) & -nic->ring_grain;
@@ -502,6 +527,7 @@ static inline bool dnet_drv_lh_release(dnet_drv_t *nic, const dnet_lh_entry_t *e
         nic->ring_due |= (nic->ring[r].read - nic->ring[r].freed >= nic->ring_bytes / 8) |
                          (nic->ring_used >= nic->ring_bytes / 8);
     }
+    dnet_drv_lh_go_to(nic, next);
     return DNET_UNLIKELY(nic->ring_due | (nic->lh_read - nic->lh_freed >= nic->lh_batch));
 }
 
@@ -538,16 +564,10 @@ void dnet_drv_flow_advance(dnet_drv_t *nic);
 /** Has a flow-ring entry arrived? */
 static inline bool dnet_drv_flow_waiting(const dnet_drv_t *nic)
 {
-    const dnet_device_t *dev = nic->dev;
-    if (!dev->flow)
-        return false;
-    uint32_t entries = dev->geometry.flow_entries;
-    const dnet_flow_entry_t *e = &dev->flow[nic->flow_read & (entries - 1)];
     /* Acquire: pairs with the release store of the word by the NIC, after arg. */
-    uint64_t word = atomic_load_explicit((const _Atomic uint64_t *) (const void *) &e->word,
-                                         memory_order_acquire);
-    bool odd_lap = nic->flow_read & entries; /* a power of two */
-    return DNET_GET(word, FLOW_VALID) == !odd_lap;
+    uint64_t word = atomic_load_explicit(
+        (const _Atomic uint64_t *) (const void *) &nic->flow_at->word, memory_order_acquire);
+    return ((word ^ nic->flow_valid) & DNET_MASK(FLOW_VALID)) == 0;
 }
 
 /** A word peers write with dnet_drv_put_word(); index 0..DNET_DRV_WORDS-1. */

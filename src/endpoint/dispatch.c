@@ -288,7 +288,7 @@ static bool head_is_sound(const dnet_ep_t *ep, const dnet_lh_entry_t *entry,
 }
 
 /* @return false: it has been left */
-static bool receive_headed(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
+static __attribute__((noinline)) bool receive_headed(dnet_ep_t *ep, const dnet_lh_entry_t *entry)
 {
     dnet_ep_head_t head;
     memcpy(&head, entry->data, sizeof(head)); /* 24 of the entry's 48 bytes */

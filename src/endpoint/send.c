@@ -109,19 +109,20 @@ dnet_status_t dnet_ep_send(dnet_ep_t *ep, uint32_t peer, uint64_t envelope, cons
 {
     dnet_peer_t *p = &ep->peers[peer];
     dnet_status_t status;
-    DNET_TRACE(send, peer, envelope, len);
     ep->page.counters.sent_messages++;
+    DNET_TRACE(send, peer, envelope, len);
     ep->page.counters.sent_bytes += len;
     if (DNET_UNLIKELY(p->channel || sync || len > ep->one_packet))
         return send_slow(ep, peer, envelope, buf, len, sync, req);
     bool alone = dnet_drv_is_alone(&ep->drv);
-    if (len <= (alone ? ep->drv.botf_data_alone : ep->drv.botf_data))
+    bool is_short = len <= ep->drv.botf_data || (alone && len <= ep->drv.botf_data_alone);
+    if (DNET_LIKELY(is_short))
         status = dnet_drv_send_short(&ep->drv, p->target, envelope, buf, (uint32_t) len, alone);
     else
         status = dnet_drv_send_long(&ep->drv, p->target, envelope, NULL, 0, buf, (uint32_t) len);
     if (DNET_UNLIKELY(status != DNET_OK))
         return send_refused(ep, peer, envelope, buf, len, status, req);
-    if (alone && len > ep->drv.botf_data_alone)
+    if (!is_short && alone)
         dnet_channel_expect(ep, peer, len);
     return DNET_OK;
 }

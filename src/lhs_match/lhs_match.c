@@ -95,6 +95,12 @@ static inline dnet_match_item_t *first_posted(dnet_match_link_t *head, uint64_t 
     return NULL;
 }
 
+static inline void withdraw(dnet_match_t *m, dnet_match_item_t *item)
+{
+    ring_remove(&item->bin);
+    m->posted_count--;
+}
+
 static inline dnet_match_item_t *arrive(dnet_match_t *m, uint64_t envelope, uint64_t before)
 {
     dnet_match_item_t *item = first_posted(&m->posted[bin_of(envelope)], envelope, before);
@@ -103,7 +109,7 @@ static inline dnet_match_item_t *arrive(dnet_match_t *m, uint64_t envelope, uint
     if (any != NULL)
         item = any;
     if (item != NULL)
-        dnet_match_withdraw(m, item);
+        withdraw(m, item);
     return item;
 }
 
@@ -172,8 +178,7 @@ void dnet_match_post(dnet_match_t *m, dnet_match_item_t *item)
 
 void dnet_match_withdraw(dnet_match_t *m, dnet_match_item_t *item)
 {
-    ring_remove(&item->bin);
-    m->posted_count--;
+    withdraw(m, item);
 }
 
 static void walk_ring(const dnet_match_link_t *head,
