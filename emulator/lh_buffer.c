@@ -131,50 +131,35 @@ dnet_emu_result_t dnet_emu_lh_receive(const dnet_emu_nic_t *nic, unsigned wid,
     return DNET_EMU_DELIVERED;
 }
 
-bool dnet_emu_lh_lines_free(const dnet_emu_nic_t *nic, unsigned wid, uint32_t lines)
+DNET_COLD bool dnet_emu_lh_lines_free_now(const dnet_emu_nic_t *nic, unsigned wid, uint32_t lines)
 {
-    dnet_emu_wid_t *s = nic->area[wid].state;
-    uint32_t next = s->lh_tail + DNET_LH_ENTRY_BYTES;
-    uint32_t least = (nic->lh_mask + 1) / 2 + lines * DNET_LH_ENTRY_BYTES;
+    const dnet_emu_wid_t *s = nic->area[wid].state;
 
-    if (DNET_LIKELY(((s->lh_head_seen - next) & nic->lh_mask) >= least))
-        return true;
     if (s->lh_limit)
         return false;
-    (void) look_at_head(nic, wid, next & nic->lh_mask);
-    return ((s->lh_head_seen - next) & nic->lh_mask) >= least;
+    (void) look_at_head(nic, wid, (s->lh_tail + DNET_LH_ENTRY_BYTES) & nic->lh_mask);
+    return dnet_emu_lh_lines_seem_free(nic, s, lines);
 }
 
 #ifdef __x86_64__
-/* [X.3] The lines of an entry behind its first one, flags and 56 bytes of data each, by one store a
- * line: one that is stored to as a whole comes without its content from the receiver's cache (5
- * lines from one processor to the other 110 ns instead of 143). */
-__attribute__((target("avx512f"))) static void fill_whole_lines(const dnet_emu_nic_t *nic,
-                                                                unsigned wid, const uint8_t *data,
-                                                                uint32_t bytes)
+/* [X.3] The lines of an entry behind its first one, which lie one behind the other, by one store a
+ * line, its flags and 56 bytes of data, `last` of the last one: one that is stored to as a whole
+ * comes without its content from the receiver's cache (5 lines from one processor to the other 110
+ * ns instead of 143). */
+__attribute__((target("avx512f"))) static void fill_whole_lines(dnet_lh_entry_t *line,
+                                                                uint64_t flags, const uint8_t *data,
+                                                                uint32_t lines, uint32_t last)
 {
-    uint32_t at = nic->area[wid].state->lh_tail + DNET_LH_ENTRY_BYTES;
-    uint32_t lines = (bytes + DNET_LH_LINE_DATA_BYTES - 1) / DNET_LH_LINE_DATA_BYTES;
-    uint32_t last = bytes - (lines - 1) * DNET_LH_LINE_DATA_BYTES;
+    __m512i words = _mm512_maskz_set1_epi64(1, (long long) flags);
 
-    for (data -= DNET_LINE_BYTES; lines;) {
-        dnet_lh_entry_t *line = &nic->area[wid].lh[(at & nic->lh_mask) / DNET_LH_ENTRY_BYTES];
-        uint32_t to_end = (nic->lh_mask + 1 - (at & nic->lh_mask)) / DNET_LH_ENTRY_BYTES;
-        uint32_t n = lines < to_end ? lines : to_end;
-        __m512i flags = _mm512_maskz_set1_epi64(1, (long long) dnet_emu_lh_flags(nic, at));
-
-        at += n * DNET_LH_ENTRY_BYTES;
-        lines -= n;
-        for (n -= lines == 0; n; n--, data += DNET_LH_LINE_DATA_BYTES)
-            _mm512_store_si512(line++, _mm512_mask_loadu_epi64(flags, 0xfe, data));
-        if (lines == 0)
-            _mm512_store_si512(line, _mm512_mask_loadu_epi64(
-                                         flags, (__mmask8) ((2u << (last + 7) / 8) - 2), data));
-    }
+    for (data -= DNET_LINE_BYTES; --lines; data += DNET_LH_LINE_DATA_BYTES)
+        _mm512_store_si512(line++, _mm512_mask_loadu_epi64(words, 0xfe, data));
+    _mm512_store_si512(
+        line, _mm512_mask_loadu_epi64(words, (__mmask8) ((2u << (last + 7) / 8) - 2), data));
 }
 #endif
 
-/* The same on any processor. */
+/* The same on any processor, and wherever they lie. */
 static void fill_lines(const dnet_emu_nic_t *nic, unsigned wid, const uint8_t *data, uint32_t bytes)
 {
     uint32_t at = nic->area[wid].state->lh_tail;
@@ -199,16 +184,19 @@ static void fill_lines(const dnet_emu_nic_t *nic, unsigned wid, const uint8_t *d
 void dnet_emu_lh_receive_lines(const dnet_emu_nic_t *nic, unsigned wid, const uint8_t *first,
                                uint32_t n, uint32_t lines, bool alone)
 {
-    dnet_emu_wid_t *s = nic->area[wid].state;
-    dnet_lh_entry_t *entry = dnet_emu_lh_next(nic, wid);
+    const dnet_emu_areas_t *a = &nic->area[wid];
+    uint32_t tail = a->state->lh_tail, at = tail & nic->lh_mask;
+    uint64_t flags = dnet_emu_lh_flags(nic, tail), envelope;
+    dnet_lh_entry_t *entry = &a->lh[at / DNET_LH_ENTRY_BYTES];
     const uint8_t *data = first + DNET_EMU_LH_SHORT_BYTES;
     uint32_t rest = n - DNET_EMU_LH_SHORT_BYTES;
-    uint64_t envelope;
 
     charge(nic, RC, 8 * lines);
 #ifdef __x86_64__
-    if (__builtin_cpu_supports("avx512f"))
-        fill_whole_lines(nic, wid, data, rest);
+    if (__builtin_cpu_supports("avx512f") &&
+        DNET_LIKELY(at + lines * DNET_LH_ENTRY_BYTES <= nic->lh_mask + 1))
+        fill_whole_lines(entry + 1, flags, data, lines - 1,
+                         rest - (lines - 2) * DNET_LH_LINE_DATA_BYTES);
     else
 #endif
         fill_lines(nic, wid, data, rest);
@@ -217,11 +205,10 @@ void dnet_emu_lh_receive_lines(const dnet_emu_nic_t *nic, unsigned wid, const ui
     memcpy(entry->data, first + DNET_ENVELOPE_BYTES, DNET_LH_DATA_BYTES);
     dnet_emu_poke(&entry->where, DNET_PUT(DNET_LH_POINTER_BEHIND, LH_POINTER) |
                                      DNET_PUT(n - DNET_ENVELOPE_BYTES, LH_SIZE));
-    dnet_emu_publish(&entry->envelope,
-                     (envelope & ~DNET_EMU_LH_FLAGS) | dnet_emu_lh_flags(nic, s->lh_tail));
-    dnet_emu_lh_advance(nic, &nic->area[wid], lines);
+    dnet_emu_publish(&entry->envelope, (envelope & ~DNET_EMU_LH_FLAGS) | flags);
+    dnet_emu_lh_advance(nic, a, lines);
     if (lines <= CLAIMING_LINES)
         dnet_emu_lh_claim(nic, wid, lines);
     else if (alone && dnet_lines_stay_shared())
-        dnet_emu_lh_claim_lines(nic, wid, s->lh_tail + DNET_LH_ENTRY_BYTES, lines - 1);
+        dnet_emu_lh_claim_lines(nic, wid, a->state->lh_tail + DNET_LH_ENTRY_BYTES, lines - 1);
 }

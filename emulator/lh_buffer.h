@@ -89,9 +89,25 @@ static inline uint32_t dnet_emu_lh_lines(uint32_t n)
                          DNET_LH_LINE_DATA_BYTES;
 }
 
+/* [X.3] dnet_emu_lh_lines_free(), as far as Head was last looked at. */
+static inline bool dnet_emu_lh_lines_seem_free(const dnet_emu_nic_t *nic, const dnet_emu_wid_t *s,
+                                               uint32_t lines)
+{
+    uint32_t least = (nic->lh_mask + 1) / 2 + lines * DNET_LH_ENTRY_BYTES;
+
+    return ((s->lh_head_seen - s->lh_tail - DNET_LH_ENTRY_BYTES) & nic->lh_mask) >= least;
+}
+
+/* The same after a look at it. */
+bool dnet_emu_lh_lines_free_now(const dnet_emu_nic_t *nic, unsigned wid, uint32_t lines);
+
 /* [X.3] May the next entry have so many lines?  Half of the buffer stays for entries of one line,
  * whose rings have room of their own.  The receive side is held. */
-bool dnet_emu_lh_lines_free(const dnet_emu_nic_t *nic, unsigned wid, uint32_t lines);
+static inline bool dnet_emu_lh_lines_free(const dnet_emu_nic_t *nic, unsigned wid, uint32_t lines)
+{
+    return DNET_LIKELY(dnet_emu_lh_lines_seem_free(nic, nic->area[wid].state, lines)) ||
+           dnet_emu_lh_lines_free_now(nic, wid, lines);
+}
 
 /* [X.3] Envelope and data of a packet, n bytes and more than DNET_EMU_LH_SHORT_BYTES, into an entry
  * of so many lines, which are free.  `alone`: the next one is likely to come later, and may be as

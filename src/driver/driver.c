@@ -77,6 +77,20 @@ void dnet_drv_ring_assign(dnet_drv_t *nic, dnet_drv_target_t sender, uint32_t ri
  * in lines of the LH Buffer is slower than in a ring. */
 #define BOTF_DATA 552u
 
+/* Which ring an entry's bytes lie in. */
+static uint32_t ring_of(const dnet_drv_t *nic, const dnet_lh_entry_t *entry)
+{
+    return (uint32_t) DNET_GET(entry->where, LH_POINTER) >> nic->ring_shift & (nic->rings - 1);
+}
+
+/* The next LH entry to be read is that with this number. */
+static void lh_go_to(dnet_drv_t *nic, uint32_t number)
+{
+    nic->lh_read = number;
+    nic->lh_at = &nic->dev->lh[number & nic->lh_mask];
+    nic->lh_flags = dnet_drv_lh_flags(nic, number);
+}
+
 /* The next flow-ring entry to be read is that with this number. */
 static void flow_go_to(dnet_drv_t *nic, uint32_t number)
 {
@@ -115,7 +129,7 @@ dnet_status_t dnet_drv_start(dnet_drv_t *nic, dnet_device_t *dev, uint32_t area_
         /* Head is one ahead of the last entry that may be filled. */
         .srq = {.refill = refill, .mark = refill / 4, .offered = 1 + refill / 4},
     };
-    dnet_drv_lh_go_to(nic, 0);
+    lh_go_to(nic, 0);
     flow_go_to(nic, 0);
     for (uint32_t r = 0; r < rings; r++) { /* empty: Head = Tail = the ring's start */
         uint64_t entry = DNET_PUT(r * ring_bytes, AMT_HEAD) | DNET_PUT(r * ring_bytes, AMT_TAIL);
@@ -485,6 +499,36 @@ static bool is_void(const dnet_drv_t *nic, const dnet_lh_entry_t *entry)
     return ((line0 ^ nic->lh_flags) & DNET_DRV_LH_FLAGS) == DNET_MASK(LH_COMPLETE);
 }
 
+/* More lines are not asked for (512 bytes one way 0.98 to 1.0). */
+#define LINES_ASKED 8u
+
+/* Lines that the next entry may have behind its first if it is as long.  Where a line that has been
+ * read stays shared its sender has claimed them, which to read them would undo. */
+static uint32_t lines_asked(uint32_t behind)
+{
+    if (dnet_lines_stay_shared())
+        return 0;
+    return behind < LINES_ASKED ? behind : LINES_ASKED;
+}
+
+bool dnet_drv_lh_release_other(dnet_drv_t *nic, const dnet_lh_entry_t *entry)
+{
+    uint32_t size = (uint32_t) DNET_GET(entry->where, LH_SIZE), behind = 0;
+    if (size > DNET_LH_DATA_BYTES && dnet_lh_is_behind(entry->where)) {
+        behind = dnet_lh_lines(entry->where) - 1;
+    } else if (size > DNET_LH_DATA_BYTES) {
+        uint32_t r = ring_of(nic, entry);
+        uint32_t bytes = (size - DNET_LH_DATA_BYTES + nic->ring_grain - 1) & -nic->ring_grain;
+        nic->ring[r].read += bytes;
+        nic->ring_used += bytes;
+        nic->ring_due |= (nic->ring[r].read - nic->ring[r].freed >= nic->ring_bytes / 8) |
+                         (nic->ring_used >= nic->ring_bytes / 8);
+    }
+    lh_go_to(nic, nic->lh_read + 1 + behind);
+    nic->lh_asked = lines_asked(behind);
+    return nic->ring_due | (nic->lh_read - nic->lh_freed >= nic->lh_batch);
+}
+
 bool dnet_drv_lh_settle(dnet_drv_t *nic)
 {
     const dnet_lh_entry_t *entry;
@@ -526,13 +570,34 @@ __attribute__((target("avx512f"))) static void read_whole_lines(uint8_t *to,
 }
 #endif
 
+/* At most what a line has, by copies that overlap. */
+static inline void read_part(uint8_t *to, const uint8_t *from, uint32_t n)
+{
+    if (n >= 32) {
+        memcpy(to, from, 32);
+        memcpy(to + n - 32, from + n - 32, 32);
+    } else if (n >= 16) {
+        memcpy(to, from, 16);
+        memcpy(to + n - 16, from + n - 16, 16);
+    } else if (n >= 8) {
+        memcpy(to, from, 8);
+        memcpy(to + n - 8, from + n - 8, 8);
+    } else {
+        while (n--)
+            to[n] = from[n];
+    }
+}
+
 void dnet_drv_lines_read(const dnet_drv_t *nic, uint32_t from, void *dst, uint32_t len)
 {
-    uint32_t number = nic->lh_read + 1 + from / DNET_LH_LINE_DATA_BYTES;
-    uint32_t at = from % DNET_LH_LINE_DATA_BYTES;
+    uint32_t number = nic->lh_read + 1, at = 0;
     uint8_t *to = dst;
+    if (DNET_UNLIKELY(from)) {
+        number += from / DNET_LH_LINE_DATA_BYTES;
+        at = from % DNET_LH_LINE_DATA_BYTES;
+    }
 #ifdef __x86_64__
-    while (at == 0 && len >= DNET_LH_ENTRY_BYTES && __builtin_cpu_supports("avx512f")) {
+    while (len >= DNET_LH_ENTRY_BYTES && at == 0 && __builtin_cpu_supports("avx512f")) {
         uint32_t lines = (len - DNET_LINE_BYTES) / DNET_LH_LINE_DATA_BYTES;
         uint32_t to_end = nic->lh_mask + 1 - (number & nic->lh_mask);
         lines = lines < to_end ? lines : to_end;
@@ -545,12 +610,8 @@ void dnet_drv_lines_read(const dnet_drv_t *nic, uint32_t from, void *dst, uint32
     for (; len; number++, at = 0) {
         const uint8_t *line = (const uint8_t *) &nic->dev->lh[number & nic->lh_mask] + 8;
         uint32_t n = DNET_LH_LINE_DATA_BYTES - at;
-        if (DNET_LIKELY(at == 0 && len >= n)) {
-            memcpy(to, line, DNET_LH_LINE_DATA_BYTES);
-        } else {
-            n = n < len ? n : len;
-            memcpy(to, line + at, n);
-        }
+        n = n < len ? n : len;
+        read_part(to, line + at, n);
         to += n;
         len -= n;
     }
@@ -559,7 +620,7 @@ void dnet_drv_lines_read(const dnet_drv_t *nic, uint32_t from, void *dst, uint32
 void dnet_drv_ring_read(dnet_drv_t *nic, const dnet_lh_entry_t *entry, uint32_t from, void *dst,
                         uint32_t len)
 {
-    uint32_t base = dnet_drv_ring_of(nic, entry) * nic->ring_bytes;
+    uint32_t base = ring_of(nic, entry) * nic->ring_bytes;
     uint32_t start = ((uint32_t) DNET_GET(entry->where, LH_POINTER) + from) & (nic->ring_bytes - 1);
     uint32_t first = nic->ring_bytes - start;
     if (first > len)

@@ -156,6 +156,7 @@ typedef struct {
     uint32_t lh_read;
     const dnet_lh_entry_t *lh_at; /* the next to be read */
     uint64_t lh_flags;            /* which its line 0 has when it has arrived */
+    uint32_t lh_asked;            /* lines behind its first that are asked for while it has not */
     uint32_t lh_read_before;      /* when a message was sent at once last */
     uint32_t lh_freed;
     uint32_t lh_batch;
@@ -468,14 +469,6 @@ static inline bool dnet_drv_lh_more(const dnet_drv_t *nic)
                                 dnet_drv_lh_flags(nic, number));
 }
 
-/* The next entry to be read is that with this number. */
-static inline void dnet_drv_lh_go_to(dnet_drv_t *nic, uint32_t number)
-{
-    nic->lh_read = number;
-    nic->lh_at = &nic->dev->lh[number & nic->lh_mask];
-    nic->lh_flags = dnet_drv_lh_flags(nic, number);
-}
-
 /** Has a sender got the next entry, and not filled it yet? */
 static inline bool dnet_drv_lh_late(const dnet_drv_t *nic)
 {
@@ -497,11 +490,8 @@ void dnet_drv_publish(dnet_drv_t *nic);
 /** srq_limit.c: entries were given back that a thread is to offer. */
 void dnet_drv_srq_return(dnet_drv_t *nic);
 
-/* Which ring an entry's bytes lie in. */
-static inline uint32_t dnet_drv_ring_of(const dnet_drv_t *nic, const dnet_lh_entry_t *entry)
-{
-    return (uint32_t) DNET_GET(entry->where, LH_POINTER) >> nic->ring_shift & (nic->rings - 1);
-}
+/* dnet_drv_lh_release() of an entry whose data go on elsewhere, or that is a lap's last one. */
+bool dnet_drv_lh_release_other(dnet_drv_t *nic, const dnet_lh_entry_t *entry);
 
 /**
  * Be done with the entry last returned by dnet_drv_lh_next(), and with its bytes in the IPUSH ring.
@@ -510,25 +500,22 @@ static inline uint32_t dnet_drv_ring_of(const dnet_drv_t *nic, const dnet_lh_ent
  */
 static inline bool dnet_drv_lh_release(dnet_drv_t *nic, const dnet_lh_entry_t *entry)
 {
-    uint32_t size = (uint32_t) DNET_GET(entry->where, LH_SIZE);
     uint32_t next = nic->lh_read + 1;
-    if (DNET_LIKELY(size <= DNET_LH_DATA_BYTES && next & nic->lh_mask)) {
-        nic->lh_read = next;
-        nic->lh_at++;
-        return DNET_UNLIKELY(nic->ring_due | (next - nic->lh_freed >= nic->lh_batch));
-    }
-    if (size > DNET_LH_DATA_BYTES && dnet_lh_is_behind(entry->where)) {
-        next += dnet_lh_lines(entry->where) - 1;
-    } else if (size > DNET_LH_DATA_BYTES) {
-        uint32_t r = dnet_drv_ring_of(nic, entry);
-        uint32_t bytes = (size - DNET_LH_DATA_BYTES + nic->ring_grain - 1) & -nic->ring_grain;
-        nic->ring[r].read += bytes;
-        nic->ring_used += bytes;
-        nic->ring_due |= (nic->ring[r].read - nic->ring[r].freed >= nic->ring_bytes / 8) |
-                         (nic->ring_used >= nic->ring_bytes / 8);
-    }
-    dnet_drv_lh_go_to(nic, next);
-    return DNET_UNLIKELY(nic->ring_due | (nic->lh_read - nic->lh_freed >= nic->lh_batch));
+    if (DNET_UNLIKELY(DNET_GET(entry->where, LH_SIZE) > DNET_LH_DATA_BYTES ||
+                      !(next & nic->lh_mask)))
+        return dnet_drv_lh_release_other(nic, entry);
+    nic->lh_read = next;
+    nic->lh_at++;
+    nic->lh_asked = 0;
+    return DNET_UNLIKELY(nic->ring_due | (next - nic->lh_freed >= nic->lh_batch));
+}
+
+/** Nothing has come: ask for the lines behind the next entry's first where the last one had such,
+ * so that they are on their way when it is seen. */
+static inline void dnet_drv_lh_ask(const dnet_drv_t *nic)
+{
+    for (uint32_t i = 1; i <= nic->lh_asked; i++)
+        __builtin_prefetch(nic->lh_at + i);
 }
 
 /** LH entries that senders may still fill; what is not published counts as used. */

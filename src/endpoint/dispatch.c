@@ -396,5 +396,7 @@ bool dnet_receive_round(dnet_ep_t *ep, unsigned most)
             give_back(ep, entry);
         budget--;
     }
+    if (budget == most)
+        dnet_drv_lh_ask(&ep->drv);
     return budget != most;
 }
