@@ -17,6 +17,7 @@ libdnet_common_la_SOURCES = \
 	src/common/options.c \
 	src/common/options.def \
 	src/common/options.h \
+	src/common/short_copy.h \
 	src/common/status.c \
 	src/common/stream.c \
 	src/common/stream.h \

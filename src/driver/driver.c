@@ -570,24 +570,6 @@ __attribute__((target("avx512f"))) static void read_whole_lines(uint8_t *to,
 }
 #endif
 
-/* At most what a line has, by copies that overlap. */
-static inline void read_part(uint8_t *to, const uint8_t *from, uint32_t n)
-{
-    if (n >= 32) {
-        memcpy(to, from, 32);
-        memcpy(to + n - 32, from + n - 32, 32);
-    } else if (n >= 16) {
-        memcpy(to, from, 16);
-        memcpy(to + n - 16, from + n - 16, 16);
-    } else if (n >= 8) {
-        memcpy(to, from, 8);
-        memcpy(to + n - 8, from + n - 8, 8);
-    } else {
-        while (n--)
-            to[n] = from[n];
-    }
-}
-
 void dnet_drv_lines_read(const dnet_drv_t *nic, uint32_t from, void *dst, uint32_t len)
 {
     uint32_t number = nic->lh_read + 1, at = 0;
@@ -611,7 +593,7 @@ void dnet_drv_lines_read(const dnet_drv_t *nic, uint32_t from, void *dst, uint32
         const uint8_t *line = (const uint8_t *) &nic->dev->lh[number & nic->lh_mask] + 8;
         uint32_t n = DNET_LH_LINE_DATA_BYTES - at;
         n = n < len ? n : len;
-        read_part(to, line + at, n);
+        dnet_short_copy(to, line + at, n);
         to += n;
         len -= n;
     }

@@ -28,6 +28,7 @@
 #include <string.h>
 
 #include "common/compiler.h"
+#include "common/short_copy.h"
 #include "dimmnet/device.h"
 #include "dimmnet/status.h"
 
@@ -280,9 +281,13 @@ static inline void dnet_drv_copy_word(uint8_t *to, const void *from, uint32_t le
         memcpy(&low, at, 4);
         memcpy(&high, at + len - 4, 4);
         word = low | (uint64_t) high << 8 * (len - 4);
+    } else if (len >= 2) {
+        uint16_t low, high;
+        memcpy(&low, at, 2);
+        memcpy(&high, at + len - 2, 2);
+        word = low | (uint64_t) high << 8 * (len - 2);
     } else if (len) {
-        word = at[0] | (uint64_t) at[len / 2] << 8 * (len / 2) |
-               (uint64_t) at[len - 1] << 8 * (len - 1);
+        word = *at;
     }
     memcpy(to, &word, 8);
 }
@@ -316,6 +321,8 @@ static inline dnet_status_t dnet_drv_send_short(dnet_drv_t *nic, dnet_drv_target
         memcpy(window + 24, buf, 8);
     else if (len < 8)
         dnet_drv_copy_word(window + 24, buf, len);
+    else if (len <= DNET_SHORT_COPY_MOST)
+        dnet_short_copy(window + 24, buf, len);
     else
         memcpy(window + 24, buf, len);
     nic->counters.ipush++;

@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "common/short_copy.h"
 #include "endpoint/cancel.h"
 #include "endpoint/channel.h"
 #include "endpoint/compare/rings.h"
@@ -26,7 +27,11 @@ static inline void copy_out(dnet_ep_t *ep, const dnet_lh_entry_t *entry, uint32_
                             size_t len)
 {
     uint8_t *to = dst;
-    if (from == 0 && len > DNET_LH_DATA_BYTES) {
+    if (DNET_LIKELY(from == 0 && len <= DNET_LH_DATA_BYTES)) {
+        dnet_short_copy(to, entry->data, len);
+        return;
+    }
+    if (from == 0) {
         memcpy(to, entry->data, DNET_LH_DATA_BYTES);
         to += DNET_LH_DATA_BYTES;
         from += DNET_LH_DATA_BYTES;
