@@ -213,6 +213,19 @@ static void x_6_paused(cluster_t *c)
     CHECK_EQUAL(outcome(d), DNET_REPORT_DELIVERED);
 }
 
+/* [X.6, OP-05] A LID that is not that of its CLID is nobody's, also when the NIC with that CLID is
+ * known by now. */
+static void x_6_lid_of_no_node(cluster_t *c)
+{
+    dnet_device_t *d = c->dev[0][0], *to = c->dev[1][0];
+
+    lhs(d, 2);
+    CHECK_EQUAL(outcome(d), DNET_REPORT_DELIVERED);
+    lhs(d, 0x0102);
+    CHECK_EQUAL(outcome(d), DNET_REPORT_UNREACHABLE);
+    CHECK_EQUAL(user_load(to, DNET_UREG_PACKET_COUNTER), 1);
+}
+
 /* [X.6] Hold: messages of the senders in the table are held back, marked packets and other senders'
  * are not. */
 static void x_6_hold(cluster_t *c)
@@ -746,6 +759,7 @@ static const board_test_t tests[] = {
     TEST(x_6_limit_event_happens_once, EXTENDED),
     TEST(x_6_stop_in_the_middle, EXTENDED),
     TEST(x_6_paused, EXTENDED),
+    TEST(x_6_lid_of_no_node, EXTENDED),
     TEST(x_6_hold, EXTENDED),
     TEST(x_6_amt_own_entry, EXTENDED),
     TEST(x_6_flow_ring_laps, EXTENDED),
