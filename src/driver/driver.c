@@ -499,7 +499,7 @@ static bool is_void(const dnet_drv_t *nic, const dnet_lh_entry_t *entry)
     return ((line0 ^ nic->lh_flags) & DNET_DRV_LH_FLAGS) == DNET_MASK(LH_COMPLETE);
 }
 
-/* More lines are not asked for (512 bytes one way 0.98 to 1.0). */
+/* No more are asked for: 512 bytes, ten lines, gain 2 % at most from these. */
 #define LINES_ASKED 8u
 
 /* Lines that the next entry may have behind its first if it is as long.  Where a line that has been
