@@ -39,21 +39,37 @@ static dnet_status_t deliver(dnet_ep_t *ep, dnet_ep_message_t *m, dnet_ep_reques
     return DNET_ERR_STATE;
 }
 
-dnet_status_t dnet_ep_recv(dnet_ep_t *ep, uint64_t envelope, uint64_t mask, void *buf, size_t len,
-                           dnet_ep_request_t *req)
+static inline void post(dnet_ep_t *ep, uint64_t envelope, uint64_t mask, dnet_ep_request_t *req)
 {
-    DNET_TRACE(recv, 0, envelope, len);
-    req->buf = buf;
-    req->cap_bytes = len;
-    dnet_match_item_t *item = dnet_match_take(&ep->inbox.match, envelope, mask);
-    if (item)
-        return deliver(ep, (dnet_ep_message_t *) item, req);
     req->match.envelope = envelope;
     req->match.mask = mask;
     req->waits_in = DNET_WAITS_IN_POSTED;
     dnet_match_post(&ep->inbox.match, &req->match);
+}
+
+/* There may be a message already, here or at a sender that is held back. */
+static __attribute__((noinline)) dnet_status_t take_or_post(dnet_ep_t *ep, uint64_t envelope,
+                                                            uint64_t mask, dnet_ep_request_t *req)
+{
+    DNET_TRACE(recv, 0, envelope, req->cap_bytes);
+    dnet_match_item_t *item = dnet_match_take(&ep->inbox.match, envelope, mask);
+    if (item)
+        return deliver(ep, (dnet_ep_message_t *) item, req);
+    post(ep, envelope, mask, req);
     if (DNET_UNLIKELY(ep->holding))
         dnet_defer_want(ep, req);
+    return DNET_IN_PROGRESS;
+}
+
+dnet_status_t dnet_ep_recv(dnet_ep_t *ep, uint64_t envelope, uint64_t mask, void *buf, size_t len,
+                           dnet_ep_request_t *req)
+{
+    req->buf = buf;
+    req->cap_bytes = len;
+    if (ep->inbox.match.unexpected_count || DNET_UNLIKELY(ep->holding) ||
+        DNET_UNLIKELY(dnet_trace_on(DNET_TRACE_recv)))
+        return take_or_post(ep, envelope, mask, req);
+    post(ep, envelope, mask, req);
     return DNET_IN_PROGRESS;
 }
 
