@@ -1,28 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "collective/collective.h"
 
+#include "collective/blocks.h"
+#include "collective/exchange.h"
 #include "collective/in_place.h"
 #include "common/stream.h"
 
 /* An allgather whose results are so many bytes at all ranks together leaves nothing in the caches
  * that anybody will find there. */
 #define STREAM_LEAST_BYTES (64u << 20)
-
-/* Where all ranks contribute, and have no processor each: until all have.  One that waited for each
- * other one, one after the other, would get a processor, or be woken, as often for nothing.
- * @return false: they have processors, and nothing was done */
-static bool meet(dnet_board_t *b)
-{
-    if (b->spins || b->size == 2)
-        return false;
-    uint64_t all = ++b->meetings * b->size;
-    /* Release: what this rank has written.  Acquire: for the last one, which says that all have. */
-    if (atomic_fetch_add_explicit(dnet_board_head(b, COMES), 1, memory_order_acq_rel) + 1 == all)
-        dnet_word_set_for(b, dnet_board_head(b, MET), b->meetings, DNET_BOARD_NO_RANK);
-    else
-        dnet_word_wait_for(b, dnet_board_head(b, MET), b->meetings, DNET_BOARD_NO_RANK);
-    return true;
-}
 
 /* The i-th other rank, from 1 on, each time in the opposite direction: what was read or written
  * last is what the caches still have. */
@@ -52,7 +38,7 @@ void dnet_board_barrier(dnet_board_t *b)
         dnet_step_contribute(b);
     if (leader != DNET_BOARD_NO_RANK && leader != b->rank)
         (void) dnet_step_contribution(b, leader, 0);
-    else if (leader == b->rank || !meet(b))
+    else if (leader == b->rank || !dnet_step_meet(b))
         for (uint32_t r = 0; r < b->size; r++)
             if (r != b->rank)
                 (void) dnet_step_contribution(b, r, 0);
@@ -109,15 +95,34 @@ void dnet_board_bcast(dnet_board_t *b, void *data, size_t bytes, uint32_t root)
     b->bcast.root = root;
 }
 
-static void allgather_in_place(dnet_board_t *b, const void *from, uint8_t *to, size_t bytes)
+/* An allgather: where the blocks go, of which a place is a byte's. */
+typedef struct {
+    const uint8_t *from;
+    uint8_t *to;
+    const dnet_blocks_t *blocks;
+    size_t element_bytes;
+} gather_t;
+
+static inline uint8_t *block_at(const gather_t *g, uint32_t r)
 {
-    dnet_in_place_offer(b, from, NULL);
-    if (to + b->rank * bytes != from)
-        memcpy(to + b->rank * bytes, from, bytes);
+    return g->to + dnet_blocks_place(g->blocks, r) * (ptrdiff_t) g->element_bytes;
+}
+
+static inline size_t block_bytes(const gather_t *g, uint32_t r)
+{
+    return dnet_blocks_count(g->blocks, r) * g->element_bytes;
+}
+
+static void allgather_in_place(dnet_board_t *b, const gather_t *g)
+{
+    dnet_in_place_offer(b, g->from, NULL);
+    if (block_at(g, b->rank) != g->from && block_bytes(g, b->rank))
+        memcpy(block_at(g, b->rank), g->from, block_bytes(g, b->rank));
     b->backwards = !b->backwards;
     for (uint32_t i = 1; i < b->size; i++) {
         uint32_t r = other(b, i);
-        dnet_in_place_read(b, r, dnet_in_place_offered(b, r).from, to + r * bytes, bytes);
+        dnet_in_place_read(b, r, dnet_in_place_offered(b, r).from, block_at(g, r),
+                           block_bytes(g, r));
     }
     dnet_in_place_end(b);
 }
@@ -133,44 +138,61 @@ static bool is_read_to_gather(const dnet_board_t *b, size_t bytes)
     return (b->spins || b->size == 2) && dnet_in_place_is_read_by_all(b, bytes);
 }
 
-/* `count` bytes of each block, for which there are slots. */
-static void allgather_group(dnet_board_t *b, const uint8_t *from, uint8_t *to, size_t bytes,
-                            size_t count)
+/* Bytes [from, end) of the longest block, and of each other one what it has of them, for which
+ * there are slots. */
+static void allgather_group(dnet_board_t *b, const gather_t *g, size_t from, size_t end,
+                            bool streams)
 {
-    bool streams = (uint64_t) bytes * b->size * b->size >= STREAM_LEAST_BYTES;
     void (*copy)(void *, const void *, size_t) = streams ? dnet_stream_copy : copy_cached;
     const uint64_t before = b->step;
-    for (size_t at = 0; at < count; at += b->slot_bytes) {
-        size_t n = dnet_least(count - at, b->slot_bytes);
-        dnet_step_put(dnet_step_begin(b, n), from + at, n);
+    const size_t own_bytes = block_bytes(g, b->rank);
+    for (size_t at = from; at < end; at += b->slot_bytes) {
+        size_t most = dnet_least(end - at, b->slot_bytes);
+        uint8_t *mine = dnet_step_begin(b, most);
+        dnet_step_put(mine, g->from + at, dnet_blocks_piece(own_bytes, at, most));
         dnet_step_contribute(b);
     }
-    (void) meet(b);
+    (void) dnet_step_meet(b);
     for (uint32_t r = 0; r < b->size; r++) {
-        uint8_t *block = to + r * bytes;
+        uint8_t *block = block_at(g, r);
+        const size_t bytes = block_bytes(g, r);
         uint64_t step = before;
-        if (r == b->rank && block != from)
-            memcpy(block, from, count);
-        for (size_t at = 0; at < count && r != b->rank; at += b->slot_bytes) {
-            size_t n = dnet_least(count - at, b->slot_bytes);
-            copy(block + at, dnet_step_contribution_to(b, r, ++step, n), n);
+        if (r == b->rank) {
+            size_t n = dnet_blocks_piece(bytes, from, end - from);
+            if (n && block != g->from)
+                memcpy(block + from, g->from + from, n);
+            continue;
+        }
+        for (size_t at = from; at < end; at += b->slot_bytes) {
+            size_t most = dnet_least(end - at, b->slot_bytes);
+            copy(block + at, dnet_step_contribution_to(b, r, ++step, most),
+                 dnet_blocks_piece(bytes, at, most));
         }
     }
     dnet_step_end(b);
     b->all_done = before;
 }
 
-void dnet_board_allgather(dnet_board_t *b, const void *from, void *to, size_t bytes)
+void dnet_board_allgatherv(dnet_board_t *b, const void *from, void *to,
+                           const dnet_blocks_t *to_blocks, size_t element_bytes)
 {
-    if (is_read_to_gather(b, bytes)) {
-        allgather_in_place(b, from, to, bytes);
+    const gather_t g = {from, to, to_blocks, element_bytes};
+    size_t longest = dnet_blocks_longest(to_blocks, b->size) * element_bytes;
+    if (is_read_to_gather(b, longest)) {
+        allgather_in_place(b, &g);
         return;
     }
+    bool streams = (uint64_t) dnet_blocks_before(to_blocks, b->size) * element_bytes * b->size >=
+                   STREAM_LEAST_BYTES;
     /* Where ranks have no processor each, one does all it can before others have to. */
     size_t group = b->spins ? b->slot_bytes : (size_t) b->slot_bytes * b->slots;
-    for (size_t at = 0; at < bytes; at += group)
-        allgather_group(b, (const uint8_t *) from + at, (uint8_t *) to + at, bytes,
-                        dnet_least(bytes - at, group));
+    for (size_t at = 0; at < longest; at += group)
+        allgather_group(b, &g, at, dnet_least(longest, at + group), streams);
+}
+
+void dnet_board_allgather(dnet_board_t *b, const void *from, void *to, size_t bytes)
+{
+    dnet_board_allgatherv(b, from, to, &(dnet_blocks_t){.each = bytes}, 1);
 }
 
 /* Bytes of a block that one step of an all-to-all moves. */
@@ -195,62 +217,6 @@ static void alltoall_in_place(dnet_board_t *b, const uint8_t *from, uint8_t *to,
                            bytes);
     }
     dnet_in_place_end(b);
-}
-
-/* What two ranks have for each other, both ways, in an exchange by pairs. */
-enum { PAIR_WAITS, PAIR_TAKEN, PAIR_MOVED };
-
-/* What a rank says in its step. */
-typedef struct {
-    dnet_offer_t offer;
-    dnet_word_t pair[]; /* with each rank; those of lower ones have theirs */
-} pairs_t;
-
-static pairs_t *pairs_of(dnet_board_t *b, uint32_t r)
-{
-    size_t bytes = sizeof(pairs_t) + b->size * sizeof(dnet_word_t);
-    return (pairs_t *) (void *) dnet_board_data(b, r, b->step, bytes);
-}
-
-static dnet_word_t *pair_with(dnet_board_t *b, uint32_t r)
-{
-    return r < b->rank ? &pairs_of(b, r)->pair[b->rank] : &pairs_of(b, b->rank)->pair[r];
-}
-
-static bool pair_take(dnet_word_t *pair)
-{
-    uint64_t state = PAIR_WAITS;
-    return atomic_compare_exchange_strong_explicit(pair, &state, PAIR_TAKEN, memory_order_relaxed,
-                                                   memory_order_relaxed);
-}
-
-/* Where ranks have no processor each: of two, the one that comes to it first moves what they have
- * for each other.  So who gets a processor is done with all of its exchanges, and leaves, while the
- * others wait for theirs. */
-static void alltoall_by_pairs(dnet_board_t *b, const uint8_t *from, uint8_t *to, size_t bytes)
-{
-    (void) dnet_step_begin(b, 0);
-    pairs_t *mine = pairs_of(b, b->rank);
-    mine->offer = (dnet_offer_t){.from = from, .result = to};
-    for (uint32_t r = 0; r < b->size; r++)
-        atomic_store_explicit(&mine->pair[r], PAIR_WAITS, memory_order_relaxed);
-    dnet_step_contribute(b);
-    (void) meet(b);
-    memcpy(to + b->rank * bytes, from + b->rank * bytes, bytes);
-    for (uint32_t i = 1; i < b->size; i++) {
-        uint32_t r = (b->rank + i) % b->size;
-        dnet_word_t *pair = pair_with(b, r);
-        if (!pair_take(pair))
-            continue;
-        const dnet_offer_t *theirs = &pairs_of(b, r)->offer;
-        dnet_in_place_read(b, r, theirs->from + b->rank * bytes, to + r * bytes, bytes);
-        dnet_in_place_write(b, r, from + r * bytes, theirs->result + b->rank * bytes, bytes);
-        dnet_word_set(b, pair, PAIR_MOVED);
-    }
-    for (uint32_t r = 0; r < b->size; r++)
-        if (r != b->rank)
-            dnet_word_wait_for(b, pair_with(b, r), PAIR_MOVED, r);
-    dnet_step_end_of_all(b);
 }
 
 /* Few ranks without a processor for each exchange twice as much by slots, unless reading is slow
@@ -298,10 +264,11 @@ void dnet_board_alltoall(dnet_board_t *b, const void *from, void *to, size_t byt
 {
     /* Blocks that are replaced by those that come cannot be read meanwhile. */
     if (is_read_to_exchange(b, bytes) && from != to) {
+        const dnet_blocks_t blocks = {.each = bytes};
         if (b->spins || b->size == 2)
             alltoall_in_place(b, from, to, bytes);
         else
-            alltoall_by_pairs(b, from, to, bytes);
+            dnet_exchange_by_pairs(b, &(dnet_exchange_t){from, &blocks, 1, to, &blocks, 1});
         return;
     }
     /* Where ranks have no processor each, one does all it can before others have to. */

@@ -30,6 +30,13 @@
 typedef void (*dnet_reduce_fn)(const void *in, const void *with, void *result, size_t count,
                                const void *how);
 
+/** Blocks of a vector, one for each rank. */
+typedef struct {
+    const intptr_t *counts; /* elements of each; NULL: `each` */
+    const intptr_t *places; /* first element of each; NULL: one lies behind the other */
+    size_t each;
+} dnet_blocks_t;
+
 /** Return when all ranks have called it. */
 void dnet_board_barrier(dnet_board_t *board);
 
@@ -52,11 +59,43 @@ void dnet_board_reduce(dnet_board_t *board, const void *from, void *result, size
 /** Block r of `to` becomes the `bytes` bytes at `from` of rank r; `from` may be that block. */
 void dnet_board_allgather(dnet_board_t *board, const void *from, void *to, size_t bytes);
 
-/** Is a block of an all-to-all at least a line of a slot? */
+/** The same with blocks of any lengths: of rank r as many elements of `element_bytes` bytes as
+ * `to_blocks` says, the same on all ranks but for their places. */
+void dnet_board_allgatherv(dnet_board_t *board, const void *from, void *to,
+                           const dnet_blocks_t *to_blocks, size_t element_bytes);
+
+/**
+ * Combine the contributions of all ranks, element by element; rank r has block r of the result.
+ *
+ * @param from       all blocks, one behind the other
+ * @param result     the own block; apart from `from`
+ * @param blocks     without places
+ * @param fn         as for dnet_board_allreduce()
+ */
+void dnet_board_reduce_scatter(dnet_board_t *board, const void *from, void *result,
+                               const dnet_blocks_t *blocks, size_t element_bytes, dnet_reduce_fn fn,
+                               const void *how);
+
+/** Is a block of an all-to-all at least a line of a slot?  For dnet_board_alltoall(), _alltoallv()
+ * and _reduce_scatter(). */
 bool dnet_board_has_alltoall(const dnet_board_t *board);
 
 /** Block r of `to` becomes block `rank` of `from` of rank r; `from` may be `to`. */
 void dnet_board_alltoall(dnet_board_t *board, const void *from, void *to, size_t bytes);
+
+/** Blocks of any lengths from each rank to each other one. */
+typedef struct {
+    const void *from;
+    const dnet_blocks_t *give; /* block r of `from` is for rank r; with places */
+    size_t give_bytes;         /* of its elements */
+    void *to;                  /* may be `from`, with the same blocks */
+    const dnet_blocks_t *take; /* block r of `to` comes from there */
+    size_t take_bytes;
+} dnet_exchange_t;
+
+/** Block r of `to` becomes block `rank` of `from` of rank r.  @return false, on all ranks: nothing
+ * has been done, it has to go another way */
+bool dnet_board_alltoallv(dnet_board_t *board, const dnet_exchange_t *exchange);
 
 /**
  * Two ranks are about to exchange long blocks.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "collective/blocks.h"
 #include "collective/collective.h"
 #include "collective/in_place.h"
 
@@ -266,6 +267,110 @@ static void reduce_by_slots(dnet_board_t *b, const reduction_t *by, const uint8_
     plan.parts = in_parts(b, dnet_least(count, plan.room) * by->element_bytes);
     for (size_t at = 0; at < count; at += group)
         reduce_group_by_slots(b, &plan, at, dnet_least(count, at + group));
+}
+
+/* ---- a reduction of which each rank has a block ---- */
+
+/* Each rank gives all others what it has for their blocks, and combines its own. */
+typedef struct {
+    const reduction_t *by;
+    const uint8_t *from;
+    uint8_t *result;
+    const dnet_blocks_t *blocks;
+    size_t first, count; /* elements of the own block */
+    size_t piece;        /* of a step, of each block at most */
+} scatter_t;
+
+/* In a rank's slot, in which there is none for itself. */
+static inline size_t block_in_slot(uint32_t of, uint32_t slot_of)
+{
+    return of < slot_of ? of : of - 1;
+}
+
+/* The others' parts of [at, at + most) of their blocks. */
+static void give_blocks(dnet_board_t *b, const scatter_t *s, size_t at, size_t most)
+{
+    const size_t element = s->by->element_bytes;
+    uint8_t *mine = dnet_step_begin(b, most * element * (b->size - 1));
+    const uint8_t *block = s->from;
+    for (uint32_t r = 0; r < b->size; r++) {
+        size_t count = dnet_blocks_count(s->blocks, r);
+        if (r != b->rank)
+            dnet_step_put(mine + block_in_slot(r, b->rank) * most * element, block + at * element,
+                          dnet_blocks_piece(count, at, most) * element);
+        block += count * element;
+    }
+    dnet_step_contribute(b);
+}
+
+/* The own block's part of a step, in the order of the ranks. */
+static void combine_block(dnet_board_t *b, const scatter_t *s, uint64_t step, size_t at,
+                          size_t most)
+{
+    const size_t element = s->by->element_bytes;
+    const size_t n = dnet_blocks_piece(s->count, at, most);
+    const uint8_t *before = NULL;
+    uint8_t *result = s->result + at * element;
+    for (uint32_t r = 0; r < b->size; r++) {
+        const uint8_t *theirs =
+            r == b->rank ? s->from + (s->first + at) * element
+                         : dnet_step_contribution_to(b, r, step, most * element * (b->size - 1)) +
+                               block_in_slot(b->rank, r) * most * element;
+        if (before)
+            s->by->fn(theirs, before, result, n, s->by->how);
+        before = before ? result : theirs;
+    }
+}
+
+static void reduce_scatter_by_slots(dnet_board_t *b, const scatter_t *s, size_t longest)
+{
+    const size_t group = b->spins ? s->piece : s->piece * b->slots;
+    for (size_t from = 0; from < longest; from += group) {
+        const size_t end = dnet_least(longest, from + group);
+        const uint64_t before = b->step;
+        uint64_t step = before;
+        for (size_t at = from; at < end; at += s->piece)
+            give_blocks(b, s, at, dnet_least(end - at, s->piece));
+        for (size_t at = from; at < end; at += s->piece)
+            combine_block(b, s, ++step, at, dnet_least(end - at, s->piece));
+        dnet_step_end(b);
+        b->all_done = before;
+    }
+}
+
+/* The slot of the second step, to which no rank contributes, is what is read into. */
+static void reduce_scatter_in_place(dnet_board_t *b, const scatter_t *s)
+{
+    const size_t at = s->first * s->by->element_bytes;
+    dnet_offer_t theirs[DNET_BOARD_MAX_RANKS];
+    dnet_in_place_offer(b, s->from, NULL);
+    for (uint32_t r = 0; r < b->size; r++) {
+        theirs[r] = dnet_in_place_offered(b, r);
+        theirs[r].from += at;
+    }
+    dnet_step_end_of_all(b);
+    uint8_t *scratch = dnet_step_begin_with_scratch(b);
+    combine_all_read(b, s->by, theirs, s->from + at, s->result, s->count, scratch);
+    dnet_in_place_end(b);
+}
+
+void dnet_board_reduce_scatter(dnet_board_t *b, const void *from, void *result,
+                               const dnet_blocks_t *blocks, size_t element_bytes, dnet_reduce_fn fn,
+                               const void *how)
+{
+    const reduction_t by = {element_bytes, fn, how};
+    const size_t longest = dnet_blocks_longest(blocks, b->size);
+    const scatter_t s = {&by,
+                         from,
+                         result,
+                         blocks,
+                         dnet_blocks_before(blocks, b->rank),
+                         dnet_blocks_count(blocks, b->rank),
+                         b->slot_bytes / (b->size - 1) / element_bytes};
+    if (b->owner.copies == DNET_KERNEL_FAST && dnet_in_place_is_read(b, longest * element_bytes))
+        reduce_scatter_in_place(b, &s);
+    else
+        reduce_scatter_by_slots(b, &s, longest);
 }
 
 /* ---- a reduction that only its root waits for ---- */

@@ -225,3 +225,16 @@ DNET_COLD void dnet_step_wait_for_slot(dnet_board_t *b, uint64_t least)
     }
     b->all_done = all;
 }
+
+bool dnet_step_meet(dnet_board_t *b)
+{
+    if (b->spins || b->size == 2)
+        return false;
+    uint64_t all = ++b->meetings * b->size;
+    /* Release: what this rank has written.  Acquire: for the last one, which says that all have. */
+    if (atomic_fetch_add_explicit(dnet_board_head(b, COMES), 1, memory_order_acq_rel) + 1 == all)
+        dnet_word_set_for(b, dnet_board_head(b, MET), b->meetings, DNET_BOARD_NO_RANK);
+    else
+        dnet_word_wait_for(b, dnet_board_head(b, MET), b->meetings, DNET_BOARD_NO_RANK);
+    return true;
+}

@@ -198,6 +198,11 @@ static inline void dnet_step_end_of_all(dnet_board_t *b)
     b->all_done = b->step - 1;
 }
 
+/* Where all ranks contribute, and have no processor each: until all have.  One that waited for each
+ * other one, one after the other, would get a processor, or be woken, as often for nothing.
+ * @return false: they have processors, and nothing was done */
+bool dnet_step_meet(dnet_board_t *b);
+
 static inline size_t dnet_least(size_t a, size_t b)
 {
     return a < b ? a : b;

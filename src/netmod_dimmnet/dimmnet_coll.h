@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Collectives of ranks of one host, on boards (src/collective): barrier, bcast, reduce, allreduce,
- * allgather and alltoall.  Other collectives, other sizes and communicators without a board take
- * MPICH's own ways.
+ * allgather, allgatherv, alltoall, alltoallv, reduce_scatter and reduce_scatter_block.  Other
+ * collectives, other sizes and communicators without a board take MPICH's own ways.
  *
  * Which way a call takes follows from what MPI says is the same on all of its ranks: bytes, type
  * and operator of a reduction, the communicator, how often it has been used.
@@ -12,13 +12,17 @@
 
 #include "dimmnet_impl.h"
 
-/* MPICH's own collectives, of which the six below are those without a board. */
+/* MPICH's own collectives, of which those below are those without a board. */
 #define MPIDI_NM_mpi_barrier MPIDI_DIMMNET_mpich_barrier
 #define MPIDI_NM_mpi_bcast MPIDI_DIMMNET_mpich_bcast
 #define MPIDI_NM_mpi_reduce MPIDI_DIMMNET_mpich_reduce
 #define MPIDI_NM_mpi_allreduce MPIDI_DIMMNET_mpich_allreduce
 #define MPIDI_NM_mpi_allgather MPIDI_DIMMNET_mpich_allgather
 #define MPIDI_NM_mpi_alltoall MPIDI_DIMMNET_mpich_alltoall
+#define MPIDI_NM_mpi_allgatherv MPIDI_DIMMNET_mpich_allgatherv
+#define MPIDI_NM_mpi_reduce_scatter MPIDI_DIMMNET_mpich_reduce_scatter
+#define MPIDI_NM_mpi_reduce_scatter_block MPIDI_DIMMNET_mpich_reduce_scatter_block
+#define MPIDI_NM_mpi_alltoallv MPIDI_DIMMNET_mpich_alltoallv
 #include "netmod_am_fallback_coll.h"
 #undef MPIDI_NM_mpi_barrier
 #undef MPIDI_NM_mpi_bcast
@@ -26,6 +30,10 @@
 #undef MPIDI_NM_mpi_allreduce
 #undef MPIDI_NM_mpi_allgather
 #undef MPIDI_NM_mpi_alltoall
+#undef MPIDI_NM_mpi_alltoallv
+#undef MPIDI_NM_mpi_reduce_scatter_block
+#undef MPIDI_NM_mpi_reduce_scatter
+#undef MPIDI_NM_mpi_allgatherv
 
 int MPIDI_DIMMNET_barrier(MPIR_Comm *comm, MPIR_Errflag_t *errflag);
 int MPIDI_DIMMNET_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
@@ -41,6 +49,19 @@ int MPIDI_DIMMNET_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatyp
 int MPIDI_DIMMNET_alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                            void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
                            MPIR_Comm *comm, MPIR_Errflag_t *errflag);
+int MPIDI_DIMMNET_allgatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                             void *recvbuf, const MPI_Aint recvcounts[], const MPI_Aint displs[],
+                             MPI_Datatype recvtype, MPIR_Comm *comm, MPIR_Errflag_t *errflag);
+int MPIDI_DIMMNET_alltoallv(const void *sendbuf, const MPI_Aint sendcounts[],
+                            const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf,
+                            const MPI_Aint recvcounts[], const MPI_Aint rdispls[],
+                            MPI_Datatype recvtype, MPIR_Comm *comm, MPIR_Errflag_t *errflag);
+int MPIDI_DIMMNET_reduce_scatter(const void *sendbuf, void *recvbuf, const MPI_Aint recvcounts[],
+                                 MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm,
+                                 MPIR_Errflag_t *errflag);
+int MPIDI_DIMMNET_reduce_scatter_block(const void *sendbuf, void *recvbuf, MPI_Aint recvcount,
+                                       MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm,
+                                       MPIR_Errflag_t *errflag);
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_barrier(MPIR_Comm *comm, MPIR_Errflag_t *errflag)
 {
@@ -84,6 +105,45 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_alltoall(const void *sendbuf, MPI_Aint
 {
     return MPIDI_DIMMNET_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
                                   errflag);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_allgatherv(const void *sendbuf, MPI_Aint sendcount,
+                                                     MPI_Datatype sendtype, void *recvbuf,
+                                                     const MPI_Aint recvcounts[],
+                                                     const MPI_Aint displs[], MPI_Datatype recvtype,
+                                                     MPIR_Comm *comm, MPIR_Errflag_t *errflag)
+{
+    return MPIDI_DIMMNET_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+                                    recvtype, comm, errflag);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_reduce_scatter(const void *sendbuf, void *recvbuf,
+                                                         const MPI_Aint recvcounts[],
+                                                         MPI_Datatype datatype, MPI_Op op,
+                                                         MPIR_Comm *comm, MPIR_Errflag_t *errflag)
+{
+    return MPIDI_DIMMNET_reduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm, errflag);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_reduce_scatter_block(const void *sendbuf, void *recvbuf,
+                                                               MPI_Aint recvcount,
+                                                               MPI_Datatype datatype, MPI_Op op,
+                                                               MPIR_Comm *comm,
+                                                               MPIR_Errflag_t *errflag)
+{
+    return MPIDI_DIMMNET_reduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm,
+                                              errflag);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_alltoallv(const void *sendbuf,
+                                                    const MPI_Aint sendcounts[],
+                                                    const MPI_Aint sdispls[], MPI_Datatype sendtype,
+                                                    void *recvbuf, const MPI_Aint recvcounts[],
+                                                    const MPI_Aint rdispls[], MPI_Datatype recvtype,
+                                                    MPIR_Comm *comm, MPIR_Errflag_t *errflag)
+{
+    return MPIDI_DIMMNET_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
+                                   rdispls, recvtype, comm, errflag);
 }
 
 #endif

@@ -110,6 +110,66 @@ static void alltoall(MPI_Comm comm, int count, int gaps, bool in_place, int32_t 
     layout_free(&l);
 }
 
+/* What rank a has for rank b: none of some, and else not more than `each`. */
+static int block_of(int each, int a, int b)
+{
+    int count = (a + b) % 3 == 1 ? 0 : each - a * b % 4;
+    return count > 0 ? count : 0;
+}
+
+/* Blocks of any lengths: the last one first, and a gap behind each. */
+#define RANKS_MAX 64
+typedef struct {
+    int counts[RANKS_MAX], places[RANKS_MAX];
+} blocks_t;
+
+static void lay_out(blocks_t *blocks)
+{
+    for (int r = comm_size - 1, at = 0; r >= 0; at += blocks->counts[r--] + 1)
+        blocks->places[r] = at;
+}
+
+static void allgatherv(MPI_Comm comm, int each, int gaps, bool in_place, int32_t *a, int32_t *b)
+{
+    layout_t l = layout_of(gaps), whole = {MPI_INT, 1};
+    blocks_t to;
+    for (int r = 0; r < comm_size; r++)
+        to.counts[r] = block_of(each, r, 0);
+    lay_out(&to);
+    const int count = to.counts[comm_rank];
+    if (in_place) {
+        fill(b + to.places[comm_rank] * l.stride, &l, count, comm_rank, 0);
+        MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_INT, b, to.counts, to.places, l.type, comm);
+    } else {
+        fill(a, &whole, count, comm_rank, 0);
+        MPI_Allgatherv(a, count, MPI_INT, b, to.counts, to.places, l.type, comm);
+    }
+    for (int r = 0; r < comm_size; r++)
+        expect("allgatherv", b + to.places[r] * l.stride, &l, to.counts[r], r, 0);
+    layout_free(&l);
+}
+
+static void alltoallv(MPI_Comm comm, int each, int gaps, bool in_place, int32_t *a, int32_t *b)
+{
+    layout_t l = layout_of(gaps);
+    int32_t *own = in_place ? b : a;
+    blocks_t blocks;
+    for (int r = 0; r < comm_size; r++)
+        blocks.counts[r] = block_of(each, r, comm_rank);
+    lay_out(&blocks);
+    for (int r = 0; r < comm_size; r++)
+        fill(own + blocks.places[r] * l.stride, &l, blocks.counts[r], comm_rank, r);
+    if (in_place)
+        MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_INT, b, blocks.counts, blocks.places, l.type,
+                      comm);
+    else
+        MPI_Alltoallv(a, blocks.counts, blocks.places, l.type, b, blocks.counts, blocks.places,
+                      l.type, comm);
+    for (int r = 0; r < comm_size; r++)
+        expect("alltoallv", b + blocks.places[r] * l.stride, &l, blocks.counts[r], r, comm_rank);
+    layout_free(&l);
+}
+
 /* What an operator makes of element i of all ranks. */
 static int32_t reduced(MPI_Op op, int i)
 {
@@ -124,14 +184,36 @@ static int32_t reduced(MPI_Op op, int i)
     return all;
 }
 
-static void expect_reduced(const char *what, const int32_t *at, MPI_Op op, int count)
+static void expect_reduced(const char *what, const int32_t *at, MPI_Op op, int count, int from)
 {
     for (int i = 0; i < count; i++) {
-        if (at[i] == reduced(op, i))
+        if (at[i] == reduced(op, from + i))
             continue;
-        CHECK(false, "%s of %d, element %d: %d instead of %d", what, count, i, (int) at[i],
-              (int) reduced(op, i));
+        CHECK(false, "%s of %d, element %d: %d instead of %d", what, count, from + i, (int) at[i],
+              (int) reduced(op, from + i));
         return;
+    }
+}
+
+/* Each rank has a block of the result. */
+static void reduce_scatters(MPI_Comm comm, int each, bool in_place, int32_t *a, int32_t *b)
+{
+    const MPI_Op op[] = {MPI_SUM, MPI_MIN, MPI_MAX, MPI_BXOR};
+    const layout_t whole = {MPI_INT, 1};
+    int32_t *own = in_place ? b : a;
+    int counts[RANKS_MAX], before = 0, total = 0;
+    for (int r = 0; r < comm_size; r++) {
+        counts[r] = block_of(each, r, 0);
+        before += r < comm_rank ? counts[r] : 0;
+        total += counts[r];
+    }
+    for (int i = 0; i < 4; i++) {
+        fill(own, &whole, total, comm_rank, 0);
+        MPI_Reduce_scatter(in_place ? MPI_IN_PLACE : a, b, counts, MPI_INT, op[i], comm);
+        expect_reduced("reduce_scatter", b, op[i], counts[comm_rank], before);
+        fill(own, &whole, each * comm_size, comm_rank, 0);
+        MPI_Reduce_scatter_block(in_place ? MPI_IN_PLACE : a, b, each, MPI_INT, op[i], comm);
+        expect_reduced("reduce_scatter_block", b, op[i], each, each * comm_rank);
     }
 }
 
@@ -143,13 +225,13 @@ static void reductions(MPI_Comm comm, int count, bool in_place, int32_t *a, int3
         fill(a, &whole, count, comm_rank, 0);
         fill(b, &whole, count, comm_rank, 0);
         MPI_Allreduce(in_place ? MPI_IN_PLACE : a, b, count, MPI_INT, op[i], comm);
-        expect_reduced("allreduce", b, op[i], count);
+        expect_reduced("allreduce", b, op[i], count, 0);
         int root = (count + i) % comm_size;
         fill(b, &whole, count, comm_rank, 0);
         MPI_Reduce(in_place && comm_rank == root ? MPI_IN_PLACE : a, b, count, MPI_INT, op[i], root,
                    comm);
         if (comm_rank == root)
-            expect_reduced("reduce", b, op[i], count);
+            expect_reduced("reduce", b, op[i], count, 0);
     }
 }
 
@@ -200,6 +282,10 @@ static void all_of_them(MPI_Comm comm, int32_t *a, int32_t *b)
             allgather(comm, each, kind & 1, kind & 2, a, b);
             alltoall(comm, each, kind & 1, kind & 2, a, b);
             reductions(comm, count, kind & 2, a, b);
+            const int block = each < most ? each : most - 1; /* gaps */
+            allgatherv(comm, block, kind & 1, kind & 2, a, b);
+            alltoallv(comm, block, kind & 1, kind & 2, a, b);
+            reduce_scatters(comm, each, kind & 2, a, b);
         }
     }
     if (comm_size == 2)

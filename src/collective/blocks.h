@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Blocks of a vector (dnet_blocks_t): how long they are, and where.
+ */
+#ifndef DNET_COLLECTIVE_BLOCKS_H
+#define DNET_COLLECTIVE_BLOCKS_H
+
+#include "collective/collective.h"
+
+/* Elements of a block. */
+static inline size_t dnet_blocks_count(const dnet_blocks_t *x, uint32_t r)
+{
+    return x->counts ? (size_t) x->counts[r] : x->each;
+}
+
+/* Those of the longest of `size` blocks. */
+static inline size_t dnet_blocks_longest(const dnet_blocks_t *x, uint32_t size)
+{
+    size_t longest = 0;
+    for (uint32_t r = 0; r < (x->counts ? size : 1); r++)
+        if (dnet_blocks_count(x, r) > longest)
+            longest = dnet_blocks_count(x, r);
+    return longest;
+}
+
+/* Elements of the first `count` blocks, which is where the next one begins if they lie one behind
+ * the other. */
+static inline size_t dnet_blocks_before(const dnet_blocks_t *x, uint32_t count)
+{
+    size_t sum = 0;
+    if (!x->counts)
+        return count * x->each;
+    for (uint32_t r = 0; r < count; r++)
+        sum += (size_t) x->counts[r];
+    return sum;
+}
+
+/* Where a block begins. */
+static inline ptrdiff_t dnet_blocks_place(const dnet_blocks_t *x, uint32_t r)
+{
+    return x->places ? x->places[r] : (ptrdiff_t) dnet_blocks_before(x, r);
+}
+
+/* Of `count` elements those of a piece that begins with element `at`, up to `most`. */
+static inline size_t dnet_blocks_piece(size_t count, size_t at, size_t most)
+{
+    size_t left = count > at ? count - at : 0;
+    return left < most ? left : most;
+}
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * src/collective: blocks of any lengths, with a thread for each rank.
+ */
+#include "board_ranks.h"
+
+/* Elements that rank a has for rank b, or for all: none, few, around a line, a slot, many slots; in
+ * some rounds so many that all blocks are read. */
+static size_t count_of(unsigned round, uint32_t a, uint32_t b)
+{
+    static const size_t some[] = {0, 0, 1, 3, 5, 6, 7, 31, 33, 500, 2047, 2048, 2049, 9000};
+    if (round % 5 == 4)
+        return 8200 + a * 10 + b;
+    if (round % 5 == 3) /* all fit into a slot */
+        return (a * 7 + b * 3 + round) % 9;
+    return some[mix(round * 4099u + a * 17u + b) % (sizeof some / sizeof some[0])];
+}
+
+#define ELEMENT 8u
+
+typedef struct {
+    intptr_t counts[RANKS_MAX], places[RANKS_MAX];
+    dnet_blocks_t blocks;
+} layout_t;
+
+/* In some rounds with gaps between blocks, and the last one first. */
+static void lay_out(layout_t *l, const dnet_board_t *b, unsigned round)
+{
+    intptr_t at = 0;
+    for (uint32_t i = 0; i < b->size; i++) {
+        uint32_t r = round % 3 == 1 ? b->size - 1 - i : i;
+        l->places[r] = at;
+        at += l->counts[r] + (round % 3 ? r % 4 : 0);
+    }
+    l->blocks = (dnet_blocks_t){.counts = l->counts, .places = round % 3 ? l->places : NULL};
+}
+
+static uint8_t *block_in(const layout_t *l, uint8_t *at, uint32_t r)
+{
+    return at + (size_t) l->places[r] * ELEMENT;
+}
+
+static bool allgatherv_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
+{
+    layout_t l;
+    bool good = true;
+    for (uint32_t r = 0; r < b->size; r++)
+        l.counts[r] = (intptr_t) count_of(round, r, 0);
+    lay_out(&l, b, round);
+    uint8_t *own = round % 2 ? block_in(&l, to, b->rank) : from;
+    fill(own, round, b->rank, 0, (size_t) l.counts[b->rank] * ELEMENT);
+    dnet_board_allgatherv(b, own, to, &l.blocks, ELEMENT);
+    for (uint32_t r = 0; r < b->size; r++)
+        good &= is_filled(block_in(&l, to, r), round, r, 0, (size_t) l.counts[r] * ELEMENT);
+    return good;
+}
+
+/* What is moved where: on all ranks the same. */
+static _Atomic unsigned moved, not_moved;
+
+static bool alltoallv_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
+{
+    layout_t give, take;
+    const bool in_place = round % 4 == 3;
+    for (uint32_t r = 0; r < b->size; r++) {
+        uint32_t low = r < b->rank ? r : b->rank, high = r < b->rank ? b->rank : r;
+        give.counts[r] = (intptr_t) count_of(round, in_place ? low : b->rank, in_place ? high : r);
+        take.counts[r] = (intptr_t) count_of(round, in_place ? low : r, in_place ? high : b->rank);
+    }
+    lay_out(&give, b, round);
+    lay_out(&take, b, in_place ? round : round + 1);
+    uint8_t *own = in_place ? to : from;
+    for (uint32_t r = 0; r < b->size; r++)
+        fill(block_in(&give, own, r), round, b->rank, r, (size_t) give.counts[r] * ELEMENT);
+    const dnet_exchange_t x = {own, &give.blocks, ELEMENT, to, &take.blocks, ELEMENT};
+    bool good = true, done = dnet_board_alltoallv(b, &x);
+    atomic_fetch_add(done ? &moved : &not_moved, 1);
+    for (uint32_t r = 0; r < b->size && done; r++)
+        good &=
+            is_filled(block_in(&take, to, r), round, r, b->rank, (size_t) take.counts[r] * ELEMENT);
+    bool must =
+        round % 5 == 3 || (b->owner.read && b->owner.copies != DNET_KERNEL_SLOW && !in_place);
+    return good && (done || !must);
+}
+
+static bool reduce_scatter_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
+{
+    intptr_t counts[RANKS_MAX];
+    const dnet_blocks_t blocks = {.counts = round % 4 ? counts : NULL,
+                                  .each = count_of(round, 0, 0)};
+    size_t total = 0, first = 0;
+    for (uint32_t r = 0; r < b->size; r++) {
+        counts[r] = (intptr_t) (round % 4 ? count_of(round, r, 0) : blocks.each);
+        first += r < b->rank ? (size_t) counts[r] : 0;
+        total += (size_t) counts[r];
+    }
+    const uint64_t *own = vector_of(b, round, from, total), *result = (const void *) to;
+    dnet_board_reduce_scatter(b, own, to, &blocks, ELEMENT,
+                              dnet_reduce_loop(DNET_REDUCE_SUM, DNET_REDUCE_OF_UINT64), NULL);
+    for (size_t i = 0; i < (size_t) counts[b->rank]; i++) {
+        uint64_t sum = 0;
+        for (uint32_t r = 0; r < b->size; r++)
+            sum += element_of(round, r, first + i);
+        if (result[i] != sum)
+            return false;
+    }
+    return true;
+}
+
+static bool any_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
+{
+    static const body_t each[] = {allgatherv_once, alltoallv_once, reduce_scatter_once};
+    if (round % 7 == 0)
+        dnet_board_barrier(b);
+    return each[mix(round + 1) % 3](b, round, from, to);
+}
+
+static void test_allgatherv(void **state)
+{
+    (void) state;
+    check(allgatherv_once);
+}
+
+/* Where nothing can be read, and too much is given, on all ranks nothing is done. */
+static void test_alltoallv(void **state)
+{
+    (void) state;
+    check(alltoallv_once);
+    static const uint32_t sizes[] = {2, 5};
+    for (unsigned i = 0; i < 2; i++) {
+        moved = not_moved = 0;
+        check_with(sizes[i], alltoallv_once, 0);
+        assert_true(moved > 0 && moved % sizes[i] == 0);
+        assert_true(not_moved > 0 && not_moved % sizes[i] == 0);
+    }
+}
+
+static void test_reduce_scatter(void **state)
+{
+    (void) state;
+    check(reduce_scatter_once);
+}
+
+static void test_all_of_them_mixed(void **state)
+{
+    (void) state;
+    check(any_once);
+}
+
+/* Where the kernel copies fast, or fairly fast, and what is combined only where it is fast. */
+static void test_long_blocks_are_read(void **state)
+{
+    (void) state;
+    static const struct {
+        body_t body;
+        uint32_t size;
+        int reads;
+        bool made;
+    } want[] = {
+        {alltoallv_once, 5, 1, true},       {alltoallv_once, 5, 2, true},
+        {alltoallv_once, 5, 0, false},      {allgatherv_once, 2, 1, true},
+        {allgatherv_once, 2, 2, true},      {allgatherv_once, 5, 1, false},
+        {reduce_scatter_once, 5, 1, true},  {reduce_scatter_once, 5, 2, false},
+        {reduce_scatter_once, 5, 3, false}, {reduce_scatter_once, 5, 0, false},
+    };
+    for (unsigned i = 0; i < sizeof want / sizeof want[0]; i++) {
+        reads_made = 0;
+        check_with(want[i].size, want[i].body, want[i].reads);
+        assert_int_equal(reads_made > 0, want[i].made);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_allgatherv),           cmocka_unit_test(test_alltoallv),
+        cmocka_unit_test(test_reduce_scatter),       cmocka_unit_test(test_all_of_them_mixed),
+        cmocka_unit_test(test_long_blocks_are_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
