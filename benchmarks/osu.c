@@ -18,7 +18,7 @@
 #include <string.h>
 
 enum { WINDOW = 64, LARGE_BYTES = 8192, PAGE = 4096, MIB = 1 << 20, FIRST = 100 };
-enum { ENTRIES_MOST = 4096, OTHER_TAG = 1000 };
+enum { ENTRIES_MOST = 4096, OTHER_TAG = 1000, RANKS_MOST = 1024 };
 #define COMPUTES_S 0.1 /* the target of passive_us() */
 
 /* Iterations and warm-up of small messages and of those above LARGE_BYTES. */
@@ -313,6 +313,41 @@ COLLECTIVE(reduce, MPI_Reduce(out, in, len / 4, MPI_FLOAT, MPI_SUM, 0, MPI_COMM_
 COLLECTIVE(allreduce, MPI_Allreduce(out, in, len / 4, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD))
 COLLECTIVE(allgather, MPI_Allgather(out, len, MPI_CHAR, in, len, MPI_CHAR, MPI_COMM_WORLD))
 COLLECTIVE(alltoall, MPI_Alltoall(out, len, MPI_CHAR, in, len, MPI_CHAR, MPI_COMM_WORLD))
+COLLECTIVE(gather, MPI_Gather(out, len, MPI_CHAR, in, len, MPI_CHAR, 0, MPI_COMM_WORLD))
+COLLECTIVE(scatter, MPI_Scatter(out, len, MPI_CHAR, in, len, MPI_CHAR, 0, MPI_COMM_WORLD))
+
+/* Blocks of one length that the library cannot know of. */
+static int counts[RANKS_MOST], places[RANKS_MOST];
+
+static void lay_out(int len)
+{
+    for (int r = 0; r < ranks; r++) {
+        counts[r] = len;
+        places[r] = r * len;
+    }
+}
+
+#define COLLECTIVE_V(name, ...) COLLECTIVE(name, lay_out(len); __VA_ARGS__)
+COLLECTIVE_V(gatherv,
+             MPI_Gatherv(out, len, MPI_CHAR, in, counts, places, MPI_CHAR, 0, MPI_COMM_WORLD))
+COLLECTIVE_V(scatterv,
+             MPI_Scatterv(out, counts, places, MPI_CHAR, in, len, MPI_CHAR, 0, MPI_COMM_WORLD))
+COLLECTIVE_V(allgatherv,
+             MPI_Allgatherv(out, len, MPI_CHAR, in, counts, places, MPI_CHAR, MPI_COMM_WORLD))
+COLLECTIVE_V(alltoallv, MPI_Alltoallv(out, counts, places, MPI_CHAR, in, counts, places, MPI_CHAR,
+                                      MPI_COMM_WORLD))
+
+/* A vector of `len` bytes in all, of which the last rank has what is left. */
+static void reduce_scatter(int len)
+{
+    lay_out(len / 4 / ranks);
+    counts[ranks - 1] += len / 4 % ranks;
+    MPI_Reduce_scatter(out, in, counts, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+COLLECTIVE(reduce_scatter, reduce_scatter(len))
+COLLECTIVE(reduce_scatter_block,
+           MPI_Reduce_scatter_block(out, in, len / 4 / ranks, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD))
 
 /* ---- the programs ---- */
 
@@ -348,6 +383,15 @@ static const test_t tests[] = {
     {"allreduce", "us", allreduce_us, &collective_loops, 4, MIB, 0, ONE_BUFFER},
     {"allgather", "us", allgather_us, &collective_loops, 1, MIB, 0, BUFFER_A_RANK},
     {"alltoall", "us", alltoall_us, &collective_loops, 1, MIB, 0, BUFFER_A_RANK},
+    {"gather", "us", gather_us, &collective_loops, 1, MIB, 0, BUFFER_A_RANK},
+    {"scatter", "us", scatter_us, &collective_loops, 1, MIB, 0, BUFFER_A_RANK},
+    {"gatherv", "us", gatherv_us, &collective_loops, 1, MIB, 0, BUFFER_A_RANK},
+    {"scatterv", "us", scatterv_us, &collective_loops, 1, MIB, 0, BUFFER_A_RANK},
+    {"allgatherv", "us", allgatherv_us, &collective_loops, 1, MIB, 0, BUFFER_A_RANK},
+    {"alltoallv", "us", alltoallv_us, &collective_loops, 1, MIB, 0, BUFFER_A_RANK},
+    {"reduce_scatter", "us", reduce_scatter_us, &collective_loops, 4, MIB, 0, ONE_BUFFER},
+    {"reduce_scatter_block", "us", reduce_scatter_block_us, &collective_loops, 4, MIB, 0,
+     ONE_BUFFER},
     {"posted", "us", posted_us, &matching_loops, 1, ENTRIES_MOST, 2, ONE_BUFFER},
     {"posted_any", "us", posted_any_us, &matching_loops, 1, ENTRIES_MOST, 2, ONE_BUFFER},
     {"unexpected", "us", unexpected_us, &matching_loops, 1, ENTRIES_MOST, 2, ONE_BUFFER},
@@ -403,6 +447,8 @@ static const char *parse(int argc, char **argv, order_t *order)
         order->to = order->test->most_bytes;
     if (order->to > order->test->most_bytes && order->test->loops == &matching_loops)
         order->to = ENTRIES_MOST;
+    if (ranks > RANKS_MOST)
+        return "too many ranks";
     return ranks % 2 || (order->test->most_ranks && ranks != order->test->most_ranks)
                ? "this test wants 2 ranks, or an even number"
                : NULL;
