@@ -13,6 +13,7 @@ libdnet_collective_la_SOURCES = \
 	src/collective/in_place.h \
 	src/collective/reduce.c \
 	src/collective/reduce.h \
+	src/collective/rooted.c \
 	src/collective/steps.c \
 	src/collective/steps.h
 EXTRA_DIST += src/collective/README.md

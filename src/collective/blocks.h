@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Blocks of a vector (dnet_blocks_t): how long they are, and where.
+ * Blocks of a vector: how long they are, and where.
  */
 #ifndef DNET_COLLECTIVE_BLOCKS_H
 #define DNET_COLLECTIVE_BLOCKS_H
 
-#include "collective/collective.h"
+#include <stddef.h>
+#include <stdint.h>
+
+/** Blocks of a vector, one for each rank. */
+typedef struct {
+    const intptr_t *counts; /* elements of each; NULL: `each` */
+    const intptr_t *places; /* first element of each; NULL: one lies behind the other */
+    size_t each;
+} dnet_blocks_t;
 
 /* Elements of a block. */
 static inline size_t dnet_blocks_count(const dnet_blocks_t *x, uint32_t r)
@@ -46,6 +54,12 @@ static inline size_t dnet_blocks_piece(size_t count, size_t at, size_t most)
 {
     size_t left = count > at ? count - at : 0;
     return left < most ? left : most;
+}
+
+/* Place of a block in the slot of a rank, in which there is none for that rank itself. */
+static inline size_t dnet_blocks_in_slot(uint32_t of, uint32_t slot_of)
+{
+    return of < slot_of ? of : of - 1;
 }
 
 #endif

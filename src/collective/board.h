@@ -62,7 +62,7 @@ typedef struct {
     uint64_t meetings; /* number of the last one */
     bool spins;        /* there is a processor for each rank */
     bool backwards;    /* the direction in which others' memory was read last */
-    struct {           /* the last broadcast */
+    struct {           /* the last broadcast or scatter */
         uint64_t step;
         uint32_t root;
     } bcast;

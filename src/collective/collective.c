@@ -22,9 +22,9 @@ static void copy_cached(void *to, const void *from, size_t bytes)
     dnet_take(to, from, bytes);
 }
 
-/* After a broadcast the next one is likely to have the same root, for which all wait there.  Where
- * ranks have no processor each, that one leaves the barrier first: the others then find both when
- * they get a processor, and none of them gets one for nothing. */
+/* After a broadcast or scatter the next one is likely to have the same root, for which all wait
+ * there.  Where ranks have no processor each, that one leaves the barrier first: the others then
+ * find both when they get a processor, and none of them gets one for nothing. */
 static bool root_leads(const dnet_board_t *b)
 {
     return !b->spins && b->step != 0 && b->bcast.step == b->step;

@@ -23,19 +23,14 @@
 #ifndef DNET_COLLECTIVE_H
 #define DNET_COLLECTIVE_H
 
+#include "collective/blocks.h"
 #include "collective/board.h"
+#include "collective/exchange.h"
 
 /** result[i] = in[i] op with[i] for `count` elements; `result` may be `with`.  `how` is what the
  * caller handed on. */
 typedef void (*dnet_reduce_fn)(const void *in, const void *with, void *result, size_t count,
                                const void *how);
-
-/** Blocks of a vector, one for each rank. */
-typedef struct {
-    const intptr_t *counts; /* elements of each; NULL: `each` */
-    const intptr_t *places; /* first element of each; NULL: one lies behind the other */
-    size_t each;
-} dnet_blocks_t;
 
 /** Return when all ranks have called it. */
 void dnet_board_barrier(dnet_board_t *board);
@@ -56,6 +51,16 @@ void dnet_board_allreduce(dnet_board_t *board, const void *from, void *result, s
 void dnet_board_reduce(dnet_board_t *board, const void *from, void *result, size_t count,
                        size_t element_bytes, dnet_reduce_fn fn, const void *how, uint32_t root);
 
+/** Block r of `to` at rank `root` becomes the `bytes` bytes at `from` of rank r; `from` may be that
+ * block.  Other ranks' `to` is not used. */
+void dnet_board_gather(dnet_board_t *board, const void *from, void *to, size_t bytes,
+                       uint32_t root);
+
+/** Block r of `from` at rank `root`, of `bytes` bytes, comes to `to` of rank r.  Of the root: NULL,
+ * it has its own.  Other ranks' `from` is not used. */
+void dnet_board_scatter(dnet_board_t *board, const void *from, void *to, size_t bytes,
+                        uint32_t root);
+
 /** Block r of `to` becomes the `bytes` bytes at `from` of rank r; `from` may be that block. */
 void dnet_board_allgather(dnet_board_t *board, const void *from, void *to, size_t bytes);
 
@@ -69,7 +74,7 @@ void dnet_board_allgatherv(dnet_board_t *board, const void *from, void *to,
  *
  * @param from       all blocks, one behind the other
  * @param result     the own block; apart from `from`
- * @param blocks     without places
+ * @param blocks  without places
  * @param fn         as for dnet_board_allreduce()
  */
 void dnet_board_reduce_scatter(dnet_board_t *board, const void *from, void *result,
@@ -82,20 +87,6 @@ bool dnet_board_has_alltoall(const dnet_board_t *board);
 
 /** Block r of `to` becomes block `rank` of `from` of rank r; `from` may be `to`. */
 void dnet_board_alltoall(dnet_board_t *board, const void *from, void *to, size_t bytes);
-
-/** Blocks of any lengths from each rank to each other one. */
-typedef struct {
-    const void *from;
-    const dnet_blocks_t *give; /* block r of `from` is for rank r; with places */
-    size_t give_bytes;         /* of its elements */
-    void *to;                  /* may be `from`, with the same blocks */
-    const dnet_blocks_t *take; /* block r of `to` comes from there */
-    size_t take_bytes;
-} dnet_exchange_t;
-
-/** Block r of `to` becomes block `rank` of `from` of rank r.  @return false, on all ranks: nothing
- * has been done, it has to go another way */
-bool dnet_board_alltoallv(dnet_board_t *board, const dnet_exchange_t *exchange);
 
 /**
  * Two ranks are about to exchange long blocks.

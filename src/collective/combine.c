@@ -281,12 +281,6 @@ typedef struct {
     size_t piece;        /* of a step, of each block at most */
 } scatter_t;
 
-/* In a rank's slot, in which there is none for itself. */
-static inline size_t block_in_slot(uint32_t of, uint32_t slot_of)
-{
-    return of < slot_of ? of : of - 1;
-}
-
 /* The others' parts of [at, at + most) of their blocks. */
 static void give_blocks(dnet_board_t *b, const scatter_t *s, size_t at, size_t most)
 {
@@ -296,8 +290,8 @@ static void give_blocks(dnet_board_t *b, const scatter_t *s, size_t at, size_t m
     for (uint32_t r = 0; r < b->size; r++) {
         size_t count = dnet_blocks_count(s->blocks, r);
         if (r != b->rank)
-            dnet_step_put(mine + block_in_slot(r, b->rank) * most * element, block + at * element,
-                          dnet_blocks_piece(count, at, most) * element);
+            dnet_step_put(mine + dnet_blocks_in_slot(r, b->rank) * most * element,
+                          block + at * element, dnet_blocks_piece(count, at, most) * element);
         block += count * element;
     }
     dnet_step_contribute(b);
@@ -315,7 +309,7 @@ static void combine_block(dnet_board_t *b, const scatter_t *s, uint64_t step, si
         const uint8_t *theirs =
             r == b->rank ? s->from + (s->first + at) * element
                          : dnet_step_contribution_to(b, r, step, most * element * (b->size - 1)) +
-                               block_in_slot(b->rank, r) * most * element;
+                               dnet_blocks_in_slot(b->rank, r) * most * element;
         if (before)
             s->by->fn(theirs, before, result, n, s->by->how);
         before = before ? result : theirs;

@@ -8,7 +8,6 @@
  */
 #include "collective/exchange.h"
 
-#include "collective/blocks.h"
 #include "collective/in_place.h"
 
 enum { GIVES_PARCEL, GIVES_ADDRESSES, GIVES_NOTHING };

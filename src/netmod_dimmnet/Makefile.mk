@@ -4,6 +4,8 @@ if BUILD_CH4_NETMOD_DIMMNET
 mpi_core_sources += \
     src/mpid/ch4/netmod/dimmnet/func_table.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_am.c \
+    src/mpid/ch4/netmod/dimmnet/dimmnet_blocks.c \
+    src/mpid/ch4/netmod/dimmnet/dimmnet_board.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_coll.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_comm.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_error.c \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Collectives of ranks of one host, on boards (src/collective): barrier, bcast, reduce, allreduce,
- * allgather, allgatherv, alltoall, alltoallv, reduce_scatter and reduce_scatter_block.  Other
+ * gather, scatter, allgather, allgatherv, alltoall, alltoallv, reduce_scatter and
+ * reduce_scatter_block.  Other
  * collectives, other sizes and communicators without a board take MPICH's own ways.
  *
  * Which way a call takes follows from what MPI says is the same on all of its ranks: bytes, type
@@ -23,6 +24,8 @@
 #define MPIDI_NM_mpi_reduce_scatter MPIDI_DIMMNET_mpich_reduce_scatter
 #define MPIDI_NM_mpi_reduce_scatter_block MPIDI_DIMMNET_mpich_reduce_scatter_block
 #define MPIDI_NM_mpi_alltoallv MPIDI_DIMMNET_mpich_alltoallv
+#define MPIDI_NM_mpi_gather MPIDI_DIMMNET_mpich_gather
+#define MPIDI_NM_mpi_scatter MPIDI_DIMMNET_mpich_scatter
 #include "netmod_am_fallback_coll.h"
 #undef MPIDI_NM_mpi_barrier
 #undef MPIDI_NM_mpi_bcast
@@ -30,6 +33,8 @@
 #undef MPIDI_NM_mpi_allreduce
 #undef MPIDI_NM_mpi_allgather
 #undef MPIDI_NM_mpi_alltoall
+#undef MPIDI_NM_mpi_scatter
+#undef MPIDI_NM_mpi_gather
 #undef MPIDI_NM_mpi_alltoallv
 #undef MPIDI_NM_mpi_reduce_scatter_block
 #undef MPIDI_NM_mpi_reduce_scatter
@@ -49,6 +54,12 @@ int MPIDI_DIMMNET_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatyp
 int MPIDI_DIMMNET_alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                            void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
                            MPIR_Comm *comm, MPIR_Errflag_t *errflag);
+int MPIDI_DIMMNET_gather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                         void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
+                         MPIR_Comm *comm, MPIR_Errflag_t *errflag);
+int MPIDI_DIMMNET_scatter(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                          void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
+                          MPIR_Comm *comm, MPIR_Errflag_t *errflag);
 int MPIDI_DIMMNET_allgatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                              void *recvbuf, const MPI_Aint recvcounts[], const MPI_Aint displs[],
                              MPI_Datatype recvtype, MPIR_Comm *comm, MPIR_Errflag_t *errflag);
@@ -144,6 +155,25 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_alltoallv(const void *sendbuf,
 {
     return MPIDI_DIMMNET_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
                                    rdispls, recvtype, comm, errflag);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_gather(const void *sendbuf, MPI_Aint sendcount,
+                                                 MPI_Datatype sendtype, void *recvbuf,
+                                                 MPI_Aint recvcount, MPI_Datatype recvtype,
+                                                 int root, MPIR_Comm *comm, MPIR_Errflag_t *errflag)
+{
+    return MPIDI_DIMMNET_gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
+                                comm, errflag);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_scatter(const void *sendbuf, MPI_Aint sendcount,
+                                                  MPI_Datatype sendtype, void *recvbuf,
+                                                  MPI_Aint recvcount, MPI_Datatype recvtype,
+                                                  int root, MPIR_Comm *comm,
+                                                  MPIR_Errflag_t *errflag)
+{
+    return MPIDI_DIMMNET_scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
+                                 comm, errflag);
 }
 
 #endif

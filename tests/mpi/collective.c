@@ -110,6 +110,28 @@ static void alltoall(MPI_Comm comm, int count, int gaps, bool in_place, int32_t 
     layout_free(&l);
 }
 
+/* The root has ints with gaps, if any. */
+static void to_and_from_one(MPI_Comm comm, int each, int gaps, bool in_place, int32_t *a,
+                            int32_t *b)
+{
+    layout_t l = layout_of(gaps), whole = {MPI_INT, 1};
+    for (int root = 0; root < comm_size; root++) {
+        const bool is_root = comm_rank == root, stays = in_place && is_root;
+        fill(a, &whole, each, comm_rank, 2);
+        if (stays)
+            fill(b + root * each * l.stride, &l, each, root, 2);
+        MPI_Gather(stays ? MPI_IN_PLACE : a, each, MPI_INT, b, each, l.type, root, comm);
+        for (int r = 0; r < comm_size && is_root; r++)
+            expect("gather", b + r * each * l.stride, &l, each, r, 2);
+        for (int r = 0; r < comm_size; r++)
+            fill(a + r * each * l.stride, &l, each, comm_rank, r);
+        fill(b, &whole, each, root, comm_rank + 1);
+        MPI_Scatter(a, each, l.type, stays ? MPI_IN_PLACE : b, each, MPI_INT, root, comm);
+        expect("scatter", b, &whole, each, root, stays ? comm_rank + 1 : comm_rank);
+    }
+    layout_free(&l);
+}
+
 /* What rank a has for rank b: none of some, and else not more than `each`. */
 static int block_of(int each, int a, int b)
 {
@@ -286,6 +308,7 @@ static void all_of_them(MPI_Comm comm, int32_t *a, int32_t *b)
             allgatherv(comm, block, kind & 1, kind & 2, a, b);
             alltoallv(comm, block, kind & 1, kind & 2, a, b);
             reduce_scatters(comm, each, kind & 2, a, b);
+            to_and_from_one(comm, each, kind & 1, kind & 2, a, b);
         }
     }
     if (comm_size == 2)

@@ -107,12 +107,37 @@ static bool reduce_scatter_once(dnet_board_t *b, unsigned round, uint8_t *from, 
     return true;
 }
 
+static bool gather_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
+{
+    const size_t bytes = bytes_of(round);
+    const uint32_t root = (uint32_t) (mix(round + 5) % b->size);
+    bool in_place = b->rank == root && round % 3 == 0, good = true;
+    uint8_t *own = in_place ? to + root * bytes : from;
+    fill(own, round, b->rank, 0, bytes);
+    dnet_board_gather(b, own, b->rank == root ? to : NULL, bytes, root);
+    for (uint32_t r = 0; r < b->size && b->rank == root; r++)
+        good &= is_filled(to + r * bytes, round, r, 0, bytes);
+    return good;
+}
+
+static bool scatter_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
+{
+    const size_t bytes = bytes_of(round);
+    const uint32_t root = (uint32_t) (mix(round + 6) % b->size);
+    const bool keeps = b->rank != root || round % 3;
+    for (uint32_t r = 0; r < b->size && b->rank == root; r++)
+        fill(from + r * bytes, round, root, r, bytes);
+    dnet_board_scatter(b, b->rank == root ? from : NULL, keeps ? to : NULL, bytes, root);
+    return !keeps || is_filled(to, round, root, b->rank, bytes);
+}
+
 static bool any_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
 {
-    static const body_t each[] = {allgatherv_once, alltoallv_once, reduce_scatter_once};
+    static const body_t each[] = {allgatherv_once, alltoallv_once, reduce_scatter_once,
+                                  gather_once,     gather_once,    scatter_once};
     if (round % 7 == 0)
         dnet_board_barrier(b);
-    return each[mix(round + 1) % 3](b, round, from, to);
+    return each[mix(round + 1) % (sizeof each / sizeof each[0])](b, round, from, to);
 }
 
 static void test_allgatherv(void **state)
@@ -141,6 +166,18 @@ static void test_reduce_scatter(void **state)
     check(reduce_scatter_once);
 }
 
+static void test_gather(void **state)
+{
+    (void) state;
+    check(gather_once);
+}
+
+static void test_scatter(void **state)
+{
+    (void) state;
+    check(scatter_once);
+}
+
 static void test_all_of_them_mixed(void **state)
 {
     (void) state;
@@ -162,6 +199,8 @@ static void test_long_blocks_are_read(void **state)
         {allgatherv_once, 2, 2, true},      {allgatherv_once, 5, 1, false},
         {reduce_scatter_once, 5, 1, true},  {reduce_scatter_once, 5, 2, false},
         {reduce_scatter_once, 5, 3, false}, {reduce_scatter_once, 5, 0, false},
+        {scatter_once, 5, 1, true},         {scatter_once, 5, 2, true},
+        {scatter_once, 5, 0, false},        {scatter_once, 2, 1, false},
     };
     for (unsigned i = 0; i < sizeof want / sizeof want[0]; i++) {
         reads_made = 0;
@@ -173,8 +212,12 @@ static void test_long_blocks_are_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_allgatherv),           cmocka_unit_test(test_alltoallv),
-        cmocka_unit_test(test_reduce_scatter),       cmocka_unit_test(test_all_of_them_mixed),
+        cmocka_unit_test(test_allgatherv),
+        cmocka_unit_test(test_alltoallv),
+        cmocka_unit_test(test_reduce_scatter),
+        cmocka_unit_test(test_gather),
+        cmocka_unit_test(test_scatter),
+        cmocka_unit_test(test_all_of_them_mixed),
         cmocka_unit_test(test_long_blocks_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

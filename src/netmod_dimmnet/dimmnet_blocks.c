@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Collectives of blocks on boards: of any lengths, of one rank for all or of all for one, and
+ * reductions of which each rank has one.
+ */
+#define NETMOD_DISABLE_INLINES
+#include "dimmnet_board.h"
+#include "dimmnet_coll.h"
+#include "dimmnet_reduce.h"
+#include "collective/blocks.h"
+
+/* ---- of any lengths ---- */
+
+/* Blocks of the caller's vector as a board needs them: where they are, or packed one behind the
+ * other. */
+typedef struct {
+    dnet_blocks_t blocks;
+    size_t element_bytes;
+    void *at;
+    void *packed; /* to be freed; NULL: they are where they are */
+} blocks_at_t;
+
+/* `pack`: with what the caller has there; else only room for it. */
+static int blocks_begin(blocks_at_t *x, const void *buf, const MPI_Aint counts[],
+                        const MPI_Aint displs[], MPI_Datatype datatype, int size, bool pack)
+{
+    MPI_Aint element, packed;
+    size_t len;
+    MPIR_Datatype_get_size_macro(datatype, element);
+    *x = (blocks_at_t){{.counts = counts, .places = displs}, (size_t) element, NULL, NULL};
+    size_t total = dnet_blocks_before(&x->blocks, (uint32_t) size);
+    x->at = MPIDI_DIMMNET_contiguous(buf, (MPI_Aint) total, datatype, &len);
+    if (x->at || !len)
+        return MPI_SUCCESS;
+    x->blocks.places = NULL;
+    if (!(x->at = x->packed = MPL_malloc(len, MPL_MEM_BUFFER)))
+        return MPIDI_DIMMNET_error_no_memory(len);
+    int mpi_errno = MPI_SUCCESS;
+    char *to = x->packed;
+    for (int r = 0; r < size && pack && mpi_errno == MPI_SUCCESS; r++) {
+        mpi_errno = MPIR_Typerep_pack(MPIDI_DIMMNET_block_of(buf, 1, displs[r], datatype),
+                                      counts[r], datatype, 0, to, counts[r] * element, &packed);
+        to += counts[r] * element;
+    }
+    return mpi_errno;
+}
+
+/* What has come, to where the caller wants it. */
+static int blocks_unpack(const blocks_at_t *x, void *buf, const MPI_Aint displs[],
+                         MPI_Datatype datatype, int size)
+{
+    const char *from = x->packed;
+    int mpi_errno = MPI_SUCCESS;
+    for (int r = 0; r < size && from && mpi_errno == MPI_SUCCESS; r++) {
+        size_t count = dnet_blocks_count(&x->blocks, (uint32_t) r);
+        if (count)
+            mpi_errno = MPIDI_DIMMNET_unpack(from, count * x->element_bytes,
+                                             MPIDI_DIMMNET_block_of(buf, 1, displs[r], datatype),
+                                             (MPI_Aint) count, datatype);
+        from += count * x->element_bytes;
+    }
+    return mpi_errno;
+}
+
+static size_t longest_bytes(const blocks_at_t *x, const MPIR_Comm *comm)
+{
+    return dnet_blocks_longest(&x->blocks, (uint32_t) comm->local_size) * x->element_bytes;
+}
+
+/* The own block of an allgather is packed, too, if the others are. */
+static int allgatherv_on(MPIDI_DIMMNET_board_t *self, const void *sendbuf, MPI_Aint sendcount,
+                         MPI_Datatype sendtype, void *recvbuf, const MPI_Aint recvcounts[],
+                         const MPI_Aint displs[], MPI_Datatype recvtype)
+{
+    const MPIR_Comm *comm = self->comm;
+    blocks_at_t to, from = {.packed = NULL};
+    const MPI_Aint none = 0;
+    if (sendbuf == MPI_IN_PLACE) {
+        sendbuf = MPIDI_DIMMNET_block_of(recvbuf, 1, displs[comm->rank], recvtype);
+        sendcount = recvcounts[comm->rank];
+        sendtype = recvtype;
+    }
+    int mpi_errno =
+        blocks_begin(&to, recvbuf, recvcounts, displs, recvtype, comm->local_size, false);
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno = blocks_begin(&from, sendbuf, &sendcount, &none, sendtype, 1, true);
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno = MPIDI_DIMMNET_board_extend(self, longest_bytes(&to, comm));
+    if (mpi_errno == MPI_SUCCESS) {
+        dnet_board_allgatherv(&self->board, from.at, to.at, &to.blocks, to.element_bytes);
+        mpi_errno = blocks_unpack(&to, recvbuf, displs, recvtype, comm->local_size);
+    }
+    MPL_free(from.packed);
+    MPL_free(to.packed);
+    return mpi_errno;
+}
+
+int MPIDI_DIMMNET_allgatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                             void *recvbuf, const MPI_Aint recvcounts[], const MPI_Aint displs[],
+                             MPI_Datatype recvtype, MPIR_Comm *comm, MPIR_Errflag_t *errflag)
+{
+    MPIDI_DIMMNET_board_t *board = NULL;
+    int mpi_errno = MPI_SUCCESS;
+    if (comm->comm_kind == MPIR_COMM_KIND__INTRACOMM) {
+        const dnet_blocks_t blocks = {.counts = recvcounts};
+        mpi_errno = MPIDI_DIMMNET_board_for(
+            comm, (MPI_Aint) dnet_blocks_longest(&blocks, (uint32_t) comm->local_size), recvtype,
+            errflag, &board);
+    }
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
+    return board ? allgatherv_on(board, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+                                 recvtype)
+                 : MPIDI_DIMMNET_mpich_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts,
+                                                  displs, recvtype, comm, errflag);
+}
+
+/* *done_p false: it takes MPICH's way. */
+static int alltoallv_on(MPIDI_DIMMNET_board_t *self, const void *sendbuf,
+                        const MPI_Aint sendcounts[], const MPI_Aint sdispls[],
+                        MPI_Datatype sendtype, void *recvbuf, const MPI_Aint recvcounts[],
+                        const MPI_Aint rdispls[], MPI_Datatype recvtype, bool *done_p)
+{
+    const int size = self->comm->local_size;
+    const bool in_place = sendbuf == MPI_IN_PLACE;
+    blocks_at_t to, from = {.packed = NULL};
+    *done_p = true;
+    int mpi_errno = blocks_begin(&to, recvbuf, recvcounts, rdispls, recvtype, size, in_place);
+    if (mpi_errno == MPI_SUCCESS && !in_place)
+        mpi_errno = blocks_begin(&from, sendbuf, sendcounts, sdispls, sendtype, size, true);
+    if (mpi_errno == MPI_SUCCESS) {
+        const blocks_at_t *given = in_place ? &to : &from;
+        const dnet_exchange_t x = {given->at, &given->blocks, given->element_bytes,
+                                   to.at,     &to.blocks,     to.element_bytes};
+        *done_p = dnet_board_alltoallv(&self->board, &x);
+    }
+    if (mpi_errno == MPI_SUCCESS && *done_p)
+        mpi_errno = blocks_unpack(&to, recvbuf, rdispls, recvtype, size);
+    MPL_free(from.packed);
+    MPL_free(to.packed);
+    return mpi_errno;
+}
+
+int MPIDI_DIMMNET_alltoallv(const void *sendbuf, const MPI_Aint sendcounts[],
+                            const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf,
+                            const MPI_Aint recvcounts[], const MPI_Aint rdispls[],
+                            MPI_Datatype recvtype, MPIR_Comm *comm, MPIR_Errflag_t *errflag)
+{
+    MPIDI_DIMMNET_board_t *board;
+    bool done = false;
+    int mpi_errno = MPIDI_DIMMNET_board_of(comm, 0, errflag, &board);
+    if (mpi_errno == MPI_SUCCESS && board && dnet_board_has_alltoall(&board->board))
+        mpi_errno = alltoallv_on(board, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
+                                 rdispls, recvtype, &done);
+    return done || mpi_errno != MPI_SUCCESS
+               ? mpi_errno
+               : MPIDI_DIMMNET_mpich_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf,
+                                               recvcounts, rdispls, recvtype, comm, errflag);
+}
+
+static int reduce_scatter_on(MPIDI_DIMMNET_board_t *self, const void *sendbuf, void *recvbuf,
+                             const dnet_blocks_t *blocks, MPI_Datatype datatype, MPI_Op op,
+                             dnet_reduce_fn loop)
+{
+    MPIDI_DIMMNET_reduction_t how = {op, datatype};
+    const uint32_t rank = (uint32_t) self->comm->rank, size = (uint32_t) self->comm->local_size;
+    MPI_Aint element;
+    MPIR_Datatype_get_size_macro(datatype, element);
+    size_t own_bytes = dnet_blocks_count(blocks, rank) * (size_t) element;
+    /* In place the result comes to where others' blocks are still to be given. */
+    void *apart = NULL;
+    if (sendbuf == MPI_IN_PLACE && own_bytes && !(apart = MPL_malloc(own_bytes, MPL_MEM_BUFFER)))
+        return MPIDI_DIMMNET_error_no_memory(own_bytes);
+    int mpi_errno =
+        MPIDI_DIMMNET_board_extend(self, dnet_blocks_longest(blocks, size) * (size_t) element);
+    if (mpi_errno == MPI_SUCCESS)
+        dnet_board_reduce_scatter(&self->board, sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf,
+                                  apart ? apart : recvbuf, blocks, (size_t) element, loop, &how);
+    if (mpi_errno == MPI_SUCCESS && apart)
+        memcpy(recvbuf, apart, own_bytes);
+    MPL_free(apart);
+    return mpi_errno;
+}
+
+/* *done_p false: it takes MPICH's way. */
+static int reduce_scatter_on_board(const void *sendbuf, void *recvbuf, const dnet_blocks_t *blocks,
+                                   MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm,
+                                   MPIR_Errflag_t *errflag, bool *done_p)
+{
+    MPIDI_DIMMNET_board_t *board = NULL;
+    dnet_reduce_fn loop = MPIDI_DIMMNET_reduce_loop(op, datatype);
+    int mpi_errno = loop ? MPIDI_DIMMNET_board_of(comm, 0, errflag, &board) : MPI_SUCCESS;
+    *done_p = mpi_errno != MPI_SUCCESS || (board && dnet_board_has_alltoall(&board->board));
+    return mpi_errno != MPI_SUCCESS || !*done_p
+               ? mpi_errno
+               : reduce_scatter_on(board, sendbuf, recvbuf, blocks, datatype, op, loop);
+}
+
+int MPIDI_DIMMNET_reduce_scatter(const void *sendbuf, void *recvbuf, const MPI_Aint recvcounts[],
+                                 MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm,
+                                 MPIR_Errflag_t *errflag)
+{
+    bool done;
+    const dnet_blocks_t blocks = {.counts = recvcounts};
+    int mpi_errno =
+        reduce_scatter_on_board(sendbuf, recvbuf, &blocks, datatype, op, comm, errflag, &done);
+    return done ? mpi_errno
+                : MPIDI_DIMMNET_mpich_reduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op,
+                                                     comm, errflag);
+}
+
+int MPIDI_DIMMNET_reduce_scatter_block(const void *sendbuf, void *recvbuf, MPI_Aint recvcount,
+                                       MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm,
+                                       MPIR_Errflag_t *errflag)
+{
+    bool done;
+    const dnet_blocks_t blocks = {.each = (size_t) recvcount};
+    int mpi_errno =
+        reduce_scatter_on_board(sendbuf, recvbuf, &blocks, datatype, op, comm, errflag, &done);
+    return done ? mpi_errno
+                : MPIDI_DIMMNET_mpich_reduce_scatter_block(sendbuf, recvbuf, recvcount, datatype,
+                                                           op, comm, errflag);
+}
+
+/* ---- from one rank, and to one ---- */
+
+/* Blocks of all ranks, at the root, one behind the other. */
+typedef struct {
+    void *at;
+    void *packed; /* to be freed; NULL: they are where the caller has them */
+    size_t len;   /* of all */
+} all_blocks_t;
+
+static int all_blocks_begin(all_blocks_t *x, const void *buf, MPI_Aint count, MPI_Datatype datatype,
+                            const MPIR_Comm *comm, bool pack)
+{
+    *x = (all_blocks_t){.packed = NULL};
+    x->at = MPIDI_DIMMNET_contiguous(buf, count * comm->local_size, datatype, &x->len);
+    if (x->at || !x->len)
+        return MPI_SUCCESS;
+    int mpi_errno = MPI_SUCCESS;
+    if (pack)
+        mpi_errno =
+            MPIDI_DIMMNET_pack(buf, count * comm->local_size, datatype, &x->packed, &x->len);
+    else if (!(x->packed = MPL_malloc(x->len, MPL_MEM_BUFFER)))
+        mpi_errno = MPIDI_DIMMNET_error_no_memory(x->len);
+    x->at = x->packed;
+    return mpi_errno;
+}
+
+/* Of two ranks a long block is a message. */
+static int board_for_one(MPIR_Comm *comm, MPI_Aint count, MPI_Datatype datatype,
+                         MPIR_Errflag_t *errflag, MPIDI_DIMMNET_board_t **board_p)
+{
+    MPI_Aint bytes;
+    *board_p = NULL;
+    if (comm->comm_kind != MPIR_COMM_KIND__INTRACOMM) /* some ranks say nothing of blocks */
+        return MPI_SUCCESS;
+    MPIDI_Datatype_check_size(datatype, count, bytes);
+    int mpi_errno = MPIDI_DIMMNET_board_of(comm, bytes, errflag, board_p);
+    if (*board_p && ((comm->local_size == 2 && bytes > MPIDI_DIMMNET_BOARD_OF_TWO_MAX) ||
+                     !dnet_board_has_alltoall(&(*board_p)->board)))
+        *board_p = NULL;
+    return mpi_errno;
+}
+
+static int gather_on(MPIDI_DIMMNET_board_t *self, const void *sendbuf, MPI_Aint sendcount,
+                     MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
+                     MPI_Datatype recvtype, int root)
+{
+    const MPIR_Comm *comm = self->comm;
+    const MPI_Aint none = 0;
+    const bool is_root = comm->rank == root;
+    all_blocks_t all = {.packed = NULL};
+    blocks_at_t own = {.packed = NULL};
+    int mpi_errno = MPI_SUCCESS;
+    if (is_root)
+        mpi_errno = all_blocks_begin(&all, recvbuf, recvcount, recvtype, comm, false);
+    if (sendbuf == MPI_IN_PLACE) {
+        sendbuf = MPIDI_DIMMNET_block_of(recvbuf, root, recvcount, recvtype);
+        sendcount = recvcount;
+        sendtype = recvtype;
+    }
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno = blocks_begin(&own, sendbuf, &sendcount, &none, sendtype, 1, true);
+    const size_t bytes = (size_t) sendcount * own.element_bytes;
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno = MPIDI_DIMMNET_board_extend(self, bytes);
+    if (mpi_errno == MPI_SUCCESS)
+        dnet_board_gather(&self->board, own.at, all.at, bytes, (uint32_t) root);
+    if (mpi_errno == MPI_SUCCESS && all.packed)
+        mpi_errno = MPIDI_DIMMNET_unpack(all.packed, all.len, recvbuf, recvcount * comm->local_size,
+                                         recvtype);
+    MPL_free(own.packed);
+    MPL_free(all.packed);
+    return mpi_errno;
+}
+
+int MPIDI_DIMMNET_gather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                         void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
+                         MPIR_Comm *comm, MPIR_Errflag_t *errflag)
+{
+    MPIDI_DIMMNET_board_t *board;
+    const bool by_root = comm->rank == root;
+    int mpi_errno = board_for_one(comm, by_root ? recvcount : sendcount,
+                                  by_root ? recvtype : sendtype, errflag, &board);
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
+    return board
+               ? gather_on(board, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root)
+               : MPIDI_DIMMNET_mpich_gather(sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                                            recvtype, root, comm, errflag);
+}
+
+static int scatter_on(MPIDI_DIMMNET_board_t *self, const void *sendbuf, MPI_Aint sendcount,
+                      MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
+                      MPI_Datatype recvtype, int root)
+{
+    const MPIR_Comm *comm = self->comm;
+    const MPI_Aint none = 0;
+    const bool is_root = comm->rank == root, keeps = recvbuf != MPI_IN_PLACE;
+    all_blocks_t all = {.packed = NULL};
+    blocks_at_t own = {.packed = NULL};
+    int mpi_errno = MPI_SUCCESS;
+    if (is_root)
+        mpi_errno = all_blocks_begin(&all, sendbuf, sendcount, sendtype, comm, true);
+    if (mpi_errno == MPI_SUCCESS && keeps)
+        mpi_errno = blocks_begin(&own, recvbuf, &recvcount, &none, recvtype, 1, false);
+    const size_t bytes =
+        is_root ? all.len / (size_t) comm->local_size : (size_t) recvcount * own.element_bytes;
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno = MPIDI_DIMMNET_board_extend(self, bytes);
+    if (mpi_errno == MPI_SUCCESS)
+        dnet_board_scatter(&self->board, all.at, keeps ? own.at : NULL, bytes, (uint32_t) root);
+    if (mpi_errno == MPI_SUCCESS && own.packed)
+        mpi_errno = blocks_unpack(&own, recvbuf, &none, recvtype, 1);
+    MPL_free(own.packed);
+    MPL_free(all.packed);
+    return mpi_errno;
+}
+
+int MPIDI_DIMMNET_scatter(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                          void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
+                          MPIR_Comm *comm, MPIR_Errflag_t *errflag)
+{
+    MPIDI_DIMMNET_board_t *board;
+    const bool by_root = comm->rank == root;
+    int mpi_errno = board_for_one(comm, by_root ? sendcount : recvcount,
+                                  by_root ? sendtype : recvtype, errflag, &board);
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
+    return board
+               ? scatter_on(board, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root)
+               : MPIDI_DIMMNET_mpich_scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                                             recvtype, root, comm, errflag);
+}
