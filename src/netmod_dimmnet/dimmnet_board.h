@@ -34,6 +34,7 @@ struct MPIDI_DIMMNET_board {
 int MPIDI_DIMMNET_board_make(MPIR_Comm *comm, MPIR_Errflag_t *errflag,
                              MPIDI_DIMMNET_board_t **board_p);
 
+/* The same when it would gain by far memory. */
 int MPIDI_DIMMNET_board_extend_now(MPIDI_DIMMNET_board_t *self);
 
 /* Before a collective to which a rank contributes so many bytes. */
