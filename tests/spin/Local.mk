@@ -15,7 +15,7 @@ check-spin-exhaustive:
 
 check-flowctl: $(DNET_FLOWCTL_TESTS)
 	@for t in `grep -o '\<test_[a-z_]*' '$(srcdir)/docs/flow-control.md' | sort -u`; do \
-		grep -qrw "$$t" --include='*.c' '$(srcdir)/tests' || \
+		grep -qrw "$$t" --include='*.c' --include=Local.mk '$(srcdir)/tests' || \
 		{ echo "docs/flow-control.md names $$t, which is no test" >&2; exit 1; }; done
 	@$(DNET_TEST_ENV) DNET_UNIT_TESTS='$(DNET_FLOWCTL_TESTS)' $(SHELL) $(srcdir)/tests/run-tests unit
 
