@@ -74,15 +74,15 @@ void dnet_board_allgatherv(dnet_board_t *board, const void *from, void *to,
  *
  * @param from       all blocks, one behind the other
  * @param result     the own block; apart from `from`
- * @param blocks  without places
+ * @param blocks     without places
  * @param fn         as for dnet_board_allreduce()
  */
 void dnet_board_reduce_scatter(dnet_board_t *board, const void *from, void *result,
                                const dnet_blocks_t *blocks, size_t element_bytes, dnet_reduce_fn fn,
                                const void *how);
 
-/** Is a block of an all-to-all at least a line of a slot?  For dnet_board_alltoall(), _alltoallv()
- * and _reduce_scatter(). */
+/** Is a block of an all-to-all at least a line of a slot?  Ask before dnet_board_scatter(),
+ * _alltoall(), _alltoallv() and _reduce_scatter(). */
 bool dnet_board_has_alltoall(const dnet_board_t *board);
 
 /** Block r of `to` becomes block `rank` of `from` of rank r; `from` may be `to`. */
