@@ -11,6 +11,8 @@ libdnet_collective_la_SOURCES = \
 	src/collective/exchange.c \
 	src/collective/exchange.h \
 	src/collective/in_place.h \
+	src/collective/parcel.c \
+	src/collective/parcel.h \
 	src/collective/reduce.c \
 	src/collective/reduce.h \
 	src/collective/rooted.c \

@@ -49,6 +49,23 @@ static inline ptrdiff_t dnet_blocks_place(const dnet_blocks_t *x, uint32_t r)
     return x->places ? x->places[r] : (ptrdiff_t) dnet_blocks_before(x, r);
 }
 
+/** Blocks in memory. */
+typedef struct {
+    void *at; /* element 0 */
+    dnet_blocks_t blocks;
+    size_t element_bytes;
+} dnet_blocks_at_t;
+
+static inline uint8_t *dnet_block_at(const dnet_blocks_at_t *x, uint32_t r)
+{
+    return (uint8_t *) x->at + dnet_blocks_place(&x->blocks, r) * (ptrdiff_t) x->element_bytes;
+}
+
+static inline size_t dnet_block_bytes(const dnet_blocks_at_t *x, uint32_t r)
+{
+    return dnet_blocks_count(&x->blocks, r) * x->element_bytes;
+}
+
 /* Of `count` elements those of a piece that begins with element `at`, up to `most`. */
 static inline size_t dnet_blocks_piece(size_t count, size_t at, size_t most)
 {

@@ -264,11 +264,13 @@ void dnet_board_alltoall(dnet_board_t *b, const void *from, void *to, size_t byt
 {
     /* Blocks that are replaced by those that come cannot be read meanwhile. */
     if (is_read_to_exchange(b, bytes) && from != to) {
-        const dnet_blocks_t blocks = {.each = bytes};
-        if (b->spins || b->size == 2)
+        if (b->spins || b->size == 2) {
             alltoall_in_place(b, from, to, bytes);
-        else
-            dnet_exchange_by_pairs(b, &(dnet_exchange_t){from, &blocks, 1, to, &blocks, 1});
+        } else {
+            const dnet_exchange_t x = {{(void *) from, {.each = bytes}, 1},
+                                       {to, {.each = bytes}, 1}};
+            dnet_exchange_by_pairs(b, &x);
+        }
         return;
     }
     /* Where ranks have no processor each, one does all it can before others have to. */

@@ -6,7 +6,7 @@
  * mapped.  Of several ranks the least counts. */
 typedef enum {
     DNET_KERNEL_SLOW = -2, /* those two are faster for 64 KB and more */
-    DNET_KERNEL_FAIR = -1, /* for 16 KB */
+    DNET_KERNEL_FAIR = -1, /* for 16 KB in collectives */
     DNET_KERNEL_FAST = 0,  /* for 8 KB */
 } dnet_kernel_copies_t;
 

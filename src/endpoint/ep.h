@@ -274,7 +274,7 @@ struct dnet_ep {
     dnet_eager_near_t eager_near;
     uint32_t piece_data;              /* data bytes of a piece to ranks of this host, at most */
     uint64_t awaited;                 /* dnet_ep_config_t */
-    uint64_t received_before;         /* messages when a send was last asked whether it is one */
+    uint64_t received_before;         /* in_a_row(): what had come when a send last asked */
     uint32_t eager_limit_hosts;       /* the same, to ranks of others */
     uint32_t vci;                     /* dnet_ep_config_t */
     _Atomic(struct dnet_ep *) dumped; /* dump.c: the next endpoint of the process */

@@ -63,24 +63,20 @@ static bool is_bound(const dnet_ep_t *ep)
 /* Where both ways are open, a message is copied twice, in and out of the ring, or once, by the
  * kernel, which looks up each page.  On processors on which that copy of 16 KB takes 2.3 us (by
  * copy_time(); docs/performance.md) 16 to 64 KB in a row are two to four times as fast through the
- * ring.  Where it takes 0.9 to 1.8 us, from one time to another, 32 KB in a row and 16 KB alone are
- * the faster so, and 64 KB alone takes 0.7 of the time by the kernel. */
+ * ring.  Where it takes 0.9 to 1.8 us, from one time to another, only collectives differ. */
 #define EAGER_LIMIT 8192u
-#define EAGER_LIMIT_FAIR_COPY 16384u
 #define EAGER_LIMIT_SLOW_COPY 65536u
 #define FAIR_COPY_NS 600u
 #define SLOW_COPY_NS 2000u
 /* Among several messages the sender's copies into the ring and the receiver's out of it are made at
  * the same time: 16 KB in a row were 1.4 times as fast, one alone takes 1.3 times as long. */
 #define EAGER_LIMIT_IN_A_ROW 16384u
-#define EAGER_LIMIT_IN_A_ROW_FAIR_COPY 32768u
 
 dnet_eager_near_t dnet_ep_eager_near(const dnet_options_t *options, dnet_device_t *dev)
 {
     static const dnet_eager_near_t slow = {DNET_KERNEL_SLOW, EAGER_LIMIT_SLOW_COPY,
                                            EAGER_LIMIT_IN_A_ROW},
-                                   fair = {DNET_KERNEL_FAIR, EAGER_LIMIT_FAIR_COPY,
-                                           EAGER_LIMIT_IN_A_ROW_FAIR_COPY},
+                                   fair = {DNET_KERNEL_FAIR, EAGER_LIMIT, EAGER_LIMIT_IN_A_ROW},
                                    fast = {DNET_KERNEL_FAST, EAGER_LIMIT, EAGER_LIMIT_IN_A_ROW};
     uint32_t ns = dev->ops->copy_time(dev);
     dnet_eager_near_t is = ns > SLOW_COPY_NS ? slow : ns > FAIR_COPY_NS ? fair : fast;

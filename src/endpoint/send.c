@@ -28,11 +28,14 @@ static dnet_status_t submit(dnet_ep_t *ep, dnet_op_t *op, dnet_ep_request_t *req
     return submitted(ep, op, dnet_channel_submit(ep, op), req);
 }
 
-/* Has no message come since the last send that asked? */
+/* Has no message come since the last send that asked, and no collective waited for others? */
 static bool in_a_row(dnet_ep_t *ep)
 {
+    const dnet_ep_counters_t *c = &ep->page.counters;
+    const _Atomic uint64_t *collectives = (const void *) &c->board_collectives;
     uint64_t before = ep->received_before;
-    ep->received_before = ep->page.counters.received_messages;
+    ep->received_before =
+        c->received_messages + atomic_load_explicit(collectives, memory_order_relaxed);
     return before == ep->received_before;
 }
 

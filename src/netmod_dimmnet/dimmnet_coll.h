@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Collectives of ranks of one host, on boards (src/collective): barrier, bcast, reduce, allreduce,
- * gather, scatter, allgather, allgatherv, alltoall, alltoallv, reduce_scatter and
- * reduce_scatter_block.  Other
- * collectives, other sizes and communicators without a board take MPICH's own ways.
+ * gather, gatherv, scatter, scatterv, allgather, allgatherv, alltoall, alltoallv, reduce_scatter
+ * and reduce_scatter_block.  Other collectives, other sizes and communicators without a board take
+ * MPICH's own ways.
  *
  * Which way a call takes follows from what MPI says is the same on all of its ranks: bytes, type
  * and operator of a reduction, the communicator, how often it has been used.
@@ -26,6 +26,8 @@
 #define MPIDI_NM_mpi_alltoallv MPIDI_DIMMNET_mpich_alltoallv
 #define MPIDI_NM_mpi_gather MPIDI_DIMMNET_mpich_gather
 #define MPIDI_NM_mpi_scatter MPIDI_DIMMNET_mpich_scatter
+#define MPIDI_NM_mpi_gatherv MPIDI_DIMMNET_mpich_gatherv
+#define MPIDI_NM_mpi_scatterv MPIDI_DIMMNET_mpich_scatterv
 #include "netmod_am_fallback_coll.h"
 #undef MPIDI_NM_mpi_barrier
 #undef MPIDI_NM_mpi_bcast
@@ -33,6 +35,8 @@
 #undef MPIDI_NM_mpi_allreduce
 #undef MPIDI_NM_mpi_allgather
 #undef MPIDI_NM_mpi_alltoall
+#undef MPIDI_NM_mpi_scatterv
+#undef MPIDI_NM_mpi_gatherv
 #undef MPIDI_NM_mpi_scatter
 #undef MPIDI_NM_mpi_gather
 #undef MPIDI_NM_mpi_alltoallv
@@ -60,6 +64,14 @@ int MPIDI_DIMMNET_gather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype s
 int MPIDI_DIMMNET_scatter(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                           void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
                           MPIR_Comm *comm, MPIR_Errflag_t *errflag);
+int MPIDI_DIMMNET_gatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                          void *recvbuf, const MPI_Aint recvcounts[], const MPI_Aint displs[],
+                          MPI_Datatype recvtype, int root, MPIR_Comm *comm,
+                          MPIR_Errflag_t *errflag);
+int MPIDI_DIMMNET_scatterv(const void *sendbuf, const MPI_Aint sendcounts[],
+                           const MPI_Aint displs[], MPI_Datatype sendtype, void *recvbuf,
+                           MPI_Aint recvcount, MPI_Datatype recvtype, int root, MPIR_Comm *comm,
+                           MPIR_Errflag_t *errflag);
 int MPIDI_DIMMNET_allgatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                              void *recvbuf, const MPI_Aint recvcounts[], const MPI_Aint displs[],
                              MPI_Datatype recvtype, MPIR_Comm *comm, MPIR_Errflag_t *errflag);
@@ -174,6 +186,27 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_scatter(const void *sendbuf, MPI_Aint 
 {
     return MPIDI_DIMMNET_scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
                                  comm, errflag);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_gatherv(const void *sendbuf, MPI_Aint sendcount,
+                                                  MPI_Datatype sendtype, void *recvbuf,
+                                                  const MPI_Aint recvcounts[],
+                                                  const MPI_Aint displs[], MPI_Datatype recvtype,
+                                                  int root, MPIR_Comm *comm,
+                                                  MPIR_Errflag_t *errflag)
+{
+    return MPIDI_DIMMNET_gatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+                                 recvtype, root, comm, errflag);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_scatterv(const void *sendbuf, const MPI_Aint sendcounts[],
+                                                   const MPI_Aint displs[], MPI_Datatype sendtype,
+                                                   void *recvbuf, MPI_Aint recvcount,
+                                                   MPI_Datatype recvtype, int root, MPIR_Comm *comm,
+                                                   MPIR_Errflag_t *errflag)
+{
+    return MPIDI_DIMMNET_scatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount,
+                                  recvtype, root, comm, errflag);
 }
 
 #endif

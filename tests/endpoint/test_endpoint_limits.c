@@ -156,7 +156,7 @@ static void test_endpoint_longer_messages_are_eager_where_the_kernel_is_slow(voi
         dnet_eager_near_t is;
     } want[] = {
         {0, {DNET_KERNEL_FAST, 8192, 16384}},     {500, {DNET_KERNEL_FAST, 8192, 16384}},
-        {850, {DNET_KERNEL_FAIR, 16384, 32768}},  {1850, {DNET_KERNEL_FAIR, 16384, 32768}},
+        {850, {DNET_KERNEL_FAIR, 8192, 16384}},   {1850, {DNET_KERNEL_FAIR, 8192, 16384}},
         {2300, {DNET_KERNEL_SLOW, 65536, 16384}},
     };
     const dnet_device_ops_t ops = {.copy_time = copy_time};

@@ -192,6 +192,65 @@ static void alltoallv(MPI_Comm comm, int each, int gaps, bool in_place, int32_t 
     layout_free(&l);
 }
 
+/* The root has ints with gaps, if any; other ranks say nothing of lengths and places. */
+static void blocks_to_and_from_one(MPI_Comm comm, int each, int gaps, bool in_place, int32_t *a,
+                                   int32_t *b)
+{
+    layout_t l = layout_of(gaps), whole = {MPI_INT, 1};
+    blocks_t blocks;
+    for (int r = 0; r < comm_size; r++)
+        blocks.counts[r] = block_of(each, r, 0);
+    lay_out(&blocks);
+    const int own = blocks.counts[comm_rank];
+    for (int root = 0; root < comm_size; root++) {
+        const bool is_root = comm_rank == root, stays = in_place && is_root;
+        const int *counts = is_root ? blocks.counts : NULL;
+        const int *places = is_root ? blocks.places : NULL;
+        fill(a, &whole, own, comm_rank, 2);
+        if (stays)
+            fill(b + places[root] * l.stride, &l, own, root, 2);
+        MPI_Gatherv(stays ? MPI_IN_PLACE : a, own, MPI_INT, is_root ? b : NULL, counts, places,
+                    l.type, root, comm);
+        for (int r = 0; r < comm_size && is_root; r++)
+            expect("gatherv", b + places[r] * l.stride, &l, counts[r], r, 2);
+        for (int r = 0; r < comm_size && is_root; r++)
+            fill(a + places[r] * l.stride, &l, counts[r], root, r);
+        fill(b, &whole, own, root, comm_rank + 1);
+        MPI_Scatterv(is_root ? a : NULL, counts, places, l.type, stays ? MPI_IN_PLACE : b, own,
+                     MPI_INT, root, comm);
+        expect("scatterv", b, &whole, own, root, stays ? comm_rank + 1 : comm_rank);
+    }
+    layout_free(&l);
+}
+
+/* Who takes has counted on less than comes: it is told, and nothing behind is written. */
+static void too_long(MPI_Comm comm, int each, int32_t *a, int32_t *b)
+{
+    int counts[RANKS_MAX], places[RANKS_MAX], class = MPI_SUCCESS;
+    for (int r = 0; r < comm_size; r++) {
+        counts[r] = each;
+        places[r] = r * (each + 1);
+    }
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    for (int i = 0; i < ELEMENTS_MAX; i++)
+        b[i] = -7;
+    int error = MPI_Gatherv(a, comm_rank == 0 ? each : each + 1, MPI_INT, b, counts, places,
+                            MPI_INT, 0, comm);
+    MPI_Error_class(error, &class);
+    CHECK(comm_rank || comm_size == 1 || class == MPI_ERR_TRUNCATE, "gatherv of %d: class %d", each,
+          class);
+    for (int r = 0; r < comm_size; r++)
+        CHECK(b[places[r] + each] == -7, "gatherv of %d wrote behind block %d", each, r);
+    for (int r = 1; r < comm_size; r++)
+        counts[r]++;
+    b[each] = -7;
+    error = MPI_Scatterv(a, counts, places, MPI_INT, b, each, MPI_INT, 0, comm);
+    MPI_Error_class(error, &class);
+    CHECK(!comm_rank || class == MPI_ERR_TRUNCATE, "scatterv of %d: class %d", each, class);
+    CHECK(b[each] == -7, "scatterv of %d wrote behind", each);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
+}
+
 /* What an operator makes of element i of all ranks. */
 static int32_t reduced(MPI_Op op, int i)
 {
@@ -309,8 +368,11 @@ static void all_of_them(MPI_Comm comm, int32_t *a, int32_t *b)
             alltoallv(comm, block, kind & 1, kind & 2, a, b);
             reduce_scatters(comm, each, kind & 2, a, b);
             to_and_from_one(comm, each, kind & 1, kind & 2, a, b);
+            blocks_to_and_from_one(comm, block, kind & 1, kind & 2, a, b);
         }
     }
+    too_long(comm, 5, a, b);
+    too_long(comm, ELEMENTS_MAX / comm_size - 1, a, b);
     if (comm_size == 2)
         long_exchanges(comm, a, b);
     other_types(comm);

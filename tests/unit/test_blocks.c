@@ -72,7 +72,7 @@ static bool alltoallv_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8
     uint8_t *own = in_place ? to : from;
     for (uint32_t r = 0; r < b->size; r++)
         fill(block_in(&give, own, r), round, b->rank, r, (size_t) give.counts[r] * ELEMENT);
-    const dnet_exchange_t x = {own, &give.blocks, ELEMENT, to, &take.blocks, ELEMENT};
+    const dnet_exchange_t x = {{own, give.blocks, ELEMENT}, {to, take.blocks, ELEMENT}};
     bool good = true, done = dnet_board_alltoallv(b, &x);
     atomic_fetch_add(done ? &moved : &not_moved, 1);
     for (uint32_t r = 0; r < b->size && done; r++)
@@ -131,10 +131,50 @@ static bool scatter_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t
     return !keeps || is_filled(to, round, root, b->rank, bytes);
 }
 
+/* In a program that is wrong, by so many elements. */
+static size_t too_long;
+
+static bool gatherv_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
+{
+    layout_t l;
+    const uint32_t root = (uint32_t) (mix(round + 7) % b->size);
+    const size_t extra = b->rank == root ? 0 : too_long;
+    for (uint32_t r = 0; r < b->size; r++)
+        l.counts[r] = (intptr_t) count_of(round, r, 0);
+    const size_t bytes = ((size_t) l.counts[b->rank] + extra) * ELEMENT;
+    lay_out(&l, b, round);
+    uint8_t *own = b->rank == root && round % 2 ? block_in(&l, to, root) : from;
+    fill(own, round, b->rank, 0, bytes);
+    const dnet_blocks_at_t all = {to, l.blocks, ELEMENT};
+    bool good = dnet_board_gatherv(b, own, bytes, &all, root) == (b->rank != root || !too_long);
+    for (uint32_t r = 0; r < b->size && b->rank == root; r++)
+        good &= is_filled(block_in(&l, to, r), round, r, 0, (size_t) l.counts[r] * ELEMENT);
+    return good;
+}
+
+static bool scatterv_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
+{
+    layout_t l;
+    const uint32_t root = (uint32_t) (mix(round + 8) % b->size);
+    const bool keeps = b->rank != root || round % 2;
+    for (uint32_t r = 0; r < b->size; r++)
+        l.counts[r] = (intptr_t) (count_of(round, r, 0) + (r == root ? 0 : too_long));
+    lay_out(&l, b, round);
+    for (uint32_t r = 0; r < b->size && b->rank == root; r++)
+        fill(block_in(&l, from, r), round, root, r, (size_t) l.counts[r] * ELEMENT);
+    const dnet_blocks_at_t all = {from, l.blocks, ELEMENT};
+    const size_t bytes = count_of(round, b->rank, 0) * ELEMENT;
+    to[bytes] = UNTOUCHED;
+    bool fits = dnet_board_scatterv(b, &all, keeps ? to : NULL, bytes, root);
+    return fits == (b->rank == root || !too_long) && to[bytes] == UNTOUCHED &&
+           (!keeps || is_filled(to, round, root, b->rank, bytes));
+}
+
 static bool any_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
 {
     static const body_t each[] = {allgatherv_once, alltoallv_once, reduce_scatter_once,
-                                  gather_once,     gather_once,    scatter_once};
+                                  gather_once,     scatter_once,   gatherv_once,
+                                  gatherv_once,    scatterv_once};
     if (round % 7 == 0)
         dnet_board_barrier(b);
     return each[mix(round + 1) % (sizeof each / sizeof each[0])](b, round, from, to);
@@ -178,6 +218,30 @@ static void test_scatter(void **state)
     check(scatter_once);
 }
 
+/* A block that is longer than its place is said to be, and what lies behind that is left. */
+static void check_too_long(body_t body)
+{
+    static const uint32_t sizes[] = {2, 5};
+    too_long = 3;
+    for (unsigned i = 0; i < 4; i++)
+        check_with(sizes[i / 2], body, i % 2);
+    too_long = 0;
+}
+
+static void test_gatherv(void **state)
+{
+    (void) state;
+    check(gatherv_once);
+    check_too_long(gatherv_once);
+}
+
+static void test_scatterv(void **state)
+{
+    (void) state;
+    check(scatterv_once);
+    check_too_long(scatterv_once);
+}
+
 static void test_all_of_them_mixed(void **state)
 {
     (void) state;
@@ -201,6 +265,8 @@ static void test_long_blocks_are_read(void **state)
         {reduce_scatter_once, 5, 3, false}, {reduce_scatter_once, 5, 0, false},
         {scatter_once, 5, 1, true},         {scatter_once, 5, 2, true},
         {scatter_once, 5, 0, false},        {scatter_once, 2, 1, false},
+        {scatterv_once, 5, 1, true},        {scatterv_once, 5, 2, true},
+        {scatterv_once, 5, 0, false},       {scatterv_once, 2, 1, false},
     };
     for (unsigned i = 0; i < sizeof want / sizeof want[0]; i++) {
         reads_made = 0;
@@ -217,6 +283,8 @@ int main(void)
         cmocka_unit_test(test_reduce_scatter),
         cmocka_unit_test(test_gather),
         cmocka_unit_test(test_scatter),
+        cmocka_unit_test(test_gatherv),
+        cmocka_unit_test(test_scatterv),
         cmocka_unit_test(test_all_of_them_mixed),
         cmocka_unit_test(test_long_blocks_are_read),
     };
