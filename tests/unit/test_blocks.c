@@ -218,13 +218,16 @@ static void test_scatter(void **state)
     check(scatter_once);
 }
 
-/* A block that is longer than its place is said to be, and what lies behind that is left. */
+/* A block that is longer than its place, by a little or by more than a slot, is said to be, and
+ * what lies behind that is left. */
 static void check_too_long(body_t body)
 {
     static const uint32_t sizes[] = {2, 5};
-    too_long = 3;
-    for (unsigned i = 0; i < 4; i++)
-        check_with(sizes[i / 2], body, i % 2);
+    static const size_t by[] = {3, 9000};
+    for (unsigned i = 0; i < 8; i++) {
+        too_long = by[i / 4];
+        check_with(sizes[i / 2 % 2], body, i % 2);
+    }
     too_long = 0;
 }
 
