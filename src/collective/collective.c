@@ -134,7 +134,8 @@ static void allgather_in_place(dnet_board_t *b, const gather_t *g)
 static bool is_read_to_gather(const dnet_board_t *b, size_t bytes)
 {
     if (dnet_in_place_is_slow_for_two(b))
-        return dnet_in_place_is_read(b, b->owner.copies == DNET_KERNEL_SLOW ? bytes / 2 : bytes);
+        return dnet_in_place_is_read_by_two(b, bytes) ||
+               dnet_in_place_is_read(b, b->owner.copies == DNET_KERNEL_SLOW ? bytes / 2 : bytes);
     return (b->spins || b->size == 2) && dnet_in_place_is_read_by_all(b, bytes);
 }
 
@@ -226,6 +227,8 @@ static bool is_read_to_exchange(const dnet_board_t *b, size_t bytes)
 {
     if (b->size > FEW_RANKS && b->owner.copies == DNET_KERNEL_SLOW)
         return dnet_in_place_is_read(b, bytes * 2);
+    if (dnet_in_place_is_read_by_two(b, bytes))
+        return true;
     bool crowded = !b->spins && b->size > 2 && b->size <= FEW_RANKS;
     return dnet_in_place_is_read(b, crowded && b->owner.copies == DNET_KERNEL_FAST ? bytes / 2
                                                                                    : bytes);

@@ -33,7 +33,9 @@ static dnet_gives_t how_to_give(const dnet_board_t *b, const dnet_exchange_t *x,
             longest = dnet_block_bytes(&x->give, r);
     bool fits = parcel_bytes <= b->slot_bytes;
     bool is_read = x->give.at != x->take.at && b->owner.read;
-    if (fits && !(is_read && b->owner.copies == DNET_KERNEL_FAST && longest >= READ_LEAST_BYTES))
+    bool sooner = (b->owner.copies == DNET_KERNEL_FAST && longest >= READ_LEAST_BYTES) ||
+                  dnet_in_place_is_read_by_two(b, longest);
+    if (fits && !(is_read && sooner))
         return DNET_GIVES_PARCEL;
     bool slow = b->owner.copies == DNET_KERNEL_SLOW && longest < READ_BYTES_SLOW;
     return is_read && !slow ? DNET_GIVES_ADDRESSES : DNET_GIVES_OTHERWISE;
