@@ -136,7 +136,7 @@ static size_t too_long;
 
 static bool gatherv_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
 {
-    layout_t l;
+    layout_t l = {.counts = {0}};
     const uint32_t root = (uint32_t) (mix(round + 7) % b->size);
     const size_t extra = b->rank == root ? 0 : too_long;
     for (uint32_t r = 0; r < b->size; r++)
