@@ -6,6 +6,7 @@ mpi_core_sources += \
     src/mpid/ch4/netmod/dimmnet/dimmnet_am.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_blocks.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_board.c \
+    src/mpid/ch4/netmod/dimmnet/dimmnet_buffers.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_coll.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_comm.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_error.c \

@@ -234,6 +234,7 @@ int MPIDI_DIMMNET_mpi_finalize_hook(void)
     MPIR_ERR_CHECK(mpi_errno);
 
     MPIDI_DIMMNET_boards_finalize();
+    MPIDI_DIMMNET_buffers_finalize();
     MPIDI_DIMMNET_layout_finalize();
     MPIDI_DIMMNET_pvar_finalize();
     for (int vci = MPIDI_DIMMNET_vcis() - 1; vci >= 0; vci--)

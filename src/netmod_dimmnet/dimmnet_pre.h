@@ -6,6 +6,7 @@
 #ifndef DIMMNET_PRE_H_INCLUDED
 #define DIMMNET_PRE_H_INCLUDED
 
+#include "dimmnet_buffers.h"
 #include "dimmnet_turns.h"
 #include "endpoint/endpoint.h"
 

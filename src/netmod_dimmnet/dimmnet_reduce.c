@@ -48,6 +48,12 @@ static const struct {
     {MPI_INT16_T, DNET_REDUCE_OF_INT16},
     {MPI_UINT16_T, DNET_REDUCE_OF_UINT16},
     {MPI_UNSIGNED_LONG_LONG, DNET_REDUCE_OF_UINT64},
+#if defined(HAVE_FORTRAN_BINDING) && SIZEOF_F77_INTEGER == 4 && SIZEOF_F77_REAL == 4 && \
+    SIZEOF_F77_DOUBLE_PRECISION == 8
+    {MPI_DOUBLE_PRECISION, DNET_REDUCE_OF_DOUBLE},
+    {MPI_REAL, DNET_REDUCE_OF_FLOAT},
+    {MPI_INTEGER, DNET_REDUCE_OF_INT32},
+#endif
 };
 
 _Static_assert((char) -1 < 0 && sizeof(short) == 2 && sizeof(int) == 4 && sizeof(long) == 8 &&
@@ -64,4 +70,17 @@ dnet_reduce_fn MPIDI_DIMMNET_reduce_loop(MPI_Op op, MPI_Datatype datatype)
             if (datatype == types[j].datatype)
                 return dnet_reduce_loop(ops[i].is, types[j].is);
     return reduce_any;
+}
+
+/* Of fewer elements MPICH's own loop is as fast. */
+#define LOCAL_LEAST 32
+
+bool MPIDI_DIMMNET_reduce_local(const void *in, void *inout, MPI_Aint count, MPI_Datatype datatype,
+                                MPI_Op op)
+{
+    dnet_reduce_fn loop = count < LOCAL_LEAST ? NULL : MPIDI_DIMMNET_reduce_loop(op, datatype);
+    if (!loop || loop == reduce_any)
+        return false;
+    loop(in, inout, inout, (size_t) count, NULL);
+    return true;
 }
