@@ -65,12 +65,21 @@ static bool rndv_round(dnet_ep_t *ep)
     return dnet_rndv_recv_round(ep) || did;
 }
 
+/* A sender has been stopped since the last round, so the rings are full: its RESEND, and then the
+ * packet it kept, are on their way while the rest is drained, in the next round: what has been
+ * received may be what the caller waits for. */
+static DNET_COLD bool receive_round_when_stopped(dnet_ep_t *ep)
+{
+    const uint32_t before = ep->drv.lh_read;
+    bool did = dnet_flow_first(ep);
+    return ep->drv.lh_read == before ? dnet_receive_round(ep, ROUND_ENTRIES) || did : did;
+}
+
 static bool round_once(dnet_ep_t *ep)
 {
-    /* A sender has been stopped since the last round, so the rings are full: its RESEND, and then
-     * the packet it kept, are on their way while the rest is drained. */
-    bool did = DNET_UNLIKELY(dnet_drv_flow_waiting(&ep->drv)) && dnet_flow_first(ep);
-    did |= dnet_receive_round(ep, ROUND_ENTRIES);
+    bool did = DNET_UNLIKELY(dnet_drv_flow_waiting(&ep->drv))
+                   ? receive_round_when_stopped(ep)
+                   : dnet_receive_round(ep, ROUND_ENTRIES);
     if (dnet_drv_flow_waiting(&ep->drv) ||
         dnet_fc_receiver_pending(&ep->receiver) | ep->holding | ep->flow_turns) {
         did |= dnet_flow_round(ep);

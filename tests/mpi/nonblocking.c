@@ -4,6 +4,9 @@
  * buffers of their schedules stay; and MPI_Reduce_local gives what MPI says with operators and
  * types that have a loop of ours, and with some that have none.
  */
+#define _GNU_SOURCE /* CPU_SET */
+#include <sched.h>
+#include <stdbool.h>
 #include <sys/resource.h>
 
 #include "counter.h"
@@ -11,9 +14,24 @@
 #define CALLS 1000
 #define BYTES 16384
 
+/* Each of two ranks a processor of its own, if there are so many: one that has to wait for its turn
+ * finds what has come meanwhile. */
+static bool has_processor(void)
+{
+    cpu_set_t all, own;
+    CPU_ZERO(&own);
+    if (size > 2 || sched_getaffinity(0, sizeof(all), &all) != 0 || CPU_COUNT(&all) < 2)
+        return false;
+    for (int cpu = 0, n = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &all) && n++ == rank)
+            CPU_SET(cpu, &own);
+    return sched_setaffinity(0, sizeof(own), &own) == 0;
+}
+
 static void one_after_the_other(void)
 {
     static char data[BYTES];
+    const bool sure = has_processor();
     unsigned long long before = counter("unexpected"), came;
     for (int i = 0; i < CALLS; i++) {
         MPI_Request request;
@@ -24,8 +42,7 @@ static void one_after_the_other(void)
               data[0]);
     }
     came = counter("unexpected") - before;
-    CHECK(size > 2 || came < CALLS / 4, "%llu of %d messages came before their receives", came,
-          CALLS);
+    CHECK(!sure || came < CALLS / 4, "%llu of %d messages came before their receives", came, CALLS);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 

@@ -578,21 +578,26 @@ static void test_short_collectives_stay_in_the_front(void **state)
 
 /* ---- loops ---- */
 
-#define COUNT 67u
+/* Vectors that begin at a line, and one element behind it. */
+#define COUNT 2051u
 
 #define CHECK_LOOP(op, of_a_and_b, name, type, ...) \
-    { \
-        type in[COUNT], with[COUNT], result[COUNT], want[COUNT]; \
-        for (size_t i = 0; i < COUNT; i++) { \
-            type a = in[i] = (type) (mix(i) >> 49), b = with[i] = (type) (mix(~i) >> 49); \
-            want[i] = (type) (of_a_and_b); \
-        } \
-        dnet_reduce_fn loop = dnet_reduce_loop(DNET_REDUCE_##op, DNET_REDUCE_OF_##name); \
-        loop(in, with, result, COUNT, NULL); \
-        assert_memory_equal(result, want, sizeof want); \
-        loop(in, with, with, COUNT, NULL); \
-        assert_memory_equal(with, want, sizeof want); \
-    }
+    for (size_t at = 0; at < 2; at++) \
+        for (size_t count = COUNT; count > 0; count /= 31) { \
+            static _Alignas(64) type in[COUNT], with[COUNT + 2], result[COUNT + 2], want[COUNT]; \
+            for (size_t i = 0; i < count; i++) { \
+                type a = in[i] = (type) (mix(i) >> 49); \
+                type b = with[at + i] = (type) (mix(~i) >> 49); \
+                want[i] = (type) (of_a_and_b); \
+            } \
+            result[at + count] = with[at + count] = 1; \
+            dnet_reduce_fn loop = dnet_reduce_loop(DNET_REDUCE_##op, DNET_REDUCE_OF_##name); \
+            loop(in, with + at, result + at, count, NULL); \
+            assert_memory_equal(result + at, want, count * sizeof want[0]); \
+            loop(in, with + at, with + at, count, NULL); \
+            assert_memory_equal(with + at, want, count * sizeof want[0]); \
+            assert_true(result[at + count] == 1 && with[at + count] == 1); \
+        }
 #define CHECK_LOOPS(name, type, ...) DNET_REDUCE_EACH_OP(CHECK_LOOP, name, type, )
 
 static void test_loops(void **state)
