@@ -61,15 +61,15 @@ void dnet_board_gather(dnet_board_t *board, const void *from, void *to, size_t b
 void dnet_board_scatter(dnet_board_t *board, const void *from, void *to, size_t bytes,
                         uint32_t root);
 
-/** Block r of `to` at rank `root` becomes the `bytes` bytes, of any number, at `from` of rank r. Of
- * the root: NULL, it has its own.  Other ranks' `to` is not used.  @return false, at the root: some
+/** Block r of `to` at rank `root` becomes the `bytes` bytes, of any number, at `from` of rank r;
+ * `from` may be that block.  Other ranks' `to` is not used.  @return false, at the root: some
  * rank's block is longer than its place, of which the rest is left out */
 bool dnet_board_gatherv(dnet_board_t *board, const void *from, size_t bytes,
                         const dnet_blocks_at_t *to, uint32_t root);
 
 /** Block r of `from` at rank `root` comes to the `bytes` bytes, of any number, at `to` of rank r.
- * Of the root: NULL, it has its own.  Other ranks' `from` is not used.  @return false: this rank's
- * block is longer, and the rest is left out */
+ * Of the root it may be NULL: it keeps its own.  Other ranks' `from` is not used.  @return false:
+ * this rank's block is longer, and the rest is left out */
 bool dnet_board_scatterv(dnet_board_t *board, const dnet_blocks_at_t *from, void *to, size_t bytes,
                          uint32_t root);
 

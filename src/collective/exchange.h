@@ -10,7 +10,7 @@
 
 /** Blocks of any lengths from each rank to each other one. */
 typedef struct {
-    dnet_blocks_at_t give; /* block r is for rank r; where more than two blocks lie, with places */
+    dnet_blocks_at_t give; /* block r is for rank r */
     dnet_blocks_at_t take; /* block r comes from there; may be where `give` is, if they are alike */
 } dnet_exchange_t;
 
