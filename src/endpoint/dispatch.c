@@ -393,9 +393,9 @@ bool dnet_receive_round(dnet_ep_t *ep, unsigned most)
                          ? receive_whole(ep, entry, 0, NULL)
                          : receive_headed(ep, entry);
         if (DNET_UNLIKELY(!taken)) {
-            if (budget != most)
+            if (budget != most || ep->inbox.goes_on)
                 break;
-            continue; /* nothing has been done in this round that the caller could look at */
+            continue; /* nothing has been done that the caller could look at */
         }
         if (DNET_UNLIKELY(dnet_drv_lh_release(&ep->drv, entry)))
             give_back(ep, entry);

@@ -88,6 +88,7 @@ typedef struct {
     dnet_ep_unexpected_fn unexpected_fn;
     uint64_t received_before; /* messages received when one last came without a receive */
     uint32_t left;            /* number of the last entry that was left for the next round */
+    bool goes_on;             /* a round that has handled some already */
 } dnet_inbox_t;
 
 /* aperture.c: by slot, the receive whose data are stored there, or the send that shows its

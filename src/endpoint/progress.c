@@ -66,13 +66,17 @@ static bool rndv_round(dnet_ep_t *ep)
 }
 
 /* A sender has been stopped since the last round, so the rings are full: its RESEND, and then the
- * packet it kept, are on their way while the rest is drained, in the next round: what has been
- * received may be what the caller waits for. */
+ * packet it kept, are on their way while the rest is drained, up to a message without a receive. */
 static DNET_COLD bool receive_round_when_stopped(dnet_ep_t *ep)
 {
     const uint32_t before = ep->drv.lh_read;
-    bool did = dnet_flow_first(ep);
-    return ep->drv.lh_read == before ? dnet_receive_round(ep, ROUND_ENTRIES) || did : did;
+    bool did = dnet_flow_first(ep), received = ep->drv.lh_read != before;
+    if (received && ep->inbox.left == ep->drv.lh_read)
+        return did;
+    ep->inbox.goes_on = received;
+    did |= dnet_receive_round(ep, ROUND_ENTRIES);
+    ep->inbox.goes_on = false;
+    return did;
 }
 
 static bool round_once(dnet_ep_t *ep)
