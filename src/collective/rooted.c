@@ -163,8 +163,12 @@ bool dnet_board_gatherv(dnet_board_t *b, const void *from, size_t bytes, const d
     }
     if (!b->owner.write)
         gather_pieces(b, from, bytes, to, b->slot_bytes, longest, root);
-    if (b->rank == root && from != dnet_block_at(to, root) && bytes)
-        memcpy(dnet_block_at(to, root), from, bytes);
+    if (b->rank == root) {
+        const size_t own = dnet_least(bytes, dnet_block_bytes(to, root));
+        if (from != dnet_block_at(to, root) && own)
+            memcpy(dnet_block_at(to, root), from, own);
+        fit &= bytes == own;
+    }
     return fit;
 }
 
@@ -204,9 +208,10 @@ static void scatter_pieces(dnet_board_t *b, const dnet_blocks_at_t *from, uint8_
             dnet_step_contribute(b);
         } else {
             dnet_step_next(b, all);
-            dnet_take(to + at,
-                      dnet_step_contribution(b, root, all) + dnet_blocks_in_slot(b->rank, root) * n,
-                      dnet_blocks_piece(bytes, at, n));
+            const uint8_t *theirs = dnet_step_contribution(b, root, all);
+            if (bytes > at)
+                dnet_take(to + at, theirs + dnet_blocks_in_slot(b->rank, root) * n,
+                          dnet_blocks_piece(bytes, at, n));
         }
         dnet_step_end(b);
     }
@@ -285,14 +290,14 @@ static dnet_said_t take_own(dnet_board_t *b, void *to, size_t bytes, uint32_t ro
 bool dnet_board_scatterv(dnet_board_t *b, const dnet_blocks_at_t *from, void *to, size_t bytes,
                          uint32_t root)
 {
-    size_t given = bytes;
+    size_t given = b->rank == root ? dnet_block_bytes(from, root) : 0;
     const dnet_said_t said =
         b->rank == root ? give_each(b, from) : take_own(b, to, bytes, root, &given);
     if (said.gives == DNET_GIVES_OTHERWISE)
         scatter_pieces(b, from, to, bytes, said.bytes, root);
     if (b->rank == root && to && bytes)
-        memcpy(to, dnet_block_at(from, root), bytes);
+        memcpy(to, dnet_block_at(from, root), dnet_least(bytes, given));
     if (said.gives != DNET_GIVES_ADDRESSES)
         root_leads(b, root);
-    return given <= bytes;
+    return given <= bytes || (b->rank == root && !to);
 }

@@ -444,8 +444,7 @@ static int scatterv_on(MPIDI_DIMMNET_board_t *self, const void *sendbuf,
     if (mpi_errno == MPI_SUCCESS && recvbuf != MPI_IN_PLACE)
         mpi_errno = blocks_begin(&own, recvbuf, &recvcount, &none, recvtype, 1, false);
     if (mpi_errno == MPI_SUCCESS) {
-        const size_t bytes = comm->rank == root ? dnet_block_bytes(&all.lie, (uint32_t) root)
-                                                : (size_t) recvcount * own.lie.element_bytes;
+        const size_t bytes = own.lie.at ? (size_t) recvcount * own.lie.element_bytes : 0;
         fit = dnet_board_scatterv(&self->board, &all.lie, own.lie.at, bytes, (uint32_t) root);
     }
     if (mpi_errno == MPI_SUCCESS && own.packed)

@@ -138,7 +138,8 @@ static bool gatherv_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t
 {
     layout_t l = {.counts = {0}};
     const uint32_t root = (uint32_t) (mix(round + 7) % b->size);
-    const size_t extra = b->rank == root ? 0 : too_long;
+    /* the root, unless it is in place, or the others, or all */
+    const size_t extra = (b->rank == root ? round % 2 : round % 4 == 0) ? 0 : too_long;
     for (uint32_t r = 0; r < b->size; r++)
         l.counts[r] = (intptr_t) count_of(round, r, 0);
     const size_t bytes = ((size_t) l.counts[b->rank] + extra) * ELEMENT;
@@ -158,7 +159,7 @@ static bool scatterv_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_
     const uint32_t root = (uint32_t) (mix(round + 8) % b->size);
     const bool keeps = b->rank != root || round % 2;
     for (uint32_t r = 0; r < b->size; r++)
-        l.counts[r] = (intptr_t) (count_of(round, r, 0) + (r == root ? 0 : too_long));
+        l.counts[r] = (intptr_t) (count_of(round, r, 0) + too_long);
     lay_out(&l, b, round);
     for (uint32_t r = 0; r < b->size && b->rank == root; r++)
         fill(block_in(&l, from, r), round, root, r, (size_t) l.counts[r] * ELEMENT);
@@ -166,7 +167,7 @@ static bool scatterv_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_
     const size_t bytes = count_of(round, b->rank, 0) * ELEMENT;
     to[bytes] = UNTOUCHED;
     bool fits = dnet_board_scatterv(b, &all, keeps ? to : NULL, bytes, root);
-    return fits == (b->rank == root || !too_long) && to[bytes] == UNTOUCHED &&
+    return fits == (!keeps || !too_long) && to[bytes] == UNTOUCHED &&
            (!keeps || is_filled(to, round, root, b->rank, bytes));
 }
 
