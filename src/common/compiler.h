@@ -42,11 +42,12 @@ static inline void dnet_prefetch_for_store(const void *at)
 }
 
 /** Does a line that another processor has read stay shared when it is asked for so?  On AMD's it
- * does, and only a store makes it this processor's. */
+ * does, and only a store makes it this processor's, but not on Zen 1 (on Zen 2, of the same family,
+ * nobody has looked). */
 static inline bool dnet_lines_stay_shared(void)
 {
 #if defined(__x86_64__)
-    return __builtin_cpu_is("amd");
+    return __builtin_cpu_is("amd") && !__builtin_cpu_is("amdfam17h");
 #else
     return false;
 #endif
