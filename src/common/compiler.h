@@ -41,13 +41,23 @@ static inline void dnet_prefetch_for_store(const void *at)
 #endif
 }
 
+/** A processor of Zen 1, whose caches are not those of later ones, or of Zen 2, which is of the same
+ * family, and which nobody has looked at. */
+static inline bool dnet_is_zen1(void)
+{
+#if defined(__x86_64__)
+    return __builtin_cpu_is("amdfam17h");
+#else
+    return false;
+#endif
+}
+
 /** Does a line that another processor has read stay shared when it is asked for so?  On AMD's it
- * does, and only a store makes it this processor's, but not on Zen 1 (on Zen 2, of the same family,
- * nobody has looked). */
+ * does, and only a store makes it this processor's, but not on Zen 1. */
 static inline bool dnet_lines_stay_shared(void)
 {
 #if defined(__x86_64__)
-    return __builtin_cpu_is("amd") && !__builtin_cpu_is("amdfam17h");
+    return __builtin_cpu_is("amd") && !dnet_is_zen1();
 #else
     return false;
 #endif
