@@ -39,11 +39,11 @@ static inline bool dnet_emu_lh_seems_full(const dnet_emu_nic_t *nic, const dnet_
 
 /* Store to so many lines behind that value of lh_tail, none 24 or more on, so that they are this
  * processor's before their turn.  A receiver that reads a line leaves it shared, and on Zen 4
- * a prefetch does not change that: the store of each entry waits for its line then, behind all others
- * of its message (8 bytes in a row 16 million a second so, 22 with it).  Stores to several lines at
- * once wait together.  The entries are free, and the word means nothing before their flags.  Where
- * a prefetch does, a store ahead is one transfer more (Ice Lake: 1 KB one way 0.60 us so, 0.57
- * without). */
+ * a prefetch does not change that: the store of each entry waits for its line then, behind all
+ * others of its message (8 bytes in a row 16 million a second so, 22 with it).  Stores to several
+ * lines at once wait together.  The entries are free, and the word means nothing before their
+ * flags.  Where a prefetch does, a store ahead is one transfer more (Ice Lake: 1 KB one way 0.60 us
+ * so, 0.57 without). */
 static inline void dnet_emu_lh_claim_lines(const dnet_emu_nic_t *nic, unsigned wid, uint32_t at,
                                            uint32_t lines)
 {
