@@ -4,6 +4,7 @@
 #include "collective/blocks.h"
 #include "collective/exchange.h"
 #include "collective/in_place.h"
+#include "common/compiler.h"
 #include "common/stream.h"
 
 /* An allgather whose results are so many bytes at all ranks together leaves nothing in the caches
@@ -222,13 +223,17 @@ static void alltoall_in_place(dnet_board_t *b, const uint8_t *from, uint8_t *to,
 
 /* Few ranks without a processor for each exchange twice as much by slots, unless reading is slow
  * (4 ranks, 64 KB by slots 0.75 to 1 of the time, where no cache is shared 1.1 to 2); more than a
- * few half as much where it is (16 ranks, 32 KB 0.8, where no cache is shared 1.9). */
+ * few half as much where it is (16 ranks, 32 KB 0.8, where no cache is shared 1.9), and on Zen 1
+ * far less, whose shared cache of 8 MB does not hold what ranks and slots have (16 ranks, 8 KB by
+ * slots 1.45 of the time, 16 KB 1.8). */
 static bool is_read_to_exchange(const dnet_board_t *b, size_t bytes)
 {
-    if (b->size > FEW_RANKS && b->owner.copies == DNET_KERNEL_SLOW)
-        return dnet_in_place_is_read(b, bytes * 2);
+    if (dnet_in_place_is_moved_by_one(b) && b->size > FEW_RANKS && dnet_is_zen1())
+        return bytes >= READ_LEAST_BYTES;
     if (dnet_in_place_is_read_by_two(b, bytes))
         return true;
+    if (b->size > FEW_RANKS && b->owner.copies == DNET_KERNEL_SLOW)
+        return dnet_in_place_is_read(b, bytes * 2);
     bool crowded = !b->spins && b->size > 2 && b->size <= FEW_RANKS;
     return dnet_in_place_is_read(b, crowded && b->owner.copies == DNET_KERNEL_FAST ? bytes / 2
                                                                                    : bytes);

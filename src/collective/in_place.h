@@ -51,6 +51,13 @@ static inline bool dnet_in_place_is_read_by_two(const dnet_board_t *b, size_t by
            bytes >= READ_BYTES_FAIR / 2;
 }
 
+/* More than two ranks without a processor each exchange blocks in pairs: one moves both while the
+ * other waits for its turn. */
+static inline bool dnet_in_place_is_moved_by_one(const dnet_board_t *b)
+{
+    return b->owner.read && !b->spins && b->size > 2;
+}
+
 /* For two ranks slots and far memory serve longer where it is not fast. */
 static inline bool dnet_in_place_is_slow_for_two(const dnet_board_t *b)
 {

@@ -78,8 +78,8 @@ static bool alltoallv_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8
     for (uint32_t r = 0; r < b->size && done; r++)
         good &=
             is_filled(block_in(&take, to, r), round, r, b->rank, (size_t) take.counts[r] * ELEMENT);
-    bool must =
-        round % 5 == 3 || (b->owner.read && b->owner.copies != DNET_KERNEL_SLOW && !in_place);
+    bool reads = b->owner.read && (b->owner.copies != DNET_KERNEL_SLOW || b->size > 2);
+    bool must = round % 5 == 3 || (reads && !in_place);
     return good && (done || !must);
 }
 
@@ -263,14 +263,15 @@ static void test_long_blocks_are_read(void **state)
         bool made;
     } want[] = {
         {alltoallv_once, 5, 1, true},       {alltoallv_once, 5, 2, true},
-        {alltoallv_once, 5, 0, false},      {allgatherv_once, 2, 1, true},
-        {allgatherv_once, 2, 2, true},      {allgatherv_once, 5, 1, false},
-        {reduce_scatter_once, 5, 1, true},  {reduce_scatter_once, 5, 2, false},
-        {reduce_scatter_once, 5, 3, false}, {reduce_scatter_once, 5, 0, false},
-        {scatter_once, 5, 1, true},         {scatter_once, 5, 2, true},
-        {scatter_once, 5, 0, false},        {scatter_once, 2, 1, false},
-        {scatterv_once, 5, 1, true},        {scatterv_once, 5, 2, true},
-        {scatterv_once, 5, 0, false},       {scatterv_once, 2, 1, false},
+        {alltoallv_once, 5, 3, true},       {alltoallv_once, 5, 0, false},
+        {allgatherv_once, 2, 1, true},      {allgatherv_once, 2, 2, true},
+        {allgatherv_once, 5, 1, false},     {reduce_scatter_once, 5, 1, true},
+        {reduce_scatter_once, 5, 2, false}, {reduce_scatter_once, 5, 3, false},
+        {reduce_scatter_once, 5, 0, false}, {scatter_once, 5, 1, true},
+        {scatter_once, 5, 2, true},         {scatter_once, 5, 0, false},
+        {scatter_once, 2, 1, false},        {scatterv_once, 5, 1, true},
+        {scatterv_once, 5, 2, true},        {scatterv_once, 5, 0, false},
+        {scatterv_once, 2, 1, false},
     };
     for (unsigned i = 0; i < sizeof want / sizeof want[0]; i++) {
         reads_made = 0;

@@ -3,6 +3,7 @@
  * src/collective: boards, with a thread for each rank.
  */
 #include "board_ranks.h"
+#include "common/compiler.h"
 
 static bool bcast_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
 {
@@ -88,6 +89,26 @@ static void test_slow_reads_are_for_longer_vectors(void **state)
         check_with(2, want[i].body, want[i].reads);
         assert_int_equal(reads_made > 0, want[i].made);
     }
+}
+
+/* Blocks that more than a few ranks exchange, none of which has a processor of its own: sooner
+ * where the kernel is slow, on Zen 1 however fast it is. */
+static void test_blocks_of_many_are_moved_in_pairs(void **state)
+{
+    (void) state;
+    for (int reads = 0; reads < 4; reads++)
+        for (uint32_t size = 4; size <= 5; size++)
+            for (exact_bytes = 4096; exact_bytes <= 32768; exact_bytes *= 2) {
+                bool many = size > 4, early = many && dnet_is_zen1();
+                size_t least = reads == 1   ? (many ? 8192 : 16384)
+                               : early      ? 8192
+                               : reads == 2 ? 32768
+                                            : (many ? 32768 : 65536);
+
+                reads_made = 0;
+                check_with(size, exact_exchange_once, reads);
+                assert_int_equal(reads_made > 0, reads && exact_bytes >= least);
+            }
 }
 
 static bool allgather_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
@@ -617,6 +638,7 @@ int main(void)
         cmocka_unit_test(test_bcast),
         cmocka_unit_test(test_allgather),
         cmocka_unit_test(test_slow_reads_are_for_longer_vectors),
+        cmocka_unit_test(test_blocks_of_many_are_moved_in_pairs),
         cmocka_unit_test(test_alltoall),
         cmocka_unit_test(test_allreduce),
         cmocka_unit_test(test_allreduce_gives_all_ranks_the_same_bits),
