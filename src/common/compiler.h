@@ -41,8 +41,8 @@ static inline void dnet_prefetch_for_store(const void *at)
 #endif
 }
 
-/** A processor of Zen 1, whose caches are not those of later ones, or of Zen 2, which is of the same
- * family, and which nobody has looked at. */
+/** A processor of Zen 1, whose caches are not those of later ones, or of Zen 2, which is of the
+ * same family, and which nobody has looked at. */
 static inline bool dnet_is_zen1(void)
 {
 #if defined(__x86_64__)
