@@ -55,10 +55,10 @@
     (DNET_PACKET_MAX_BYTES - DNET_DRV_HEADER_BYTES - DNET_ENVELOPE_BYTES)
 
 /** Longest data of one message that a few packets bring, handed over together (message_bytes()):
- * two pages and a head. */
-#define DNET_DRV_MESSAGE_DATA_MAX 8216u
-/** The same for pieces of long messages: sixteen pages and a head. */
-#define DNET_DRV_PIECE_DATA_MAX 65560u
+ * an entry and two pages. */
+#define DNET_DRV_MESSAGE_DATA_MAX (8192u + DNET_LH_DATA_BYTES)
+/** The same for pieces of long messages: an entry and sixteen pages. */
+#define DNET_DRV_PIECE_DATA_MAX (65536u + DNET_LH_DATA_BYTES)
 
 /** Address of a process on the network, in the form the first header line wants it. */
 typedef uint64_t dnet_drv_target_t;

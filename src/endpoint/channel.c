@@ -48,7 +48,11 @@ static dnet_status_t emit(dnet_ep_t *ep, dnet_op_t *op, uint64_t envelope, dnet_
             head->rank = dnet_guest_self(ep, op->peer);
         pieces[count++] = (dnet_drv_piece_t){head, sizeof(*head)};
         head_len += sizeof(*head);
-        if (op->header_len) {
+        if (dnet_head_is_of_piece(head->type)) {
+            static const uint8_t unused[DNET_PIECE_AT - sizeof(*head)];
+            pieces[count++] = (dnet_drv_piece_t){unused, sizeof(unused)};
+            head_len += sizeof(unused);
+        } else if (op->header_len) {
             pieces[count++] = (dnet_drv_piece_t){op->owned, op->header_len};
             head_len += op->header_len;
         }
@@ -79,9 +83,9 @@ static bool was_issued(dnet_op_t *op)
 
 /* Messages alone of this length and more go as longer pieces than those of packet_data. */
 #define LONG_PIECES_FROM 32768u
-#define LONG_PIECE (16384u + sizeof(dnet_ep_head_t))
+#define LONG_PIECE (16384u + DNET_PIECE_AT)
 #define LONGER_PIECES_FROM 262144u
-#define LONGER_PIECE (32768u + sizeof(dnet_ep_head_t))
+#define LONGER_PIECE (32768u + DNET_PIECE_AT)
 
 /* Longest message whose place is asked for ahead: some of the first-level cache. */
 #define EXPECTED_MOST 16384u
@@ -99,12 +103,13 @@ static uint32_t piece_limit(const dnet_ep_t *ep, const dnet_op_t *op)
 }
 
 /* Bytes of each piece but the last of a message that needs several packets: as few as can be, and
- * of one size. */
+ * of one size, of whole lines where packets are long. */
 static uint32_t piece_bytes(const dnet_ep_t *ep, const dnet_op_t *op)
 {
-    size_t most = (piece_limit(ep, op) - sizeof(dnet_ep_head_t)) & ~7u;
+    size_t unit = ep->packet_data > DNET_DRV_BOTF_DATA_MAX ? 64 : 8;
+    size_t most = (piece_limit(ep, op) - DNET_PIECE_AT) & -unit;
     size_t pieces = (op->len + most - 1) / most;
-    return ((uint32_t) ((op->len + pieces - 1) / pieces) + 7) & ~7u;
+    return (uint32_t) (((op->len + pieces - 1) / pieces + unit - 1) & -unit);
 }
 
 /* A piece; of some of a message that goes at once, how long that takes. */

@@ -159,7 +159,7 @@ static void copy_piece(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dnet_a
     bool timed = a->len > ep->eager_near.in_a_row && a->req &&
                  dnet_piece_is_timed((uint32_t) (a->got / len), (uint32_t) len);
     uint64_t begin = timed ? dnet_clock_ns() : 0;
-    copy_out(ep, entry, sizeof(dnet_ep_head_t), a->buf + a->got, len);
+    copy_out(ep, entry, DNET_PIECE_AT, a->buf + a->got, len);
     if (timed)
         dnet_piece_taken(&ep->rndv.at_once_times, (uint32_t) len, dnet_clock_ns() - begin);
 }
@@ -169,7 +169,7 @@ static void copy_piece(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dnet_a
 static void receive_piece(dnet_ep_t *ep, const dnet_lh_entry_t *entry, dnet_assembly_t **link)
 {
     dnet_assembly_t *a = *link;
-    size_t len = DNET_GET(entry->where, LH_SIZE) - sizeof(dnet_ep_head_t);
+    size_t len = DNET_GET(entry->where, LH_SIZE) - DNET_PIECE_AT;
     if (len > a->len - a->got)
         len = a->len - a->got;
     if (a->got < a->cap)
@@ -245,7 +245,7 @@ static void receive_rts(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dnet_
 
 static void receive_pushed(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dnet_ep_head_t *head)
 {
-    size_t len = DNET_GET(entry->where, LH_SIZE) - sizeof(*head);
+    size_t len = DNET_GET(entry->where, LH_SIZE) - DNET_PIECE_AT;
     uint8_t *to = dnet_rndv_piece_at(ep, head, len);
     if (!to) {
         if (ep->rndv.strays++ == 0) /* others of the same message may follow */
@@ -253,7 +253,7 @@ static void receive_pushed(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dn
         return;
     }
     uint64_t begin = dnet_piece_is_timed(head->arg, DNET_PIECE_BYTES) ? dnet_clock_ns() : 0;
-    copy_out(ep, entry, sizeof(*head), to, len);
+    copy_out(ep, entry, DNET_PIECE_AT, to, len);
     dnet_rndv_recv_piece(ep, head, begin);
 }
 
@@ -281,7 +281,8 @@ static bool head_is_sound(const dnet_ep_t *ep, const dnet_lh_entry_t *entry,
                           const dnet_ep_head_t *head)
 {
     size_t size = DNET_GET(entry->where, LH_SIZE);
-    if (size < sizeof(*head) || head->rank == DNET_EP_NO_RANK)
+    if (size < (dnet_head_is_of_piece(head->type) ? DNET_PIECE_AT : sizeof(*head)) ||
+        head->rank == DNET_EP_NO_RANK)
         return false;
     size_t behind = size - sizeof(*head);
     if (head->type == DNET_HEAD_AM || head->type == DNET_HEAD_AM_RTS)

@@ -13,7 +13,7 @@
 #include "endpoint/rndv.h"
 
 #define PIECE DNET_PIECE_BYTES
-_Static_assert(PIECE + sizeof(dnet_ep_head_t) <= DNET_DRV_PIECE_DATA_MAX, "a piece is one message");
+_Static_assert(PIECE + DNET_PIECE_AT <= DNET_DRV_PIECE_DATA_MAX, "a piece is one message");
 _Static_assert(PIECE % DNET_APERTURE_UNIT == 0, "pieces have addresses");
 
 /* A sender that waits in a call has the next piece there within some 2 us. */

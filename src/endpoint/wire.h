@@ -33,6 +33,15 @@ _Static_assert(sizeof(dnet_ep_head_t) == 24, "head layout");
 _Static_assert(sizeof(dnet_ep_head_t) + DNET_EP_AM_HEADER_MAX <= DNET_DRV_BOTF_DATA_MAX,
                "a head and an active message's header fit one window");
 
+/* A piece (FIRST, MORE, PIECE) begins behind the entry, with a line of the ring.  User's buffers
+ * mostly begin with a line, too, and then both copies are of whole lines. */
+#define DNET_PIECE_AT DNET_LH_DATA_BYTES
+
+static inline bool dnet_head_is_of_piece(uint8_t type)
+{
+    return type == DNET_HEAD_FIRST || type == DNET_HEAD_MORE || type == DNET_HEAD_PIECE;
+}
+
 /* Flag of a CTS: the data go through SO-DIMM in chunks; else straight to an aperture. */
 #define DNET_CTS_STAGED 1u
 /* Flag of a CTS: each side moves pieces, as many as it gets to; the receiver acknowledges its. */

@@ -83,7 +83,7 @@ import json
 d = json.load(open("out"))
 assert d["options"]["DIMMNET_EAGER_LIMIT"]["value"] == "auto", d["options"]["DIMMNET_EAGER_LIMIT"]
 assert d["limit_eager"] in (8192, 16384, 65536), d["limit_eager"]
-assert (d["limit_packet"], d["limit_message"]) == (4064, 8192 if d["limit_eager"] == 8192 else 8216), d
+assert (d["limit_packet"], d["limit_message"]) == (4064, 8192 if d["limit_eager"] == 8192 else 8240), d
 P
 expect 0 env DIMMNET_EAGER_LIMIT=5000 dnet-info --json
 python3 -c 'import json; d = json.load(open("out")); assert (d["limit_packet"], d["limit_message"], d["limit_eager"]) == (4064, 5000, 5000), d' ||

@@ -444,8 +444,10 @@ end
 
 -- Heads that stand behind the envelope of a message; that of the others says nothing.
 local with_envelope = { SYNC = true, FIRST = true, RTS = true }
+-- Those of pieces, whose data begin behind the 48 bytes that an entry has.
+local of_piece = { FIRST = true, MORE = true, PIECE = true }
 
--- Adds a head; returns what the Info column says of it, and its parts.
+-- Adds a head; returns what the Info column says of it, its parts, and where the data behind begin.
 local function add_head(tree, data)
   local kind = data(0, 1):uint()
   local text = lists.heads[kind] or string.format("head of type %d", kind)
@@ -455,7 +457,8 @@ local function add_head(tree, data)
   end
   return string.format("%s op %d length %s", text, data(8, 4):le_uint(),
                        tostring(data(16, 8):le_uint64())),
-    { name = text, id = data(2, 2):le_uint(), op = data(8, 4):le_uint() }
+    { name = text, id = data(2, 2):le_uint(), op = data(8, 4):le_uint() },
+    of_piece[text] and 48 or 24
 end
 
 -- An IPUSH packet with lflag: the envelope, a head, data.  Returns the Info text, the data behind, the head.
@@ -466,8 +469,8 @@ local function add_message(tree, data)
   local kind = headed and data:len() >= 32 and lists.heads[data(8, 1):uint()]
   if kind and not with_envelope[kind] then
     tree:add(envelope, "Envelope: of no message")
-    local text, head = add_head(tree, data(8))
-    return string.format("%s of process %d", text, data(12, 4):le_uint()), 32, head
+    local text, head, behind = add_head(tree, data(8))
+    return string.format("%s of process %d", text, data(12, 4):le_uint()), 8 + behind, head
   end
   local values, branch = add_word(tree, "LH", envelope, "Envelope", { LH_TAG = tag })
   local info = string.format("context %d rank %d tag %d", values.LH_CONTEXT, values.LH_RANK, tag)
@@ -478,8 +481,8 @@ local function add_message(tree, data)
   if data:len() < 32 then
     return info .. ", head cut off", 8
   end
-  local text, head = add_head(tree, data(8))
-  return info .. ", " .. text, 32, head
+  local text, head, behind = add_head(tree, data(8))
+  return info .. ", " .. text, 8 + behind, head
 end
 
 local function add_header(tree, packet, lines)
