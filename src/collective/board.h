@@ -10,14 +10,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/compiler.h"
 #include "common/kernel_copies.h"
 
 /** Bytes of a board, at most, and of a slot's data; slots of a rank. */
 #define DNET_BOARD_MAX_BYTES (4u << 20)
 #define DNET_BOARD_SLOT_MAX_BYTES 16384u
 #define DNET_BOARD_MAX_SLOTS 16u
-/** Of two ranks with a processor each that have far memory: more data of a step lie there. */
+/** Of two ranks with a processor each that have far memory: more data of a step lie there.  On
+ * Zen 1 it is faster from 2 KB on (4 KB of a broadcast 0.58 us instead of 0.78). */
 #define DNET_BOARD_NEAR_BYTES 4096u
+#define DNET_BOARD_NEAR_BYTES_ZEN1 1024u
 /** More ranks than this have no board: their slots would be too small. */
 #define DNET_BOARD_MAX_RANKS 256u
 
@@ -95,6 +98,11 @@ void dnet_board_join(dnet_board_t *board, void *memory, uint32_t size, uint32_t 
  * tables, so that no collective waits for that. */
 void dnet_board_touch(const dnet_board_t *board);
 
+static inline uint32_t dnet_board_near_bytes(void)
+{
+    return dnet_is_zen1() ? DNET_BOARD_NEAR_BYTES_ZEN1 : DNET_BOARD_NEAR_BYTES;
+}
+
 /**
  * Would a collective of which a rank contributes so many bytes gain by far memory, which this board
  * does not have yet?  What fits into second-level caches comes back from the other processor's when
@@ -102,7 +110,8 @@ void dnet_board_touch(const dnet_board_t *board);
  */
 static inline bool dnet_board_gains_by_far(const dnet_board_t *board, size_t bytes)
 {
-    return bytes > DNET_BOARD_NEAR_BYTES && board->size == 2 && board->spins && !board->far.memory;
+    return bytes > DNET_BOARD_NEAR_BYTES_ZEN1 && board->size == 2 && board->spins &&
+           !board->far.memory && bytes > dnet_board_near_bytes();
 }
 
 /** Bytes of it, for all ranks. */

@@ -114,7 +114,7 @@ void dnet_board_add_far(dnet_board_t *b, void *memory)
 {
     b->far.memory = memory;
     b->far.bytes = far_bytes_of(b->size);
-    b->near_bytes = DNET_BOARD_NEAR_BYTES;
+    b->near_bytes = dnet_board_near_bytes();
     touch(memory, dnet_board_far_bytes(b));
 }
 

@@ -355,7 +355,7 @@ int MPIDI_DIMMNET_scatter(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype 
 /* ---- the same with blocks of any lengths ---- */
 
 /* Of more bytes the blocks of two ranks are messages: 8 KB in 0.8 to 0.97 of the time. */
-#define ANY_OF_TWO_MAX DNET_BOARD_NEAR_BYTES
+#define ANY_OF_TWO_MAX 4096u
 
 /* Nobody but the root and its rank knows how long a block is. */
 static int board_for_any(MPIR_Comm *comm, MPI_Aint count, MPI_Datatype datatype,
