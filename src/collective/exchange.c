@@ -3,12 +3,16 @@
  * Blocks of any lengths from each rank to each: only the two ranks of a block know how long it is.
  *
  * So a rank says in one step what all need to know to find theirs.  Few bytes it gives with that,
- * in a parcel.  Of more it says the addresses, where the others read, or both move in pairs.
+ * in a parcel.  Of more it says the addresses, where the others read, or both move in pairs.  Two
+ * ranks exchange pieces in steps where to read is slow.
  */
 #include "collective/exchange.h"
 
 #include "collective/in_place.h"
 #include "collective/parcel.h"
+
+/* That two ranks exchange in a step. */
+#define PIECE 8192u
 
 /* For each other rank, in the slot of one that gives addresses. */
 enum { PAIR_WAITS, PAIR_TAKEN, PAIR_MOVED };
@@ -109,6 +113,28 @@ void dnet_exchange_by_pairs(dnet_board_t *b, const dnet_exchange_t *x)
     move_pairs(b, x);
 }
 
+/* ---- of two ranks, piece by piece ---- */
+
+/* `longest`: of the two blocks. */
+static void exchange_pieces(dnet_board_t *b, const dnet_exchange_t *x, size_t longest)
+{
+    const uint32_t other = 1 - b->rank;
+    const size_t given = dnet_block_bytes(&x->give, other);
+    const size_t taken = dnet_block_bytes(&x->take, other);
+    const uint8_t *from = dnet_block_at(&x->give, other);
+    uint8_t *to = dnet_block_at(&x->take, other);
+    for (size_t at = 0; at < longest; at += PIECE) {
+        const size_t most = dnet_least(longest - at, PIECE);
+        dnet_step_put(dnet_step_begin(b, most), from + at, dnet_blocks_piece(given, at, most));
+        dnet_step_contribute(b);
+        if (at == 0)
+            keep_own(b, x);
+        const uint8_t *theirs = dnet_step_contribution(b, other, most);
+        dnet_take(to + at, theirs, dnet_blocks_piece(taken, at, most));
+        dnet_step_end_of_all(b);
+    }
+}
+
 /* ---- of any lengths ---- */
 
 bool dnet_board_alltoallv(dnet_board_t *b, const dnet_exchange_t *x)
@@ -125,10 +151,16 @@ bool dnet_board_alltoallv(dnet_board_t *b, const dnet_exchange_t *x)
 
     dnet_gives_t least = DNET_GIVES_OTHERWISE,
                  most = DNET_GIVES_PARCEL; /* of all: the same on each */
+    size_t longest = 0;
     for (uint32_t r = 0; r < b->size; r++) {
-        const dnet_gives_t gives = dnet_parcel_said(b, r).gives;
-        least = gives < least ? gives : least;
-        most = gives > most ? gives : most;
+        const dnet_said_t said = dnet_parcel_said(b, r);
+        least = said.gives < least ? said.gives : least;
+        most = said.gives > most ? said.gives : most;
+        longest = said.bytes > longest ? said.bytes : longest;
+    }
+    if (most == DNET_GIVES_OTHERWISE && b->size == 2 && longest < READ_BYTES_SLOW) {
+        exchange_pieces(b, x, longest);
+        return true;
     }
     if (most == DNET_GIVES_OTHERWISE) {
         dnet_step_end_of_all(b);

@@ -8,7 +8,7 @@
  * some rounds so many that all blocks are read. */
 static size_t count_of(unsigned round, uint32_t a, uint32_t b)
 {
-    static const size_t some[] = {0, 0, 1, 3, 5, 6, 7, 31, 33, 500, 2047, 2048, 2049, 9000};
+    static const size_t some[] = {0, 0, 1, 3, 5, 6, 7, 31, 33, 500, 2047, 2048, 2049, 5000, 9000};
     if (round % 5 == 4)
         return 8200 + a * 10 + b;
     if (round % 5 == 3) /* all fit into a slot */
@@ -55,6 +55,9 @@ static bool allgatherv_once(dnet_board_t *b, unsigned round, uint8_t *from, uint
     return good;
 }
 
+/* So many elements two ranks read, or exchange by messages. */
+#define PIECES_END 8192
+
 /* What is moved where: on all ranks the same. */
 static _Atomic unsigned moved, not_moved;
 
@@ -80,6 +83,8 @@ static bool alltoallv_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8
             is_filled(block_in(&take, to, r), round, r, b->rank, (size_t) take.counts[r] * ELEMENT);
     bool reads = b->owner.read && (b->owner.copies != DNET_KERNEL_SLOW || b->size > 2);
     bool must = round % 5 == 3 || (reads && !in_place);
+    if (b->size == 2) /* piece by piece */
+        must |= give.counts[1 - b->rank] < PIECES_END && take.counts[1 - b->rank] < PIECES_END;
     return good && (done || !must);
 }
 
