@@ -110,8 +110,8 @@ static inline uint32_t dnet_board_near_bytes(void)
  */
 static inline bool dnet_board_gains_by_far(const dnet_board_t *board, size_t bytes)
 {
-    return bytes > DNET_BOARD_NEAR_BYTES_ZEN1 && board->size == 2 && board->spins &&
-           !board->far.memory && bytes > dnet_board_near_bytes();
+    return board->size == 2 && board->spins && !board->far.memory &&
+           bytes > dnet_board_near_bytes();
 }
 
 /** Bytes of it, for all ranks. */

@@ -106,7 +106,7 @@ static uint32_t piece_limit(const dnet_ep_t *ep, const dnet_op_t *op)
  * of one size, of whole lines where packets are long. */
 static uint32_t piece_bytes(const dnet_ep_t *ep, const dnet_op_t *op)
 {
-    size_t unit = ep->packet_data > DNET_DRV_BOTF_DATA_MAX ? 64 : 8;
+    size_t unit = ep->packet_data > DNET_DRV_BOTF_DATA_MAX ? DNET_IPUSH_GRAIN_MAX : 8;
     size_t most = (piece_limit(ep, op) - DNET_PIECE_AT) & -unit;
     size_t pieces = (op->len + most - 1) / most;
     return (uint32_t) (((op->len + pieces - 1) / pieces + unit - 1) & -unit);

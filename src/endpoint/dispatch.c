@@ -281,9 +281,10 @@ static bool head_is_sound(const dnet_ep_t *ep, const dnet_lh_entry_t *entry,
                           const dnet_ep_head_t *head)
 {
     size_t size = DNET_GET(entry->where, LH_SIZE);
-    if (size < (dnet_head_is_of_piece(head->type) ? DNET_PIECE_AT : sizeof(*head)) ||
-        head->rank == DNET_EP_NO_RANK)
+    if (size < sizeof(*head) || head->rank == DNET_EP_NO_RANK)
         return false;
+    if (dnet_head_is_of_piece(head->type))
+        return size > DNET_PIECE_AT;
     size_t behind = size - sizeof(*head);
     if (head->type == DNET_HEAD_AM || head->type == DNET_HEAD_AM_RTS)
         return (head->type == DNET_HEAD_AM ? ep->am_fn != NULL : ep->am_long.begin != NULL) &&

@@ -13,6 +13,8 @@
 #include <string.h>
 
 #include "endpoint/am.h"
+#include "endpoint/ep.h"
+#include "endpoint/wire.h"
 #include "job.h"
 
 static const size_t sizes[] = {0,    1,     8,     40,    48,     49,     200,     488,
@@ -416,10 +418,50 @@ static void test_short_messages_of_each_length_are_whole(void **state)
     assert_int_equal(dnet_job_run(2, 60, short_lengths, NULL), 0);
 }
 
+/* A first piece as it is on the wire: the head, what is left of 48 bytes, data. */
+static dnet_status_t send_first(dnet_job_rank_t *job, uint32_t tag, uint64_t length, uint32_t bytes)
+{
+    const dnet_ep_head_t head = {.type = DNET_HEAD_FIRST, .rank = job->rank, .length = length};
+    uint8_t packet[DNET_LH_DATA_BYTES + 100];
+    memset(packet, 0xee, sizeof(packet));
+    memcpy(packet, &head, sizeof(head));
+    for (uint32_t i = 0; i < 100; i++)
+        packet[DNET_LH_DATA_BYTES + i] = (uint8_t) (i + 1);
+    return dnet_drv_send_pieces(&job->ep->drv, job->ep->peers[0].target,
+                                dnet_ep_envelope(1, 1, tag) | DNET_EP_HEADED,
+                                &(dnet_drv_piece_t){packet, bytes}, 1);
+}
+
+/* Pieces that end before their data begin are ignored, however long the message is said to be. */
+static int pieces(dnet_job_rank_t *job, void *arg)
+{
+    static const uint32_t none[] = {8, 24, 40, 48};
+    static uint8_t buf[1 << 20];
+    (void) arg;
+    bool sent = true;
+    if (job->rank == 1) {
+        for (unsigned i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+            sent &= send_first(job, 5, sizeof(buf), none[i]) == DNET_OK;
+        return !sent || send_first(job, 5, 100, DNET_LH_DATA_BYTES + 100) != DNET_OK;
+    }
+    size_t got = dnet_job_recv(job, dnet_ep_envelope(1, 1, 5), DNET_MATCH_BITS, buf, sizeof(buf));
+    for (uint32_t i = 0; i < 101; i++)
+        if (got != 100 || buf[i] != (i < 100 ? i + 1 : 0))
+            return 1;
+    return 0;
+}
+
+static void test_endpoint_pieces_begin_behind_the_entry(void **state)
+{
+    (void) state;
+    assert_int_equal(dnet_job_run(2, 30, pieces, NULL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_short_messages_of_each_length_are_whole),
+        cmocka_unit_test(test_endpoint_pieces_begin_behind_the_entry),
         cmocka_unit_test(test_endpoint_all_sizes_arrive_whole),
         cmocka_unit_test(test_endpoint_1_kb_alone_goes_by_botf),
         cmocka_unit_test(test_endpoint_two_pages_are_one_request),
