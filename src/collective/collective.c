@@ -287,27 +287,3 @@ void dnet_board_alltoall(dnet_board_t *b, const void *from, void *to, size_t byt
         alltoall_group(b, (const uint8_t *) from + at, (uint8_t *) to + at, bytes,
                        dnet_least(bytes - at, group), piece);
 }
-
-bool dnet_board_pair_offer(dnet_board_t *b, const void *from, bool read)
-{
-    const dnet_offer_t mine = {.from = from, .read = read};
-    dnet_in_place_say(b, &mine);
-    dnet_offer_t theirs = dnet_in_place_offered(b, 1 - b->rank);
-    bool wanted = b->rank == 0 ? read : theirs.read;
-    bool reads = b->owner.read && mine.from && theirs.from && wanted;
-    if (!reads)
-        dnet_step_end_of_all(b);
-    return reads;
-}
-
-void dnet_board_pair_read(dnet_board_t *b, void *to, size_t bytes)
-{
-    uint32_t r = 1 - b->rank;
-    dnet_in_place_read(b, r, dnet_in_place_offered(b, r).from, to, bytes);
-    dnet_step_end(b);
-}
-
-void dnet_board_pair_end(dnet_board_t *b)
-{
-    dnet_in_place_end(b);
-}

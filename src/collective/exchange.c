@@ -4,10 +4,11 @@
  *
  * So a rank says in one step what all need to know to find theirs.  Few bytes it gives with that,
  * in a parcel.  Of more it says the addresses, where the others read, or both move in pairs.  Two
- * ranks exchange pieces in steps where to read is slow.
+ * ranks exchange pieces in steps where to read is slow, as they may with blocks of one length.
  */
 #include "collective/exchange.h"
 
+#include "collective/collective.h"
 #include "collective/in_place.h"
 #include "collective/parcel.h"
 
@@ -113,26 +114,60 @@ void dnet_exchange_by_pairs(dnet_board_t *b, const dnet_exchange_t *x)
     move_pairs(b, x);
 }
 
-/* ---- of two ranks, piece by piece ---- */
+/* ---- of two ranks ---- */
 
-/* `longest`: of the two blocks. */
-static void exchange_pieces(dnet_board_t *b, const dnet_exchange_t *x, size_t longest)
+/* For each other, piece by piece. */
+typedef struct {
+    const uint8_t *from;
+    uint8_t *to;
+    size_t given, taken; /* bytes */
+} swap_t;
+
+static void swap_pieces(dnet_board_t *b, const swap_t *x)
 {
-    const uint32_t other = 1 - b->rank;
-    const size_t given = dnet_block_bytes(&x->give, other);
-    const size_t taken = dnet_block_bytes(&x->take, other);
-    const uint8_t *from = dnet_block_at(&x->give, other);
-    uint8_t *to = dnet_block_at(&x->take, other);
+    const size_t longest = x->given > x->taken ? x->given : x->taken;
     for (size_t at = 0; at < longest; at += PIECE) {
         const size_t most = dnet_least(longest - at, PIECE);
-        dnet_step_put(dnet_step_begin(b, most), from + at, dnet_blocks_piece(given, at, most));
+        dnet_step_put(dnet_step_begin(b, most), x->from + at,
+                      dnet_blocks_piece(x->given, at, most));
         dnet_step_contribute(b);
-        if (at == 0)
-            keep_own(b, x);
-        const uint8_t *theirs = dnet_step_contribution(b, other, most);
-        dnet_take(to + at, theirs, dnet_blocks_piece(taken, at, most));
+        const uint8_t *theirs = dnet_step_contribution(b, 1 - b->rank, most);
+        dnet_take(x->to + at, theirs, dnet_blocks_piece(x->taken, at, most));
         dnet_step_end_of_all(b);
     }
+}
+
+dnet_pair_way_t dnet_board_pair_offer(dnet_board_t *b, const void *from, dnet_pair_way_t way)
+{
+    if (way == DNET_PAIR_READS && !b->owner.read)
+        way = DNET_PAIR_OTHERWISE;
+    const dnet_offer_t mine = {.from = from, .way = (int) way};
+    dnet_in_place_say(b, &mine);
+    const dnet_offer_t theirs = dnet_in_place_offered(b, 1 - b->rank);
+    if (b->rank != 0)
+        way = (dnet_pair_way_t) theirs.way;
+    if (!mine.from || !theirs.from)
+        way = DNET_PAIR_OTHERWISE;
+    if (way != DNET_PAIR_READS)
+        dnet_step_end_of_all(b);
+    return way;
+}
+
+void dnet_board_pair_read(dnet_board_t *b, void *to, size_t bytes)
+{
+    const uint32_t r = 1 - b->rank;
+    dnet_in_place_read(b, r, dnet_in_place_offered(b, r).from, to, bytes);
+    dnet_step_end(b);
+}
+
+void dnet_board_pair_end(dnet_board_t *b)
+{
+    dnet_in_place_end(b);
+}
+
+void dnet_board_pair_put(dnet_board_t *b, const void *from, void *to, size_t bytes)
+{
+    swap_pieces(b, &(swap_t){from, to, bytes, bytes});
 }
 
 /* ---- of any lengths ---- */
@@ -159,7 +194,11 @@ bool dnet_board_alltoallv(dnet_board_t *b, const dnet_exchange_t *x)
         longest = said.bytes > longest ? said.bytes : longest;
     }
     if (most == DNET_GIVES_OTHERWISE && b->size == 2 && longest < READ_BYTES_SLOW) {
-        exchange_pieces(b, x, longest);
+        const uint32_t other = 1 - b->rank;
+        keep_own(b, x);
+        swap_pieces(b, &(swap_t){dnet_block_at(&x->give, other), dnet_block_at(&x->take, other),
+                                 dnet_block_bytes(&x->give, other),
+                                 dnet_block_bytes(&x->take, other)});
         return true;
     }
     if (most == DNET_GIVES_OTHERWISE) {

@@ -68,7 +68,7 @@ static inline bool dnet_in_place_is_slow_for_two(const dnet_board_t *b)
 typedef struct {
     const uint8_t *from;
     uint8_t *result;
-    bool read; /* dnet_board_pair_offer() */
+    int way; /* dnet_board_pair_offer() */
 } dnet_offer_t;
 
 static inline void dnet_in_place_say(dnet_board_t *b, const dnet_offer_t *mine)

@@ -18,13 +18,14 @@
 #define MPIDI_DIMMNET_BOARD_OF_TWO_MAX 32768
 /* Blocks that two exchange go as is found to be faster, each twice as long as the ones before for
  * itself. */
-#define MPIDI_DIMMNET_LENGTHS_OF_TWO 6
+#define MPIDI_DIMMNET_LENGTHS_OF_TWO 7
 
 struct MPIDI_DIMMNET_board {
     dnet_board_t board;
     MPIR_Comm *comm;
     MPIDI_DIMMNET_shared_t shared, far;
     dnet_choice_t of_two[MPIDI_DIMMNET_LENGTHS_OF_TWO];
+    bool own_first;              /* of the last two blocks that were read, and kept */
     int longs;                   /* collectives that would have gained by far memory */
     MPIDI_DIMMNET_board_t *next; /* that all others have not left yet */
 };

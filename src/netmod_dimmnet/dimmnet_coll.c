@@ -8,10 +8,13 @@
 #include "dimmnet_reduce.h"
 #include "common/clock.h"
 
-/* What two exchange, where the kernel copies fairly fast, and, a broadcast as well, where it is
- * slow. */
+/* What two exchange by slots without a choice, where the kernel copies fairly fast, and where it is
+ * slow; there up to so many bytes slots are one of the two ways. */
 #define BOARD_OF_TWO_FAIR_MAX 65536
-#define BOARD_OF_TWO_SLOW_MAX 131072
+#define BOARD_OF_TWO_SLOW_MAX 32768
+#define PUTS_OF_TWO_MAX 262144
+/* A broadcast where the kernel is slow. */
+#define BCAST_OF_TWO_SLOW_MAX 131072
 
 #define NETMOD_OF(comm) ((comm)->dev.ch4.netmod.dimmnet)
 
@@ -138,7 +141,7 @@ static inline MPI_Aint by_slots_of_two(MPIR_Comm *comm)
 static inline bool bcast_goes_by_messages(MPIR_Comm *comm, MPI_Aint bytes)
 {
     return comm->local_size == 2 && bytes > MPIDI_DIMMNET_BOARD_OF_TWO_MAX &&
-           (bytes > BOARD_OF_TWO_SLOW_MAX || by_slots_of_two(comm) != BOARD_OF_TWO_SLOW_MAX);
+           (bytes > BCAST_OF_TWO_SLOW_MAX || by_slots_of_two(comm) != BOARD_OF_TWO_SLOW_MAX);
 }
 
 int MPIDI_DIMMNET_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
@@ -252,17 +255,43 @@ static int exchange_by_messages(const blocks_of_two_t *x, int tag, MPIR_Comm *co
     return mpi_errno != MPI_SUCCESS ? mpi_errno : received;
 }
 
-/* Blocks of about as many bytes, up to 256 KB, of 512 KB and so on, share what is known of them. */
+/* Blocks of about as many bytes, up to 128 KB, of 256 KB and so on, share what is known of them. */
 static dnet_choice_t *choice_for(MPIDI_DIMMNET_board_t *self, size_t bytes)
 {
     unsigned i = 0;
-    while (i + 1 < MPIDI_DIMMNET_LENGTHS_OF_TWO && bytes >> i > 2 * BOARD_OF_TWO_SLOW_MAX)
+    while (i + 1 < MPIDI_DIMMNET_LENGTHS_OF_TWO && bytes >> i > PUTS_OF_TWO_MAX / 2)
         i++;
     return &self->of_two[i];
 }
 
-/* Each rank reads the other's block, or both go by messages: what took less time lately.  Only rank
- * 0 measures, from when both are there. */
+/* The first and the second way to go: each reads the other's block, or both go by messages; of fewer
+ * bytes slots, or to read. */
+static inline dnet_pair_way_t way_of_two(const MPIDI_DIMMNET_board_t *self, size_t bytes,
+                                         bool second)
+{
+    if (self->board.owner.copies == DNET_KERNEL_SLOW && self->board.owner.read &&
+        bytes <= PUTS_OF_TWO_MAX)
+        return second ? DNET_PAIR_READS : DNET_PAIR_PUTS;
+    return second ? DNET_PAIR_OTHERWISE : DNET_PAIR_READS;
+}
+
+/* What was touched last is what the caches still have: so in turns the own block comes before the
+ * other rank's, and after it. */
+static int read_each_other(MPIDI_DIMMNET_board_t *self, const blocks_of_two_t *x, void *to,
+                           size_t bytes)
+{
+    int mpi_errno = MPI_SUCCESS;
+    self->own_first = !self->own_first;
+    if (self->own_first)
+        mpi_errno = keep_own(x);
+    dnet_board_pair_read(&self->board, to, bytes);
+    if (!self->own_first)
+        mpi_errno = keep_own(x);
+    dnet_board_pair_end(&self->board);
+    return mpi_errno;
+}
+
+/* By what took less time lately.  Only rank 0 measures, from when both are there. */
 static int exchange_of_two(const blocks_of_two_t *x, int tag, MPIR_Comm *comm,
                            MPIR_Errflag_t *errflag)
 {
@@ -272,18 +301,23 @@ static int exchange_of_two(const blocks_of_two_t *x, int tag, MPIR_Comm *comm,
     const void *from =
         MPIDI_DIMMNET_contiguous(x->for_other, x->sendcount, x->sendtype, &sent_bytes);
     dnet_choice_t *choice = choice_for(self, bytes);
-    bool reads = dnet_board_pair_offer(&self->board, to ? from : NULL, !dnet_choice_next(choice));
+    dnet_pair_way_t wanted = way_of_two(self, bytes, dnet_choice_next(choice));
+    int mpi_errno = MPIDI_DIMMNET_board_extend(self, bytes);
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
+    dnet_pair_way_t way = dnet_board_pair_offer(&self->board, to ? from : NULL, wanted);
     uint64_t begin = dnet_clock_ns();
-    int mpi_errno;
-    if (reads) {
+    if (way != DNET_PAIR_OTHERWISE)
         dnet_ep_count_board_collective(MPIDI_DIMMNET_EP(0));
-        dnet_board_pair_read(&self->board, to, bytes);
+    if (way == DNET_PAIR_READS) {
+        mpi_errno = read_each_other(self, x, to, bytes);
+    } else if (way == DNET_PAIR_PUTS) {
         mpi_errno = keep_own(x);
-        dnet_board_pair_end(&self->board);
+        dnet_board_pair_put(&self->board, from, to, bytes);
     } else {
         mpi_errno = exchange_by_messages(x, tag, comm, errflag);
     }
-    if (comm->rank == 0 && reads != dnet_choice_next(choice))
+    if (comm->rank == 0 && way == wanted)
         dnet_choice_took(choice, bytes, dnet_clock_ns() - begin);
     return mpi_errno;
 }

@@ -523,25 +523,31 @@ static void test_boards_are_bounded(void **state)
     assert_true(dnet_board_bytes(2) + dnet_board_far_bytes(&two) <= DNET_BOARD_MAX_BYTES);
 }
 
-/* Rank 0 wants every other block to be read; of some, one of the two ranks has none to be read. */
+/* Rank 0 wants each way in turn; of some blocks, one of the two ranks has none in one piece. */
 static bool pair_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
 {
     uint32_t other = 1 - b->rank;
     size_t bytes = bytes_of(round);
-    bool wanted = round % 2, has = round % 5 != b->rank;
+    dnet_pair_way_t ways[] = {DNET_PAIR_READS, DNET_PAIR_PUTS, DNET_PAIR_OTHERWISE};
+    dnet_pair_way_t want = ways[round % 3], mine = ways[(round + b->rank) % 3];
+    if ((want == DNET_PAIR_READS && !b->owner.read) || round % 5 < 2)
+        want = DNET_PAIR_OTHERWISE;
     fill(from, round, b->rank, other, bytes);
-    bool reads = dnet_board_pair_offer(b, has ? from : NULL, b->rank == 0 ? wanted : !wanted);
-    if (reads != (b->owner.read && wanted && round % 5 > 1))
+    if (dnet_board_pair_offer(b, round % 5 != b->rank ? from : NULL, mine) != want)
         return false;
-    if (!reads)
+    if (want == DNET_PAIR_OTHERWISE)
         return true;
-    dnet_board_pair_read(b, to, bytes);
-    dnet_board_pair_end(b);
+    if (want == DNET_PAIR_READS) {
+        dnet_board_pair_read(b, to, bytes);
+        dnet_board_pair_end(b);
+    } else {
+        dnet_board_pair_put(b, from, to, bytes);
+    }
     memset(from, 0, bytes); /* nobody needs it any more */
     return is_filled(to, round, other, b->rank, bytes);
 }
 
-static void test_two_ranks_read_what_they_offer_if_rank_0_wants_to(void **state)
+static void test_two_ranks_exchange_as_rank_0_would(void **state)
 {
     (void) state;
     for (int reads = 0; reads < 4; reads++)
@@ -648,7 +654,7 @@ int main(void)
         cmocka_unit_test(test_reduce_gives_the_same_bits_again),
         cmocka_unit_test(test_barrier_after_bcast),
         cmocka_unit_test(test_root_of_a_bcast_leads_the_barrier_after_it),
-        cmocka_unit_test(test_two_ranks_read_what_they_offer_if_rank_0_wants_to),
+        cmocka_unit_test(test_two_ranks_exchange_as_rank_0_would),
         cmocka_unit_test(test_short_collectives_stay_in_the_front),
         cmocka_unit_test(test_slots_are_many_where_ranks_run_ahead),
         cmocka_unit_test(test_all_of_them_mixed),
