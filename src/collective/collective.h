@@ -100,8 +100,8 @@ bool dnet_board_has_alltoall(const dnet_board_t *board);
 /** Block r of `to` becomes block `rank` of `from` of rank r; `from` may be `to`. */
 void dnet_board_alltoall(dnet_board_t *board, const void *from, void *to, size_t bytes);
 
-/** How two ranks exchange long blocks: each reads the other's, both put theirs on the board piece by
- * piece, or neither. */
+/** How two ranks exchange long blocks: each reads the other's, both put theirs on the board piece
+ * by piece, or neither. */
 typedef enum { DNET_PAIR_READS, DNET_PAIR_PUTS, DNET_PAIR_OTHERWISE } dnet_pair_way_t;
 
 /**

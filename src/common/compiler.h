@@ -53,7 +53,8 @@ static inline bool dnet_is_zen1(void)
 }
 
 /** Does a line that another processor has read stay shared when it is asked for so?  On AMD's it
- * does, and only a store makes it this processor's, but not on Zen 1. */
+ * does, and only a store makes it this processor's.  On Zen 1, too, but what is done about it
+ * elsewhere makes messages in a row slower there, so that it does not count as one. */
 static inline bool dnet_lines_stay_shared(void)
 {
 #if defined(__x86_64__)

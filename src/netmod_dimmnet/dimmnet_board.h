@@ -25,7 +25,6 @@ struct MPIDI_DIMMNET_board {
     MPIR_Comm *comm;
     MPIDI_DIMMNET_shared_t shared, far;
     dnet_choice_t of_two[MPIDI_DIMMNET_LENGTHS_OF_TWO];
-    bool own_first;              /* of the last two blocks that were read, and kept */
     int longs;                   /* collectives that would have gained by far memory */
     MPIDI_DIMMNET_board_t *next; /* that all others have not left yet */
 };

@@ -9,10 +9,11 @@
 #include "common/clock.h"
 
 /* What two exchange by slots without a choice, where the kernel copies fairly fast, and where it is
- * slow; there up to so many bytes slots are one of the two ways. */
+ * slow; up to so many bytes slots are one of the two ways there, and on Zen 1. */
 #define BOARD_OF_TWO_FAIR_MAX 65536
 #define BOARD_OF_TWO_SLOW_MAX 32768
-#define PUTS_OF_TWO_MAX 262144
+#define PUTS_OF_TWO_MAX 131072
+#define PUTS_OF_TWO_MAX_ZEN1 262144
 /* A broadcast where the kernel is slow. */
 #define BCAST_OF_TWO_SLOW_MAX 131072
 
@@ -259,36 +260,20 @@ static int exchange_by_messages(const blocks_of_two_t *x, int tag, MPIR_Comm *co
 static dnet_choice_t *choice_for(MPIDI_DIMMNET_board_t *self, size_t bytes)
 {
     unsigned i = 0;
-    while (i + 1 < MPIDI_DIMMNET_LENGTHS_OF_TWO && bytes >> i > PUTS_OF_TWO_MAX / 2)
+    while (i + 1 < MPIDI_DIMMNET_LENGTHS_OF_TWO && bytes >> i > PUTS_OF_TWO_MAX)
         i++;
     return &self->of_two[i];
 }
 
-/* The first and the second way to go: each reads the other's block, or both go by messages; of fewer
- * bytes slots, or to read. */
+/* The first and the second way to go: each reads the other's block, or both go by messages; of
+ * fewer bytes both put theirs into slots, or read. */
 static inline dnet_pair_way_t way_of_two(const MPIDI_DIMMNET_board_t *self, size_t bytes,
                                          bool second)
 {
-    if (self->board.owner.copies == DNET_KERNEL_SLOW && self->board.owner.read &&
-        bytes <= PUTS_OF_TWO_MAX)
+    const size_t puts_max = dnet_is_zen1() ? PUTS_OF_TWO_MAX_ZEN1 : PUTS_OF_TWO_MAX;
+    if (self->board.owner.copies == DNET_KERNEL_SLOW && self->board.owner.read && bytes <= puts_max)
         return second ? DNET_PAIR_READS : DNET_PAIR_PUTS;
     return second ? DNET_PAIR_OTHERWISE : DNET_PAIR_READS;
-}
-
-/* What was touched last is what the caches still have: so in turns the own block comes before the
- * other rank's, and after it. */
-static int read_each_other(MPIDI_DIMMNET_board_t *self, const blocks_of_two_t *x, void *to,
-                           size_t bytes)
-{
-    int mpi_errno = MPI_SUCCESS;
-    self->own_first = !self->own_first;
-    if (self->own_first)
-        mpi_errno = keep_own(x);
-    dnet_board_pair_read(&self->board, to, bytes);
-    if (!self->own_first)
-        mpi_errno = keep_own(x);
-    dnet_board_pair_end(&self->board);
-    return mpi_errno;
 }
 
 /* By what took less time lately.  Only rank 0 measures, from when both are there. */
@@ -302,7 +287,9 @@ static int exchange_of_two(const blocks_of_two_t *x, int tag, MPIR_Comm *comm,
         MPIDI_DIMMNET_contiguous(x->for_other, x->sendcount, x->sendtype, &sent_bytes);
     dnet_choice_t *choice = choice_for(self, bytes);
     dnet_pair_way_t wanted = way_of_two(self, bytes, dnet_choice_next(choice));
-    int mpi_errno = MPIDI_DIMMNET_board_extend(self, bytes);
+    int mpi_errno = MPI_SUCCESS;
+    if (way_of_two(self, bytes, false) == DNET_PAIR_PUTS)
+        mpi_errno = MPIDI_DIMMNET_board_extend(self, bytes);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
     dnet_pair_way_t way = dnet_board_pair_offer(&self->board, to ? from : NULL, wanted);
@@ -310,7 +297,9 @@ static int exchange_of_two(const blocks_of_two_t *x, int tag, MPIR_Comm *comm,
     if (way != DNET_PAIR_OTHERWISE)
         dnet_ep_count_board_collective(MPIDI_DIMMNET_EP(0));
     if (way == DNET_PAIR_READS) {
-        mpi_errno = read_each_other(self, x, to, bytes);
+        dnet_board_pair_read(&self->board, to, bytes);
+        mpi_errno = keep_own(x);
+        dnet_board_pair_end(&self->board);
     } else if (way == DNET_PAIR_PUTS) {
         mpi_errno = keep_own(x);
         dnet_board_pair_put(&self->board, from, to, bytes);
