@@ -14,7 +14,7 @@
 
 #include "counter.h"
 
-#define ELEMENTS_MAX 66000
+#define ELEMENTS_MAX 140000
 #define ROUNDS 6 /* a communicator has its board from the fourth collective on */
 
 static int comm_rank, comm_size;
@@ -338,13 +338,16 @@ static void other_types(MPI_Comm comm)
     CHECK(least == greatest, "a sum differs between ranks");
 }
 
-/* Two ranks try both ways for what they exchange, and types with gaps cannot be read. */
+/* Two ranks try both ways for what they exchange, other ones for other lengths, and types with gaps
+ * go neither by slots nor are they read. */
 static void long_exchanges(MPI_Comm comm, int32_t *a, int32_t *b)
 {
     for (int round = 0; round < 48; round++) {
         int kind = round % 8 < 6 ? 0 : round % 8 - 5;
-        allgather(comm, ELEMENTS_MAX / 2, kind & 1, kind & 2, a, b);
-        alltoall(comm, ELEMENTS_MAX / 2, kind & 1, kind & 2, a, b);
+        for (int part = 2; part <= 8; part *= 2) { /* of 280, 140 and 70 KB */
+            allgather(comm, ELEMENTS_MAX / part, kind & 1, kind & 2, a, b);
+            alltoall(comm, ELEMENTS_MAX / part, kind & 1, kind & 2, a, b);
+        }
     }
 }
 
