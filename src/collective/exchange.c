@@ -8,7 +8,6 @@
  */
 #include "collective/exchange.h"
 
-#include "collective/collective.h"
 #include "collective/in_place.h"
 #include "collective/parcel.h"
 

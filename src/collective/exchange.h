@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Blocks from each rank to each other one, of any lengths.
+ * Blocks from each rank to each other one, of any lengths; and of two ranks, of one.
  */
 #ifndef DNET_COLLECTIVE_EXCHANGE_H
 #define DNET_COLLECTIVE_EXCHANGE_H
@@ -23,5 +23,29 @@ bool dnet_board_alltoallv(dnet_board_t *board, const dnet_exchange_t *exchange);
  * have for each other. So who gets a processor is done with all of its exchanges, and leaves, while
  * the others wait for theirs. */
 void dnet_exchange_by_pairs(dnet_board_t *b, const dnet_exchange_t *x);
+
+/** How two ranks exchange long blocks: each reads the other's, both put theirs on the board piece
+ * by piece, or neither. */
+typedef enum { DNET_PAIR_READS, DNET_PAIR_PUTS, DNET_PAIR_OTHERWISE } dnet_pair_way_t;
+
+/**
+ * Two ranks are about to exchange long blocks of one length.
+ *
+ * @param from  the own one, for the other rank, until dnet_board_pair_end() returns; NULL: it is
+ *              not in one piece, or has no place that is
+ * @param way   that rank 0 would take.  Of rank 1 it is all the same
+ * @return the way that both ranks go on with: dnet_board_pair_read(), dnet_board_pair_put(), or
+ *         none of these
+ */
+dnet_pair_way_t dnet_board_pair_offer(dnet_board_t *board, const void *from, dnet_pair_way_t way);
+
+/** The other rank's block, to `to`. */
+void dnet_board_pair_read(dnet_board_t *board, void *to, size_t bytes);
+
+/** Return when the other rank has read, too. */
+void dnet_board_pair_end(dnet_board_t *board);
+
+/** The own block to the other rank, and its to `to`. */
+void dnet_board_pair_put(dnet_board_t *board, const void *from, void *to, size_t bytes);
 
 #endif
