@@ -119,17 +119,20 @@ void dnet_exchange_by_pairs(dnet_board_t *b, const dnet_exchange_t *x)
 typedef struct {
     const uint8_t *from;
     uint8_t *to;
-    size_t given, taken; /* bytes */
+    size_t given, taken;       /* bytes */
+    const dnet_exchange_t *of; /* whose own block is kept meanwhile; NULL: none */
 } swap_t;
 
-static void swap_pieces(dnet_board_t *b, const swap_t *x)
+/* `longest`: of the two blocks, as both know it. */
+static void swap_pieces(dnet_board_t *b, const swap_t *x, size_t longest)
 {
-    const size_t longest = x->given > x->taken ? x->given : x->taken;
     for (size_t at = 0; at < longest; at += PIECE) {
         const size_t most = dnet_least(longest - at, PIECE);
         dnet_step_put(dnet_step_begin(b, most), x->from + at,
                       dnet_blocks_piece(x->given, at, most));
         dnet_step_contribute(b);
+        if (at == 0 && x->of)
+            keep_own(b, x->of);
         const uint8_t *theirs = dnet_step_contribution(b, 1 - b->rank, most);
         dnet_take(x->to + at, theirs, dnet_blocks_piece(x->taken, at, most));
         dnet_step_end_of_all(b);
@@ -166,7 +169,7 @@ void dnet_board_pair_end(dnet_board_t *b)
 
 void dnet_board_pair_put(dnet_board_t *b, const void *from, void *to, size_t bytes)
 {
-    swap_pieces(b, &(swap_t){from, to, bytes, bytes});
+    swap_pieces(b, &(swap_t){from, to, bytes, bytes, NULL}, bytes);
 }
 
 /* ---- of any lengths ---- */
@@ -194,10 +197,10 @@ bool dnet_board_alltoallv(dnet_board_t *b, const dnet_exchange_t *x)
     }
     if (most == DNET_GIVES_OTHERWISE && b->size == 2 && longest < READ_BYTES_SLOW) {
         const uint32_t other = 1 - b->rank;
-        keep_own(b, x);
-        swap_pieces(b, &(swap_t){dnet_block_at(&x->give, other), dnet_block_at(&x->take, other),
-                                 dnet_block_bytes(&x->give, other),
-                                 dnet_block_bytes(&x->take, other)});
+        const swap_t both = {dnet_block_at(&x->give, other), dnet_block_at(&x->take, other),
+                             dnet_block_bytes(&x->give, other), dnet_block_bytes(&x->take, other),
+                             x};
+        swap_pieces(b, &both, longest);
         return true;
     }
     if (most == DNET_GIVES_OTHERWISE) {
