@@ -2,9 +2,9 @@
  *
  * glibc's memcpy() is a string move up to the size of the second-level cache, and loads and stores
  * of vectors from there on.  On Zen 5 a string move of 1 to 2 MB takes 0.83 of the time of those
- * (docs/performance.md); which one is faster on another processor, or with another library, is not
- * known.  So now and then some copies go either way, and the faster one is taken until the next
- * trial.
+ * (docs/performance/one-sided.md); which one is faster on another processor, or with another
+ * library, is not known.  So now and then some copies go either way, and the faster one is taken
+ * until the next trial.
  */
 #include "common/bulk.h"
 

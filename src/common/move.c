@@ -6,9 +6,9 @@
  * they share none, on other dies of a package or in other sockets, it takes 20 to 35 ns each, and
  * stores past the caches are far cheaper for both sides (16 KB from process to process 2.4 us
  * instead of 10.8), while between processors that share one they are dearer for the reader
- * (docs/performance.md).  What lies between them is not known, in virtual machines not even the
- * same from one minute to the next.  So some copies are timed, and which way the next ones go is
- * decided by that.
+ * (docs/performance/ring.md).  What lies between them is not known, in virtual machines not even
+ * the same from one minute to the next.  So some copies are timed, and which way the next ones go
+ * is decided by that.
  */
 #include "common/move.h"
 

@@ -248,7 +248,7 @@ bool dnet_ep_may_be_several(const dnet_ep_t *ep)
 /* ---- NICs ---- */
 
 /* Where each page costs its fault, all of a NIC's take longer than what the first messages of more
- * ranks than this need of them (docs/performance.md, "Pages that are there"). */
+ * ranks than this need of them (docs/performance/ring.md, "Pages that are there"). */
 #define MANY_RANKS 4u
 
 /* A new NIC, or the node's as after power-on: both WIDs stop their senders until they are ready. */

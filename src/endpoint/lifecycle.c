@@ -62,8 +62,8 @@ static bool is_bound(const dnet_ep_t *ep)
 
 /* Where both ways are open, a message is copied twice, in and out of the ring, or once, by the
  * kernel, which looks up each page.  On processors on which that copy of 16 KB takes 2.3 us (by
- * copy_time(); docs/performance.md) 16 to 64 KB in a row are two to four times as fast through the
- * ring.  Where it takes 0.9 to 1.8 us, from one time to another, only collectives differ. */
+ * copy_time(); docs/performance/long.md) 16 to 64 KB in a row are two to four times as fast through
+ * the ring.  Where it takes 0.9 to 1.8 us, from one time to another, only collectives differ. */
 #define EAGER_LIMIT 8192u
 #define EAGER_LIMIT_SLOW_COPY 65536u
 #define FAIR_COPY_NS 600u
@@ -93,7 +93,7 @@ dnet_kernel_copies_t dnet_ep_kernel_copies(const dnet_ep_t *ep)
 }
 
 /* The longer a ring, the longer its lines have been out of the second-level caches of both sides
- * when they are stored to again, and the cheaper they are to have (docs/performance.md).  Where
+ * when they are stored to again, and the cheaper they are to have (docs/performance/ring.md). Where
  * only this process stores to it, what the network has brought, it stays in that cache instead.
  * All that ranks of a host have together is bounded. */
 #define RING_MOST (2u << 20)
