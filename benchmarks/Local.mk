@@ -15,7 +15,9 @@ EXTRA_DIST += \
 	benchmarks/oversub.c \
 	benchmarks/overlap \
 	benchmarks/overlap.c \
+	benchmarks/programs \
 	benchmarks/rma \
+	benchmarks/rows.py \
 	benchmarks/strided \
 	benchmarks/strided.c \
 	benchmarks/tcp.c \

@@ -2,6 +2,7 @@
 """MPI libraries as the benchmarks name them, NAME=PREFIX[:SUFFIX], how each is run at its best, and when runs can be compared."""
 import atexit
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -102,6 +103,13 @@ class Floor:
         return results
 
 
+def mpi_of(program):
+    """The file of the MPI library that a program is linked with."""
+    ldd = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
+    found = re.search(r"libmpi(ch)?\.so\S* => (\S+)", ldd)
+    return os.path.realpath(found[2]) if found else "no MPI library"
+
+
 class Failed(SystemExit):
     """A program of a library has failed; who does not catch it ends with its output."""
 
@@ -122,6 +130,11 @@ class Library:
             [self.run, "--version"], capture_output=True, text=True).stdout.lower()
         self.has_dimmnet = os.path.exists(f"{prefix}/bin/dnet-info{suffix}")
         self.options = ["--oversubscribe"] if self.open_mpi else []
+
+    def demand(self):
+        """Ends where there is no such library."""
+        if self.missing:
+            sys.exit(f"{self.tool}: {self.name}: no {self.missing}; is the library installed there?")
 
     def settings(self):
         """{name: options}: the ways to run it among which users choose, for as many ranks as processors."""
@@ -149,12 +162,19 @@ class Library:
             sys.exit(f"{self.tool}: {self.name}: cannot compile {source}:\n{result.stderr}")
         return program
 
+    def demand_own(self, program, own):
+        """Ends where a program that a user has built runs with another library than `own`, one that build() has made."""
+        if mpi_of(program) != mpi_of(own):
+            sys.exit(f"{self.tool}: {program} runs with {mpi_of(program)}, and not with {mpi_of(own)} of {self.name}: "
+                     "build it with that library's mpicc")
+
     def command(self, ranks, options):
         """What starts so many ranks of a program."""
-        return [self.run, *self.options, *options, "-n", str(ranks)]
+        return [os.path.abspath(self.run), *self.options, *options, "-n", str(ranks)]
 
-    def execute(self, ranks, program, arguments, timeout_s, environment=None, options=()):
-        """Standard output of a run; None: no end in time, and everything it started is gone.  Raises Failed."""
+    def execute(self, ranks, program, arguments, timeout_s, environment=None, options=(), folder=None):
+        """Standard output of a run, in `folder` if there is one; None: no end in time, and everything it started is gone.
+        Raises Failed."""
         command = [*self.command(ranks, options), program, *arguments]
         settings = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                         **(environment or {}))
@@ -162,7 +182,7 @@ class Library:
             settings.pop("MPIR_CVAR_NETMOD", None)  # another MPICH refuses a netmod that it does not have
         with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-                                       env=settings, start_new_session=True)
+                                       env=settings, cwd=folder, start_new_session=True)
             try:
                 status = process.wait(timeout_s)
             except BaseException as stop:
