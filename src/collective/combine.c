@@ -297,7 +297,7 @@ static void give_blocks(dnet_board_t *b, const scatter_t *s, size_t at, size_t m
     dnet_step_contribute(b);
 }
 
-/* The own block's part of a step, in the order of the ranks. */
+/* The own block's part of a step, in the order of the ranks.  Who has none does not wait. */
 static void combine_block(dnet_board_t *b, const scatter_t *s, uint64_t step, size_t at,
                           size_t most)
 {
@@ -305,6 +305,8 @@ static void combine_block(dnet_board_t *b, const scatter_t *s, uint64_t step, si
     const size_t n = dnet_blocks_piece(s->count, at, most);
     const uint8_t *before = NULL;
     uint8_t *result = s->result + at * element;
+    if (!n)
+        return;
     for (uint32_t r = 0; r < b->size; r++) {
         const uint8_t *theirs =
             r == b->rank ? s->from + (s->first + at) * element
@@ -328,7 +330,8 @@ static void reduce_scatter_by_slots(dnet_board_t *b, const scatter_t *s, size_t 
         for (size_t at = from; at < end; at += s->piece)
             combine_block(b, s, ++step, at, dnet_least(end - at, s->piece));
         dnet_step_end(b);
-        b->all_done = before;
+        if (s->count > from) /* all have contributed */
+            b->all_done = before;
     }
 }
 

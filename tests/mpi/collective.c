@@ -295,6 +295,14 @@ static void reduce_scatters(MPI_Comm comm, int each, bool in_place, int32_t *a, 
         fill(own, &whole, each * comm_size, comm_rank, 0);
         MPI_Reduce_scatter_block(in_place ? MPI_IN_PLACE : a, b, each, MPI_INT, op[i], comm);
         expect_reduced("reduce_scatter_block", b, op[i], each, each * comm_rank);
+        /* All for one rank. */
+        for (int r = 0; r < comm_size; r++)
+            counts[r] = r == i % comm_size ? total : 0;
+        fill(own, &whole, total, comm_rank, 0);
+        MPI_Reduce_scatter(in_place ? MPI_IN_PLACE : a, b, counts, MPI_INT, op[i], comm);
+        expect_reduced("reduce_scatter to one rank", b, op[i], counts[comm_rank], 0);
+        for (int r = 0; r < comm_size; r++)
+            counts[r] = block_of(each, r, 0);
     }
 }
 

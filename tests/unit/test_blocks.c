@@ -285,6 +285,47 @@ static void test_long_blocks_are_read(void **state)
     }
 }
 
+static void idle_of_none(void *arg, bool first)
+{
+    (void) first;
+    fail_msg("waits for rank %u", dnet_board_waits_for(arg));
+}
+
+static void wake_none(void *arg, uint32_t rank)
+{
+    (void) arg;
+    (void) rank;
+}
+
+/* Several times, so that slots are used again; who has a block is the last to come. */
+static void test_who_gets_no_block_does_not_wait(void **state)
+{
+    (void) state;
+    dnet_board_t rank[3];
+    dnet_board_owner_t owner = {idle_of_none, wake_none, NULL, NULL, NULL, DNET_KERNEL_SLOW};
+    const intptr_t counts[3] = {2, 0, 0};
+    const dnet_blocks_t blocks = {.counts = counts};
+    void *memory = aligned_alloc(4096, dnet_board_bytes(3));
+    assert_non_null(memory);
+    memset(memory, 0, dnet_board_bytes(3));
+    for (uint32_t r = 0; r < 3; r++) {
+        owner.arg = &rank[r];
+        dnet_board_join(&rank[r], memory, 3, r, true, &owner);
+    }
+    for (uint64_t round = 0; round < 100; round++) {
+        uint64_t sum[2] = {0, 0};
+        for (uint32_t r = 3; r-- > 0;) {
+            const uint64_t own[2] = {round + r, round * r};
+            dnet_board_reduce_scatter(&rank[r], own, sum, &blocks, ELEMENT,
+                                      dnet_reduce_loop(DNET_REDUCE_SUM, DNET_REDUCE_OF_UINT64),
+                                      NULL);
+        }
+        assert_int_equal(sum[0], 3 * round + 3);
+        assert_int_equal(sum[1], 3 * round);
+    }
+    free(memory);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -297,6 +338,7 @@ int main(void)
         cmocka_unit_test(test_scatterv),
         cmocka_unit_test(test_all_of_them_mixed),
         cmocka_unit_test(test_long_blocks_are_read),
+        cmocka_unit_test(test_who_gets_no_block_does_not_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
