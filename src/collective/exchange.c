@@ -14,12 +14,14 @@
 /* That two ranks exchange in a step. */
 #define PIECE 8192u
 
+/* PAIR_CUT: moved, but a block was longer than its place. */
+enum { PAIR_WAITS, PAIR_TAKEN, PAIR_MOVED, PAIR_CUT };
 /* For each other rank, in the slot of one that gives addresses. */
-enum { PAIR_WAITS, PAIR_TAKEN, PAIR_MOVED };
 typedef struct {
     const uint8_t *from;
     uint8_t *to;
-    dnet_word_t pair; /* with a higher rank; those of lower ones have theirs */
+    size_t given, taken; /* bytes */
+    dnet_word_t pair;    /* with a higher rank; those of lower ones have theirs */
 } place_t;
 
 static place_t *places_of(const dnet_board_t *b, uint32_t r)
@@ -53,21 +55,38 @@ static void give_addresses(const dnet_board_t *b, const dnet_exchange_t *x)
     for (uint32_t r = 0; r < b->size; r++) {
         places[r].from = dnet_block_at(&x->give, r);
         places[r].to = dnet_block_at(&x->take, r);
+        places[r].given = dnet_block_bytes(&x->give, r);
+        places[r].taken = dnet_block_bytes(&x->take, r);
         atomic_store_explicit(&places[r].pair, PAIR_WAITS, memory_order_relaxed);
     }
 }
 
-static void keep_own(const dnet_board_t *b, const dnet_exchange_t *x)
+/* This and the next two return false where a block is longer than its place. */
+static bool keep_own(const dnet_board_t *b, const dnet_exchange_t *x)
 {
-    size_t bytes = dnet_block_bytes(&x->give, b->rank);
+    const size_t given = dnet_block_bytes(&x->give, b->rank);
+    const size_t bytes = dnet_least(given, dnet_block_bytes(&x->take, b->rank));
     if (x->give.at != x->take.at && bytes)
         memcpy(dnet_block_at(&x->take, b->rank), dnet_block_at(&x->give, b->rank), bytes);
+    return given == bytes;
 }
 
-static void read_block(const dnet_board_t *b, const dnet_exchange_t *x, uint32_t r)
+static bool read_block(const dnet_board_t *b, const dnet_exchange_t *x, uint32_t r)
 {
-    dnet_in_place_read(b, r, places_of(b, r)[b->rank].from, dnet_block_at(&x->take, r),
-                       dnet_block_bytes(&x->take, r));
+    const place_t *theirs = &places_of(b, r)[b->rank];
+    const size_t most = dnet_block_bytes(&x->take, r);
+    dnet_in_place_read(b, r, theirs->from, dnet_block_at(&x->take, r),
+                       dnet_least(theirs->given, most));
+    return theirs->given <= most;
+}
+
+static bool write_block(const dnet_board_t *b, const dnet_exchange_t *x, uint32_t r)
+{
+    const place_t *theirs = &places_of(b, r)[b->rank];
+    const size_t bytes = dnet_block_bytes(&x->give, r);
+    dnet_in_place_write(b, r, dnet_block_at(&x->give, r), theirs->to,
+                        dnet_least(bytes, theirs->taken));
+    return bytes <= theirs->taken;
 }
 
 /* ---- in pairs ---- */
@@ -84,33 +103,35 @@ static bool pair_take(dnet_word_t *pair)
                                                    memory_order_relaxed);
 }
 
-/* All have given addresses. */
-static void move_pairs(dnet_board_t *b, const dnet_exchange_t *x)
+/* All have given addresses.  @return false: some block of this rank, either way, was cut */
+static bool move_pairs(dnet_board_t *b, const dnet_exchange_t *x)
 {
-    keep_own(b, x);
+    bool fit = keep_own(b, x);
     for (uint32_t i = 1; i < b->size; i++) {
         uint32_t r = (b->rank + i) % b->size;
         dnet_word_t *pair = pair_with(b, r);
         if (!pair_take(pair))
             continue;
-        read_block(b, x, r);
-        dnet_in_place_write(b, r, dnet_block_at(&x->give, r), places_of(b, r)[b->rank].to,
-                            dnet_block_bytes(&x->give, r));
-        dnet_word_set(b, pair, PAIR_MOVED);
+        const bool read = read_block(b, x, r), written = write_block(b, x, r);
+        dnet_word_set(b, pair, read && written ? PAIR_MOVED : PAIR_CUT);
     }
-    for (uint32_t r = 0; r < b->size; r++)
-        if (r != b->rank)
-            dnet_word_wait_for(b, pair_with(b, r), PAIR_MOVED, r);
+    for (uint32_t r = 0; r < b->size; r++) {
+        if (r == b->rank)
+            continue;
+        dnet_word_wait_for(b, pair_with(b, r), PAIR_MOVED, r);
+        fit &= !dnet_word_has_come(pair_with(b, r), PAIR_CUT);
+    }
     dnet_step_end_of_all(b);
+    return fit;
 }
 
-void dnet_exchange_by_pairs(dnet_board_t *b, const dnet_exchange_t *x)
+bool dnet_exchange_by_pairs(dnet_board_t *b, const dnet_exchange_t *x)
 {
     (void) dnet_step_begin(b, 0);
     give_addresses(b, x);
     dnet_step_contribute(b);
     (void) dnet_step_meet(b);
-    move_pairs(b, x);
+    return move_pairs(b, x);
 }
 
 /* ---- of two ranks ---- */
@@ -123,20 +144,23 @@ typedef struct {
     const dnet_exchange_t *of; /* whose own block is kept meanwhile; NULL: none */
 } swap_t;
 
-/* `longest`: of the two blocks, as both know it. */
-static void swap_pieces(dnet_board_t *b, const swap_t *x, size_t longest)
+/* `longest`: of the two blocks, as both know it.  @return false: the own one is longer than its
+ * place */
+static bool swap_pieces(dnet_board_t *b, const swap_t *x, size_t longest)
 {
+    bool fit = true;
     for (size_t at = 0; at < longest; at += PIECE) {
         const size_t most = dnet_least(longest - at, PIECE);
         dnet_step_put(dnet_step_begin(b, most), x->from + at,
                       dnet_blocks_piece(x->given, at, most));
         dnet_step_contribute(b);
         if (at == 0 && x->of)
-            keep_own(b, x->of);
+            fit = keep_own(b, x->of);
         const uint8_t *theirs = dnet_step_contribution(b, 1 - b->rank, most);
         dnet_take(x->to + at, theirs, dnet_blocks_piece(x->taken, at, most));
         dnet_step_end_of_all(b);
     }
+    return fit;
 }
 
 dnet_pair_way_t dnet_board_pair_offer(dnet_board_t *b, const void *from, dnet_pair_way_t way)
@@ -169,12 +193,12 @@ void dnet_board_pair_end(dnet_board_t *b)
 
 void dnet_board_pair_put(dnet_board_t *b, const void *from, void *to, size_t bytes)
 {
-    swap_pieces(b, &(swap_t){from, to, bytes, bytes, NULL}, bytes);
+    (void) swap_pieces(b, &(swap_t){from, to, bytes, bytes, NULL}, bytes);
 }
 
 /* ---- of any lengths ---- */
 
-bool dnet_board_alltoallv(dnet_board_t *b, const dnet_exchange_t *x)
+dnet_moved_t dnet_board_alltoallv(dnet_board_t *b, const dnet_exchange_t *x)
 {
     const size_t parcel_bytes = dnet_parcel_bytes(b, &x->give);
     const dnet_gives_t mine = how_to_give(b, x, parcel_bytes);
@@ -197,33 +221,31 @@ bool dnet_board_alltoallv(dnet_board_t *b, const dnet_exchange_t *x)
     }
     if (most == DNET_GIVES_OTHERWISE && b->size == 2 && longest < READ_BYTES_SLOW) {
         const uint32_t other = 1 - b->rank;
+        const size_t theirs = dnet_parcel_said(b, other).bytes;
         const swap_t both = {dnet_block_at(&x->give, other), dnet_block_at(&x->take, other),
                              dnet_block_bytes(&x->give, other), dnet_block_bytes(&x->take, other),
                              x};
-        swap_pieces(b, &both, longest);
-        return true;
+        return swap_pieces(b, &both, longest) && theirs <= both.taken ? DNET_MOVED : DNET_MOVED_CUT;
     }
     if (most == DNET_GIVES_OTHERWISE) {
         dnet_step_end_of_all(b);
-        return false;
+        return DNET_NOT_MOVED;
     }
-    if (least == DNET_GIVES_ADDRESSES && !b->spins && b->size > 2) {
-        move_pairs(b, x);
-        return true;
-    }
-    keep_own(b, x);
+    if (least == DNET_GIVES_ADDRESSES && !b->spins && b->size > 2)
+        return move_pairs(b, x) ? DNET_MOVED : DNET_MOVED_CUT;
+    bool fit = keep_own(b, x);
     for (uint32_t i = 1; i < b->size; i++) {
         const uint32_t r = (b->rank + i) % b->size;
         const dnet_said_t said = dnet_parcel_said(b, r);
+        const size_t bytes = dnet_block_bytes(&x->take, r);
         if (said.gives == DNET_GIVES_ADDRESSES)
-            read_block(b, x, r);
+            fit &= read_block(b, x, r);
         else
-            (void) dnet_parcel_take(b, r, said.bytes, dnet_block_at(&x->take, r),
-                                    dnet_block_bytes(&x->take, r));
+            fit &= dnet_parcel_take(b, r, said.bytes, dnet_block_at(&x->take, r), bytes) <= bytes;
     }
     if (most == DNET_GIVES_ADDRESSES)
         dnet_in_place_end(b);
     else
         dnet_step_end_of_all(b);
-    return true;
+    return fit ? DNET_MOVED : DNET_MOVED_CUT;
 }

@@ -14,15 +14,20 @@ typedef struct {
     dnet_blocks_at_t take; /* block r comes from there; may be where `give` is, if they are alike */
 } dnet_exchange_t;
 
-/** Block r to take becomes block `rank` to give of rank r.  @return false, on all ranks: nothing
- * has been done, it has to go another way */
-bool dnet_board_alltoallv(dnet_board_t *board, const dnet_exchange_t *exchange);
+/** What has become of an exchange: nothing, on all ranks, so it has to go another way; or it is
+ * done, in a program that is wrong with a block that is longer than its place: what lies behind
+ * that is left. */
+typedef enum { DNET_NOT_MOVED, DNET_MOVED, DNET_MOVED_CUT } dnet_moved_t;
+
+/** Block r to take becomes block `rank` to give of rank r.  DNET_MOVED_CUT: at the least on the
+ * rank that takes such a block. */
+dnet_moved_t dnet_board_alltoallv(dnet_board_t *board, const dnet_exchange_t *exchange);
 
 /** The same of blocks that all ranks may read and write, those to take apart from those to give, by
  * pairs, where ranks have no processor each: of two, the one that comes to it first moves what they
  * have for each other. So who gets a processor is done with all of its exchanges, and leaves, while
- * the others wait for theirs. */
-void dnet_exchange_by_pairs(dnet_board_t *b, const dnet_exchange_t *x);
+ * the others wait for theirs.  @return false: a block was longer than its place, as above */
+bool dnet_exchange_by_pairs(dnet_board_t *b, const dnet_exchange_t *x);
 
 /** How two ranks exchange long blocks: each reads the other's, both put theirs on the board piece
  * by piece, or neither. */

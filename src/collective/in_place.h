@@ -68,7 +68,8 @@ static inline bool dnet_in_place_is_slow_for_two(const dnet_board_t *b)
 typedef struct {
     const uint8_t *from;
     uint8_t *result;
-    int way; /* dnet_board_pair_offer() */
+    size_t bytes; /* of each block there, of a gather */
+    int way;      /* dnet_board_pair_offer() */
 } dnet_offer_t;
 
 static inline void dnet_in_place_say(dnet_board_t *b, const dnet_offer_t *mine)

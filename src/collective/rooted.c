@@ -46,14 +46,15 @@ static void gather_in_place(dnet_board_t *b, const uint8_t *from, uint8_t *to, s
                             uint32_t root)
 {
     if (b->rank == root) {
-        dnet_in_place_offer(b, NULL, to);
+        dnet_in_place_say(b, &(dnet_offer_t){.result = to, .bytes = bytes});
         if (to + root * bytes != from)
             memcpy(to + root * bytes, from, bytes);
         dnet_in_place_end(b);
     } else {
         b->step++;
-        dnet_in_place_write(b, root, from, dnet_in_place_offered(b, root).result + b->rank * bytes,
-                            bytes);
+        const dnet_offer_t offer = dnet_in_place_offered(b, root);
+        dnet_in_place_write(b, root, from, offer.result + b->rank * offer.bytes,
+                            dnet_least(bytes, offer.bytes));
         dnet_step_end(b);
     }
 }

@@ -114,6 +114,12 @@ int MPIDI_DIMMNET_allgatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Dataty
                                                   displs, recvtype, comm, errflag);
 }
 
+static int error_truncated(void)
+{
+    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                MPI_ERR_TRUNCATE, "**truncate", NULL);
+}
+
 /* *done_p false: it takes MPICH's way. */
 static int alltoallv_on(MPIDI_DIMMNET_board_t *self, const void *sendbuf,
                         const MPI_Aint sendcounts[], const MPI_Aint sdispls[],
@@ -123,19 +129,20 @@ static int alltoallv_on(MPIDI_DIMMNET_board_t *self, const void *sendbuf,
     const int size = self->comm->local_size;
     const bool in_place = sendbuf == MPI_IN_PLACE;
     blocks_t to, from = {.packed = NULL};
-    *done_p = true;
+    dnet_moved_t moved = DNET_MOVED;
     int mpi_errno = blocks_begin(&to, recvbuf, recvcounts, rdispls, recvtype, size, in_place);
     if (mpi_errno == MPI_SUCCESS && !in_place)
         mpi_errno = blocks_begin(&from, sendbuf, sendcounts, sdispls, sendtype, size, true);
     if (mpi_errno == MPI_SUCCESS) {
         const dnet_exchange_t x = {in_place ? to.lie : from.lie, to.lie};
-        *done_p = dnet_board_alltoallv(&self->board, &x);
+        moved = dnet_board_alltoallv(&self->board, &x);
     }
+    *done_p = moved != DNET_NOT_MOVED;
     if (mpi_errno == MPI_SUCCESS && *done_p)
         mpi_errno = blocks_unpack(&to, recvbuf, rdispls, recvtype, size);
     MPL_free(from.packed);
     MPL_free(to.packed);
-    return mpi_errno;
+    return mpi_errno == MPI_SUCCESS && moved == DNET_MOVED_CUT ? error_truncated() : mpi_errno;
 }
 
 int MPIDI_DIMMNET_alltoallv(const void *sendbuf, const MPI_Aint sendcounts[],
@@ -375,12 +382,6 @@ static MPI_Aint count_of_two(const MPIR_Comm *comm, int root, const MPI_Aint cou
                              MPI_Aint count)
 {
     return comm->rank == root && comm->local_size == 2 ? counts[1 - root] : count;
-}
-
-static int error_truncated(void)
-{
-    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
-                                MPI_ERR_TRUNCATE, "**truncate", NULL);
 }
 
 static int gatherv_on(MPIDI_DIMMNET_board_t *self, const void *sendbuf, MPI_Aint sendcount,

@@ -248,6 +248,23 @@ static void too_long(MPI_Comm comm, int each, int32_t *a, int32_t *b)
     MPI_Error_class(error, &class);
     CHECK(!comm_rank || class == MPI_ERR_TRUNCATE, "scatterv of %d: class %d", each, class);
     CHECK(b[each] == -7, "scatterv of %d wrote behind", each);
+    /* Rank 1 has more for rank 0. */
+    int sends[RANKS_MAX];
+    for (int r = 0; r < comm_size; r++) {
+        sends[r] = each + (comm_rank == 1 && r == 0);
+        counts[r] = each;
+    }
+    for (int i = 0; i < ELEMENTS_MAX; i++)
+        b[i] = -7;
+    error = MPI_Alltoallv(a, sends, places, MPI_INT, b, counts, places, MPI_INT, comm);
+    class = MPI_SUCCESS;
+    MPI_Error_class(error, &class);
+    CHECK(comm_rank || comm_size == 1 || class == MPI_ERR_TRUNCATE, "alltoallv of %d: class %d",
+          each, class);
+    CHECK(comm_rank < 2 || class == MPI_SUCCESS, "alltoallv of %d: class %d at rank %d", each,
+          class, comm_rank);
+    for (int r = 0; r < comm_size; r++)
+        CHECK(b[places[r] + each] == -7, "alltoallv of %d wrote behind block %d", each, r);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
 }
 
