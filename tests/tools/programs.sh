@@ -55,6 +55,16 @@ program peer solve 'exit 3'
 programs 1 --program solve
 grep -q 'peer: .* failed:' err || fail 'it does not say which program has failed'
 
+program peer solve 'echo after many s'
+programs 1 --program solve --time 'after ([a-z]+) s'
+grep -q "says 'many', which is no number of seconds" err || fail 'a word is a time'
+
+# Options that are wrong.
+for wrong in '--time (' '--time after' '--wrong (a)' "--program '" '--program=' '--ranks 0' '--rounds 0'; do
+    expect 2 "$DNET_SRC/benchmarks/programs" ours=ours peer=peer --dir dir --program solve $wrong
+    grep -q 'programs: error: ' err || fail "$wrong is not refused"
+done
+
 # No such program, and one of another library.
 programs 1 --program resolve
 grep -q 'no program .*/dir/ours/resolve; build it with ours/bin/mpicc' err || fail 'a program that is missing'
