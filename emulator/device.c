@@ -336,10 +336,13 @@ static bool place(dnet_emu_nic_t *nic, unsigned wid)
     dnet_emu_rc_acquire(nic, wid);
     good = dnet_emu_memory_place(nic, wid);
     dnet_emu_rc_release(nic->area[wid].state);
-    if (good)
+    if (good) {
         dnet_emu_memory_touch(nic, nic->header, nic->mapped_bytes);
-    else
+        /* And what the first round of progress looks at. */
+        dnet_emu_memory_touch(nic, nic->area[wid].flow, nic->flow_entries ? DNET_EMU_PAGE : 0);
+    } else {
         atomic_store_explicit(&nic->area[wid].state->owner, 0, memory_order_release);
+    }
     return good;
 }
 

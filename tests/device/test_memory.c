@@ -134,6 +134,18 @@ static long faults(void)
     return u.ru_minflt;
 }
 
+/* What each round of progress looks at is in the page tables from the start. */
+static void first_flow_entry_is_mapped(cluster_t *c)
+{
+    dnet_device_t *d = c->dev[0][0];
+    long before;
+
+    (void) faults(); /* which has pages of its own */
+    before = faults();
+    CHECK_EQUAL(d->flow[0].word, 0);
+    CHECK_EQUAL(faults() - before, 0);
+}
+
 /* Of what is reserved at the start of an area no page is cleared or mapped when it is used. */
 static void reserved_pages_are_mapped(cluster_t *c)
 {
@@ -192,6 +204,7 @@ static void elements_behind_what_is_mapped(cluster_t *c)
 }
 
 static const board_test_t tests[] = {
+    TEST(first_flow_entry_is_mapped, EXTENDED),
     TEST(reserved_pages_are_mapped, EXTENDED),
     TEST(reserved_pages_are_mapped_by_a_sender, EXTENDED),
     TEST(elements_behind_what_is_mapped, EXTENDED),
