@@ -277,7 +277,7 @@ void dnet_board_alltoall(dnet_board_t *b, const void *from, void *to, size_t byt
         } else {
             const dnet_exchange_t x = {{(void *) from, {.each = bytes}, 1},
                                        {to, {.each = bytes}, 1}};
-            (void) dnet_exchange_by_pairs(b, &x); /* all have said as many bytes */
+            (void) dnet_exchange_by_pairs(b, &x); /* where lengths differ blocks are cut */
         }
         return;
     }

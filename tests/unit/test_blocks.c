@@ -4,6 +4,8 @@
  */
 #include "board_ranks.h"
 
+#include "collective/in_place.h"
+
 /* Elements that rank a has for rank b, or for all: none, few, around a line, a slot, many slots; in
  * some rounds so many that all blocks are read. */
 static size_t count_of(unsigned round, uint32_t a, uint32_t b)
@@ -251,6 +253,26 @@ static void test_gather(void **state)
     check(gather_once);
 }
 
+/* In a program that is wrong the last rank has more than the root has room for. */
+static bool long_gather_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
+{
+    const size_t each = READ_LEAST_BYTES, own = each + (b->rank == b->size - 1 ? ELEMENT : 0);
+    fill(from, round, b->rank, 0, own);
+    to[b->size * each] = UNTOUCHED;
+    dnet_board_barrier(b);
+    dnet_board_gather(b, from, to, own, 0);
+    bool good = b->rank != 0 || to[b->size * each] == UNTOUCHED;
+    for (uint32_t r = 0; r < b->size && b->rank == 0; r++)
+        good &= is_filled(to + r * each, round, r, 0, each);
+    return good;
+}
+
+static void test_a_gather_in_place_writes_to_where_there_is_room(void **state)
+{
+    (void) state;
+    check_with(5, long_gather_once, 1);
+}
+
 static void test_scatter(void **state)
 {
     (void) state;
@@ -354,6 +376,7 @@ int main(void)
         cmocka_unit_test(test_alltoallv_of_blocks_that_are_too_long),
         cmocka_unit_test(test_reduce_scatter),
         cmocka_unit_test(test_gather),
+        cmocka_unit_test(test_a_gather_in_place_writes_to_where_there_is_room),
         cmocka_unit_test(test_scatter),
         cmocka_unit_test(test_gatherv),
         cmocka_unit_test(test_scatterv),
