@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Communicators of all kinds keep their messages apart: duplicates, halves, an intercommunicator
- * and its merged form, reversed ranks; with the same tag in all of them.
+ * and its merged form, reversed ranks; with the same tag in all of them.  The two sides of the
+ * intercommunicator know it by different numbers.
  */
 #include "check.h"
 
@@ -16,10 +17,30 @@ static void ring(MPI_Comm comm, int mark)
     CHECK(got == mark * 1000 + (r + n - 1) % n, "communicator %d delivered %d", mark, got);
 }
 
+/* In parts, from the leader of each side to the other's. */
+static void in_parts(MPI_Comm inter)
+{
+    int out[4], in[4];
+    MPI_Request send, receive;
+    MPI_Psend_init(out, 2, 2, MPI_INT, 0, 8, inter, MPI_INFO_NULL, &send);
+    MPI_Precv_init(in, 2, 2, MPI_INT, 0, 8, inter, MPI_INFO_NULL, &receive);
+    MPI_Start(&receive);
+    MPI_Start(&send);
+    for (int i = 0; i < 4; i++)
+        out[i] = rank * 10 + i;
+    MPI_Pready_range(0, 1, send);
+    MPI_Wait(&send, MPI_STATUS_IGNORE);
+    MPI_Wait(&receive, MPI_STATUS_IGNORE);
+    int other = rank ? 0 : size / 2;
+    CHECK(in[3] == other * 10 + 3, "the last of the parts is %d", in[3]);
+    MPI_Request_free(&send);
+    MPI_Request_free(&receive);
+}
+
 int main(int argc, char **argv)
 {
     check_begin(&argc, &argv);
-    MPI_Comm comms[20], half, inter, merged, reversed;
+    MPI_Comm comms[20], half, more[5], inter, merged, reversed;
     for (int i = 0; i < 20; i++)
         MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
     /* Messages wait in each communicator while the others are used. */
@@ -44,6 +65,8 @@ int main(int argc, char **argv)
     int upper = rank >= size / 2, remote, sum = 0, one = 1, got = -1, local;
     MPI_Comm_split(MPI_COMM_WORLD, upper, rank, &half);
     ring(half, 2 + upper);
+    for (int i = 0; i < 5 && upper; i++)
+        MPI_Comm_dup(half, &more[i]);
     MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, upper ? 0 : size / 2, 12, &inter);
     MPI_Comm_remote_size(inter, &remote);
     MPI_Comm_rank(inter, &local);
@@ -55,7 +78,10 @@ int main(int argc, char **argv)
         MPI_Sendrecv(&rank, 1, MPI_INT, 0, 5, &got, 1, MPI_INT, MPI_ANY_SOURCE, 5, inter, &status);
         CHECK(got == (upper ? 0 : size / 2) && status.MPI_SOURCE == 0, "leader %d from %d", got,
               status.MPI_SOURCE);
+        in_parts(inter);
     }
+    for (int i = 0; i < 5 && upper; i++)
+        MPI_Comm_free(&more[i]);
     MPI_Intercomm_merge(inter, upper, &merged);
     ring(merged, 4);
     MPI_Comm_free(&merged);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Requests that are started again and again: persistent sends of each mode and receives, a
- * persistent collective, and partitioned sends whose parts become ready in any order.
+ * persistent collective, and partitioned sends whose parts become ready in any order; to and from
+ * nobody; and those that are not started.
  */
 #include "check.h"
 
@@ -115,10 +116,79 @@ static void partitioned(int to, int from)
     MPI_Request_free(&receive);
 }
 
+/* What is sent to nobody is complete at once, and is reported like everything that was started. */
+static void to_nobody(void)
+{
+    int word = 5, index, done, indices[3];
+    MPI_Request requests[3];
+    MPI_Status status, statuses[3];
+    MPI_Send_init(&word, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &requests[0]);
+    MPI_Recv_init(&word, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &requests[1]);
+    MPI_Send_init(&word, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_SELF, &requests[2]);
+    for (int round = 0; round < 3; round++) {
+        MPI_Waitany(3, requests, &index, &status);
+        CHECK(index == MPI_UNDEFINED, "request %d was not started", index);
+        MPI_Startall(3, requests);
+        memset(statuses, 0, sizeof(statuses));
+        MPI_Waitsome(3, requests, &done, indices, statuses);
+        CHECK(done == 3, "%d of 3 requests are complete", done);
+        CHECK(statuses[1].MPI_SOURCE == MPI_PROC_NULL && statuses[1].MPI_TAG == MPI_ANY_TAG,
+              "source %d, tag %d", statuses[1].MPI_SOURCE, statuses[1].MPI_TAG);
+    }
+    for (int i = 0; i < 3; i++)
+        MPI_Request_free(&requests[i]);
+}
+
+/* In the memory of a request to nobody, which has been freed. */
+static void collective_after_nobody(void)
+{
+    int word = 5, index;
+    MPI_Request request;
+    MPI_Send_init(&word, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &request);
+    MPI_Request_free(&request);
+    MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE); /* it was not started */
+    for (int round = 0; round < 3; round++) {
+        MPI_Start(&request);
+        MPI_Waitany(1, &request, &index, MPI_STATUS_IGNORE);
+        CHECK(index == 0, "the barrier has index %d", index);
+        MPI_Waitany(1, &request, &index, MPI_STATUS_IGNORE);
+        CHECK(index == MPI_UNDEFINED, "a barrier that is over has index %d", index);
+    }
+    MPI_Request_free(&request);
+}
+
+static void parts_to_nobody(void)
+{
+    double parts[PARTS] = {0};
+    MPI_Request send, receive;
+    MPI_Status status;
+    int arrived;
+    MPI_Psend_init(parts, PARTS, 1, MPI_DOUBLE, MPI_PROC_NULL, 9, MPI_COMM_WORLD, MPI_INFO_NULL,
+                   &send);
+    MPI_Precv_init(parts, PARTS, 1, MPI_DOUBLE, MPI_PROC_NULL, 9, MPI_COMM_WORLD, MPI_INFO_NULL,
+                   &receive);
+    for (int round = 0; round < 3; round++) {
+        MPI_Start(&send);
+        MPI_Start(&receive);
+        MPI_Pready_range(0, PARTS - 1, send);
+        MPI_Parrived(receive, 0, &arrived);
+        CHECK(arrived, "a part of nobody's has not arrived");
+        MPI_Wait(&send, MPI_STATUS_IGNORE);
+        MPI_Wait(&receive, &status);
+        CHECK(status.MPI_SOURCE == MPI_PROC_NULL, "source %d", status.MPI_SOURCE);
+    }
+    MPI_Request_free(&send);
+    MPI_Request_free(&receive);
+}
+
 int main(int argc, char **argv)
 {
     check_begin(&argc, &argv);
     int to = (rank + 1) % size, from = (rank + size - 1) % size;
+    to_nobody();
+    collective_after_nobody();
+    parts_to_nobody();
     persistent(to, from);
     collective();
     collectives_together();

@@ -2,7 +2,8 @@
  *
  * MPI_THREAD_MULTIPLE: four threads of each process exchange messages of all sizes with their
  * partners at once, each on its own tag, with blocking, waiting and probing calls mixed; and one
- * thread waits for a message that only another thread of the same process can make happen.  Threads
+ * thread waits for a message that only another thread of the same process can make happen, also on
+ * a communicator of one process.  Threads
  * are in collectives of different communicators at once, in another order on each rank.
  */
 #include "check.h"
@@ -63,11 +64,48 @@ static void *exchange(void *arg)
 }
 
 /* Waits in MPI for what main() sends later. */
-static void *wait_for_self(void *arg)
+typedef struct {
+    MPI_Comm comm;
+    int rank, value;
+} message_t;
+
+static void *wait_for_message(void *arg)
 {
-    int *value = arg;
-    MPI_Recv(value, 1, MPI_INT, rank, 500, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    message_t *m = arg;
+    MPI_Recv(&m->value, 1, MPI_INT, m->rank, 500, m->comm, MPI_STATUS_IGNORE);
     return NULL;
+}
+
+static void *wait_for_receiver(void *arg)
+{
+    message_t *m = arg;
+    MPI_Ssend(&m->value, 1, MPI_INT, m->rank, 500, m->comm);
+    return NULL;
+}
+
+static void to_another_thread(MPI_Comm comm)
+{
+    pthread_t thread;
+    message_t m = {.comm = comm};
+    int sent = 77, got = 0;
+    MPI_Request request;
+    MPI_Comm_rank(comm, &m.rank);
+    pthread_create(&thread, NULL, wait_for_message, &m);
+    usleep(20000); /* it waits; if it does not yet, that is another case, and as good */
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Send(&sent, 1, MPI_INT, m.rank, 500, comm);
+    pthread_join(thread, NULL);
+    CHECK(m.value == 77, "a thread got %d", m.value);
+    m.value = 78;
+    pthread_create(&thread, NULL, wait_for_receiver, &m);
+    usleep(20000);
+    MPI_Irecv(&got, 1, MPI_INT, m.rank, 500, comm, &request);
+    if (comm == MPI_COMM_SELF)
+        pthread_join(thread, NULL); /* it has been received, without a look at the request */
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (comm != MPI_COMM_SELF)
+        pthread_join(thread, NULL);
+    CHECK(got == 78, "got %d from a thread", got);
 }
 
 /* What a thread has its collectives on. */
@@ -118,11 +156,7 @@ int main(int argc, char **argv)
             pthread_join(threads[t], NULL);
     }
     collect_at_once();
-    int value = 0, sent = 77;
-    pthread_create(&threads[0], NULL, wait_for_self, &value);
-    MPI_Barrier(MPI_COMM_WORLD);
-    MPI_Send(&sent, 1, MPI_INT, rank, 500, MPI_COMM_WORLD);
-    pthread_join(threads[0], NULL);
-    CHECK(value == 77, "a thread got %d", value);
+    to_another_thread(MPI_COMM_WORLD);
+    to_another_thread(MPI_COMM_SELF);
     return check_end();
 }
