@@ -90,6 +90,15 @@ static void doze(MPIR_Win *win, int rank, wait_t *w)
     atomic_store_explicit(&own->dozes_at, 0, memory_order_relaxed);
 }
 
+static void wake_dozers(MPIR_Win *win, int rank)
+{
+    MPIDI_DIMMNET_window_t *self = MPIDI_DIMMNET_WINDOW(win);
+    for (int r = 0; r < win->comm_ptr->local_size; r++)
+        if (atomic_load_explicit(&self->locks[r].dozes_at, memory_order_relaxed) ==
+            (uint32_t) rank + 1)
+            MPIDI_DIMMNET_wake(peer_of(win, r));
+}
+
 static void take(MPIR_Win *win, int rank, int lock_type)
 {
     MPIDI_DIMMNET_window_t *self = MPIDI_DIMMNET_WINDOW(win);
@@ -103,18 +112,13 @@ static void take(MPIR_Win *win, int rank, int lock_type)
     if (w.exclusive)
         atomic_store_explicit(&w.locks->owner, (uint32_t) win->comm_ptr->rank + 1,
                               memory_order_relaxed);
-    else
-        atomic_fetch_add_explicit(&w.locks->shared, 1, memory_order_relaxed);
     self->part[rank].locked = lock_type;
-}
-
-static void wake_dozers(MPIR_Win *win, int rank)
-{
-    MPIDI_DIMMNET_window_t *self = MPIDI_DIMMNET_WINDOW(win);
-    for (int r = 0; r < win->comm_ptr->local_size; r++)
-        if (atomic_load_explicit(&self->locks[r].dozes_at, memory_order_relaxed) ==
-            (uint32_t) rank + 1)
-            MPIDI_DIMMNET_wake(peer_of(win, r));
+    /* Readers behind this one have slept since the writer before them woke all. */
+    if (!w.exclusive) {
+        atomic_fetch_add_explicit(&w.locks->shared, 1, memory_order_seq_cst);
+        if (atomic_load_explicit(&w.locks->dozers, memory_order_seq_cst))
+            wake_dozers(win, rank);
+    }
 }
 
 static void let_next(MPIR_Win *win, int rank)
@@ -232,21 +236,22 @@ static int check_epoch(int rank, MPIR_Win *win)
     }
 }
 
-/* The bytes that so many elements take, from the first's begin. */
-static void span_of(MPI_Aint count, MPI_Datatype type, MPI_Aint *from, MPI_Aint *end)
+/* The bytes that so many elements take, from the first's begin.  False: too many to count. */
+static bool span_of(MPI_Aint count, MPI_Datatype type, MPI_Aint *from, MPI_Aint *end)
 {
     MPI_Aint extent, steps;
     if (HANDLE_IS_BUILTIN(type)) {
         *from = 0;
-        *end = count * (MPI_Aint) MPIR_Datatype_get_basic_size(type);
-        return;
+        return !__builtin_mul_overflow(count, (MPI_Aint) MPIR_Datatype_get_basic_size(type), end);
     }
     MPIR_Datatype *t;
     MPIR_Datatype_get_ptr(type, t);
     MPIR_Datatype_get_extent_macro(type, extent);
-    steps = extent * (count - 1);
+    if (__builtin_mul_overflow(extent, count - 1, &steps))
+        return false;
     *from = t->true_lb + MPL_MIN(steps, 0);
     *end = t->true_ub + MPL_MAX(steps, 0);
+    return true;
 }
 
 /* Where the target's elements are; *at_p NULL: there are none.  Returns an MPI error code. */
@@ -258,11 +263,12 @@ static int find(int rank, MPI_Aint disp, MPI_Aint count, MPI_Datatype type, MPIR
     int mpi_errno = check_epoch(rank, win);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
-    MPIDI_Datatype_check_size(type, count, bytes);
+    MPIDI_Datatype_check_size(type, 1, bytes);
     *at_p = NULL;
-    if (!bytes)
+    if (!bytes || !count)
         return MPI_SUCCESS;
-    span_of(count, type, &from, &end);
+    if (!span_of(count, type, &from, &end))
+        goto out_of_range;
     if (disp < 0 || disp > part->bytes / part->disp_unit)
         goto out_of_range;
     begin = disp * part->disp_unit;
@@ -287,8 +293,9 @@ static int copy(const void *from, MPI_Aint from_count, MPI_Datatype from_type, v
     return MPIR_Localcopy(from, from_count, from_type, to, to_count, to_type);
 }
 
-int MPIDI_DIMMNET_direct_put(const void *origin, int origin_count, MPI_Datatype origin_type,
-                             int rank, MPI_Aint disp, int count, MPI_Datatype type, MPIR_Win *win)
+int MPIDI_DIMMNET_direct_put(const void *origin, MPI_Aint origin_count, MPI_Datatype origin_type,
+                             int rank, MPI_Aint disp, MPI_Aint count, MPI_Datatype type,
+                             MPIR_Win *win)
 {
     uint8_t *at;
     int mpi_errno = find(rank, disp, count, type, win, &at);
@@ -297,8 +304,9 @@ int MPIDI_DIMMNET_direct_put(const void *origin, int origin_count, MPI_Datatype 
     return copy(origin, origin_count, origin_type, at, count, type);
 }
 
-int MPIDI_DIMMNET_direct_get(void *origin, int origin_count, MPI_Datatype origin_type, int rank,
-                             MPI_Aint disp, int count, MPI_Datatype type, MPIR_Win *win)
+int MPIDI_DIMMNET_direct_get(void *origin, MPI_Aint origin_count, MPI_Datatype origin_type,
+                             int rank, MPI_Aint disp, MPI_Aint count, MPI_Datatype type,
+                             MPIR_Win *win)
 {
     uint8_t *at;
     int mpi_errno = find(rank, disp, count, type, win, &at);
@@ -378,6 +386,13 @@ typedef struct {
     void *packed; /* to be freed */
 } source_t;
 
+/* Elements of several types cannot be combined. */
+static int error_type(void)
+{
+    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_TYPE,
+                                "**dtype", 0);
+}
+
 /* A type of the user's is packed into elements of its basic type. */
 static int source_begin(source_t *s, const void *origin, MPI_Aint count, MPI_Datatype type)
 {
@@ -388,6 +403,8 @@ static int source_begin(source_t *s, const void *origin, MPI_Aint count, MPI_Dat
     MPI_Aint element;
     MPIR_Datatype *t;
     MPIR_Datatype_get_ptr(type, t);
+    if (t->basic_type == MPI_DATATYPE_NULL)
+        return error_type();
     int mpi_errno = MPIDI_DIMMNET_pack(origin, count, type, &s->packed, &len);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
@@ -411,10 +428,24 @@ static int apply(const source_t *s, void *at, MPI_Aint count, MPI_Datatype type,
     return MPI_SUCCESS;
 }
 
-int MPIDI_DIMMNET_direct_accumulate(const void *origin, int origin_count, MPI_Datatype origin_type,
-                                    void *result, int result_count, MPI_Datatype result_type,
-                                    int rank, MPI_Aint disp, int count, MPI_Datatype type,
-                                    MPI_Op op, MPIR_Win *win)
+/* Whether the operation is defined for the elements of that type. */
+static int check_op(MPI_Op op, MPI_Datatype type)
+{
+    MPI_Datatype element = type;
+    if (!MPIR_DATATYPE_IS_PREDEFINED(type)) {
+        MPIR_Datatype *t;
+        MPIR_Datatype_get_ptr(type, t);
+        element = t->basic_type;
+        if (element == MPI_DATATYPE_NULL)
+            return error_type();
+    }
+    return (*MPIR_OP_HDL_TO_DTYPE_FN(op))(element);
+}
+
+int MPIDI_DIMMNET_direct_accumulate(const void *origin, MPI_Aint origin_count,
+                                    MPI_Datatype origin_type, void *result, MPI_Aint result_count,
+                                    MPI_Datatype result_type, int rank, MPI_Aint disp,
+                                    MPI_Aint count, MPI_Datatype type, MPI_Op op, MPIR_Win *win)
 {
     uint8_t *at;
     source_t source = {0};
@@ -423,11 +454,13 @@ int MPIDI_DIMMNET_direct_accumulate(const void *origin, int origin_count, MPI_Da
     if (mpi_errno != MPI_SUCCESS || !at)
         return mpi_errno;
     if (computes)
+        mpi_errno = check_op(op, type);
+    if (mpi_errno == MPI_SUCCESS && computes)
         mpi_errno = source_begin(&source, origin, origin_count, origin_type);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
     lock_accumulates(rank, win);
-    if (result)
+    if (result_count) /* its address may be MPI_BOTTOM */
         mpi_errno = copy(at, count, type, result, result_count, result_type);
     if (mpi_errno == MPI_SUCCESS && op == MPI_REPLACE)
         mpi_errno = copy(origin, origin_count, origin_type, at, count, type);

@@ -16,15 +16,17 @@
 
 /* The operations and the synchronisation of such a window; each returns an MPI error code.  An
  * operation is done when its function returns. */
-int MPIDI_DIMMNET_direct_put(const void *origin, int origin_count, MPI_Datatype origin_type,
-                             int rank, MPI_Aint disp, int count, MPI_Datatype type, MPIR_Win *win);
-int MPIDI_DIMMNET_direct_get(void *origin, int origin_count, MPI_Datatype origin_type, int rank,
-                             MPI_Aint disp, int count, MPI_Datatype type, MPIR_Win *win);
+int MPIDI_DIMMNET_direct_put(const void *origin, MPI_Aint origin_count, MPI_Datatype origin_type,
+                             int rank, MPI_Aint disp, MPI_Aint count, MPI_Datatype type,
+                             MPIR_Win *win);
+int MPIDI_DIMMNET_direct_get(void *origin, MPI_Aint origin_count, MPI_Datatype origin_type,
+                             int rank, MPI_Aint disp, MPI_Aint count, MPI_Datatype type,
+                             MPIR_Win *win);
 /* Also MPI_Accumulate: with no result. */
-int MPIDI_DIMMNET_direct_accumulate(const void *origin, int origin_count, MPI_Datatype origin_type,
-                                    void *result, int result_count, MPI_Datatype result_type,
-                                    int rank, MPI_Aint disp, int count, MPI_Datatype type,
-                                    MPI_Op op, MPIR_Win *win);
+int MPIDI_DIMMNET_direct_accumulate(const void *origin, MPI_Aint origin_count,
+                                    MPI_Datatype origin_type, void *result, MPI_Aint result_count,
+                                    MPI_Datatype result_type, int rank, MPI_Aint disp,
+                                    MPI_Aint count, MPI_Datatype type, MPI_Op op, MPIR_Win *win);
 int MPIDI_DIMMNET_direct_fetch_and_op(const void *origin, void *result, MPI_Datatype type, int rank,
                                       MPI_Aint disp, MPI_Op op, MPIR_Win *win);
 int MPIDI_DIMMNET_direct_compare_and_swap(const void *origin, const void *compare, void *result,
@@ -162,9 +164,9 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_rma_target_local_cmpl_hook(int rank, MPIR_
 
 /* ---- operations ---- */
 
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_put(const void *origin, int origin_count,
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_put(const void *origin, MPI_Aint origin_count,
                                               MPI_Datatype origin_type, int rank, MPI_Aint disp,
-                                              int count, MPI_Datatype type, MPIR_Win *win,
+                                              MPI_Aint count, MPI_Datatype type, MPIR_Win *win,
                                               MPIDI_av_entry_t *addr, MPIDI_winattr_t winattr)
 {
     if (!MPIDI_DIMMNET_WINDOW(win))
@@ -173,9 +175,9 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_put(const void *origin, int origin_cou
                                     win);
 }
 
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_rput(const void *origin, int origin_count,
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_rput(const void *origin, MPI_Aint origin_count,
                                                MPI_Datatype origin_type, int rank, MPI_Aint disp,
-                                               int count, MPI_Datatype type, MPIR_Win *win,
+                                               MPI_Aint count, MPI_Datatype type, MPIR_Win *win,
                                                MPIDI_av_entry_t *addr, MPIDI_winattr_t winattr,
                                                MPIR_Request **request)
 {
@@ -187,9 +189,9 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_rput(const void *origin, int origin_co
         win, request);
 }
 
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_get(void *origin, int origin_count,
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_get(void *origin, MPI_Aint origin_count,
                                               MPI_Datatype origin_type, int rank, MPI_Aint disp,
-                                              int count, MPI_Datatype type, MPIR_Win *win,
+                                              MPI_Aint count, MPI_Datatype type, MPIR_Win *win,
                                               MPIDI_av_entry_t *addr, MPIDI_winattr_t winattr)
 {
     if (!MPIDI_DIMMNET_WINDOW(win))
@@ -198,9 +200,9 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_get(void *origin, int origin_count,
                                     win);
 }
 
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_rget(void *origin, int origin_count,
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_rget(void *origin, MPI_Aint origin_count,
                                                MPI_Datatype origin_type, int rank, MPI_Aint disp,
-                                               int count, MPI_Datatype type, MPIR_Win *win,
+                                               MPI_Aint count, MPI_Datatype type, MPIR_Win *win,
                                                MPIDI_av_entry_t *addr, MPIDI_winattr_t winattr,
                                                MPIR_Request **request)
 {
@@ -212,10 +214,10 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_rget(void *origin, int origin_count,
         win, request);
 }
 
-MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_accumulate(const void *origin, int origin_count,
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_accumulate(const void *origin, MPI_Aint origin_count,
                                                      MPI_Datatype origin_type, int rank,
-                                                     MPI_Aint disp, int count, MPI_Datatype type,
-                                                     MPI_Op op, MPIR_Win *win,
+                                                     MPI_Aint disp, MPI_Aint count,
+                                                     MPI_Datatype type, MPI_Op op, MPIR_Win *win,
                                                      MPIDI_av_entry_t *addr,
                                                      MPIDI_winattr_t winattr)
 {
@@ -227,8 +229,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_accumulate(const void *origin, int ori
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_raccumulate(
-    const void *origin, int origin_count, MPI_Datatype origin_type, int rank, MPI_Aint disp,
-    int count, MPI_Datatype type, MPI_Op op, MPIR_Win *win, MPIDI_av_entry_t *addr,
+    const void *origin, MPI_Aint origin_count, MPI_Datatype origin_type, int rank, MPI_Aint disp,
+    MPI_Aint count, MPI_Datatype type, MPI_Op op, MPIR_Win *win, MPIDI_av_entry_t *addr,
     MPIDI_winattr_t winattr, MPIR_Request **request)
 {
     if (!MPIDI_DIMMNET_WINDOW(win))
@@ -241,9 +243,9 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_raccumulate(
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_get_accumulate(
-    const void *origin, int origin_count, MPI_Datatype origin_type, void *result, int result_count,
-    MPI_Datatype result_type, int rank, MPI_Aint disp, int count, MPI_Datatype type, MPI_Op op,
-    MPIR_Win *win, MPIDI_av_entry_t *addr, MPIDI_winattr_t winattr)
+    const void *origin, MPI_Aint origin_count, MPI_Datatype origin_type, void *result,
+    MPI_Aint result_count, MPI_Datatype result_type, int rank, MPI_Aint disp, MPI_Aint count,
+    MPI_Datatype type, MPI_Op op, MPIR_Win *win, MPIDI_av_entry_t *addr, MPIDI_winattr_t winattr)
 {
     if (!MPIDI_DIMMNET_WINDOW(win))
         return MPIDIG_mpi_get_accumulate(origin, origin_count, origin_type, result, result_count,
@@ -253,9 +255,10 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_get_accumulate(
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_rget_accumulate(
-    const void *origin, int origin_count, MPI_Datatype origin_type, void *result, int result_count,
-    MPI_Datatype result_type, int rank, MPI_Aint disp, int count, MPI_Datatype type, MPI_Op op,
-    MPIR_Win *win, MPIDI_av_entry_t *addr, MPIDI_winattr_t winattr, MPIR_Request **request)
+    const void *origin, MPI_Aint origin_count, MPI_Datatype origin_type, void *result,
+    MPI_Aint result_count, MPI_Datatype result_type, int rank, MPI_Aint disp, MPI_Aint count,
+    MPI_Datatype type, MPI_Op op, MPIR_Win *win, MPIDI_av_entry_t *addr, MPIDI_winattr_t winattr,
+    MPIR_Request **request)
 {
     if (!MPIDI_DIMMNET_WINDOW(win))
         return MPIDIG_mpi_rget_accumulate(origin, origin_count, origin_type, result, result_count,

@@ -2,7 +2,7 @@
  *
  * Accumulates of one origin to one place take effect in order, whatever their sizes: a short one
  * behind a long one, and one that fetches between them.  A long put lands in the window, in blocks
- * too.
+ * too.  What is fetched may go to an absolute address.
  */
 #include "check.h"
 
@@ -64,6 +64,27 @@ static void long_put(MPI_Win win)
     MPI_Type_free(&gaps);
 }
 
+static void fetch_to_an_address(MPI_Win win)
+{
+    uint32_t got = 0, one = 1;
+    int length = 1;
+    MPI_Aint at;
+    MPI_Datatype there;
+    MPI_Get_address(&got, &at);
+    MPI_Type_create_hindexed(1, &length, &at, MPI_UINT32_T, &there);
+    MPI_Type_commit(&there);
+    if (rank == 1)
+        window[3] = 40;
+    MPI_Win_fence(0, win);
+    if (rank == 0)
+        MPI_Get_accumulate(&one, 1, MPI_UINT32_T, MPI_BOTTOM, 1, there, 1, 3, 1, MPI_UINT32_T,
+                           MPI_SUM, win);
+    MPI_Win_fence(0, win);
+    CHECK(rank != 0 || got == 40, "fetched %u to an address", got);
+    CHECK(rank != 1 || window[3] == 41, "the sum is %u", window[3]);
+    MPI_Type_free(&there);
+}
+
 int main(int argc, char **argv)
 {
     check_begin(&argc, &argv);
@@ -73,6 +94,7 @@ int main(int argc, char **argv)
                      &window, &win);
     short_behind_long(win);
     long_put(win);
+    fetch_to_an_address(win);
     MPI_Win_free(&win);
     free(from);
     return check_end();

@@ -256,9 +256,37 @@ static void out_of_range(MPI_Win win, int target, int bytes)
     CHECK(class == MPI_ERR_RMA_RANGE, "a put beyond the window: error class %d", class);
     CHECK(MPI_Get(&word, 1, MPI_INT32_T, target, bytes - 4, 1, MPI_INT32_T, win) == MPI_SUCCESS,
           "a get of the last word");
+    /* More than 32 bits can say, and than can be. */
+    MPI_Count many[] = {((MPI_Count) 1 << 32) + 1, (MPI_Count) 1 << 62};
+    for (int i = 0; i < 2; i++) {
+        MPI_Error_class(
+            MPI_Put_c(&word, many[i], MPI_INT32_T, target, 0, many[i], MPI_INT32_T, win), &class);
+        CHECK(class == MPI_ERR_RMA_RANGE, "a put of too many: error class %d", class);
+    }
+    double number = 1;
+    MPI_Error_class(MPI_Accumulate(&number, 1, MPI_DOUBLE, target, 0, 1, MPI_DOUBLE, MPI_BAND, win),
+                    &class);
+    CHECK(class == MPI_ERR_OP, "bits of a double: error class %d", class);
     MPI_Win_unlock(target, win);
     MPI_Error_class(MPI_Put(&word, 1, MPI_INT32_T, target, 0, 1, MPI_INT32_T, win), &class);
     CHECK(class == MPI_ERR_RMA_SYNC, "a put without a lock: error class %d", class);
+}
+
+/* A lock that nobody else holds, so that it need not be asked for, and one that others do. */
+static void locks_without_check(MPI_Win win)
+{
+    int32_t word = 5;
+    for (int i = 0; i < 3 && rank == 0; i++) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, i ? 0 : MPI_MODE_NOCHECK, win);
+        MPI_Put(&word, 1, MPI_INT32_T, 1, 8, 1, MPI_INT32_T, win);
+        MPI_Win_unlock(1, win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
+    MPI_Get(&word, 1, MPI_INT32_T, 1, 8, 1, MPI_INT32_T, win);
+    MPI_Win_unlock(1, win);
+    CHECK(word == 5, "the word is %d", word);
+    MPI_Barrier(MPI_COMM_WORLD);
 }
 
 static int bytes_of(int r)
@@ -276,6 +304,7 @@ static void places(uint8_t *part, MPI_Win win)
     MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
     requests(win, right);
     out_of_range(win, right, bytes_of(right));
+    locks_without_check(win);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
