@@ -8,6 +8,8 @@
 #include "dimmnet_impl.h"
 #include "dimmnet_progress.h"
 
+#include "common/clock.h"
+
 /* ---- contacts ---- */
 
 /* The first line of the error has been logged. */
@@ -187,24 +189,37 @@ static bool wait_for(const MPIDI_DIMMNET_plain_request_t *req, int timeout, uint
     return req->done;
 }
 
-/* Who connects sends a request and then receives the answer, who accepts the other way round; a
- * process may do both at once, in two threads, and its ports and those of others have the same
- * tags. MPICH's functions do not say which it is: an answer is a context, and a thread that has
- * sent a request receives the answer next, from the peer that it has asked. */
-enum { REQUEST, ANSWER };
+/* Who connects sends a request, receives the answer and then settles it; who accepts does it the
+ * other way round, and is told whether the other one still waits: it may have given up, and its
+ * request have stayed here.  A process may do both at once, in two threads, and its ports and those
+ * of others have the same tags.  MPICH's functions do not say which it is: an answer is a context,
+ * and a thread that has sent a request receives the answer next, from the peer that it has asked.
+ * The tag of a request is the port's, that of what follows the request's number. */
+enum { REQUEST, ANSWER, SETTLED };
+/* For so long a peer that does not take messages is waited for when a request is withdrawn. */
+enum { WITHDRAW_S = 1 };
 
 static _Thread_local uint32_t asked = DNET_EP_NO_RANK;
+static _Thread_local uint32_t attempt; /* number of the request that was sent, or received, last */
+
+/* A number that no other request to the same process has; those of others begin elsewhere. */
+static uint32_t new_attempt(void)
+{
+    static _Atomic uint32_t last;
+    uint32_t none = 0, begin = (uint32_t) dnet_clock_ns() ^ ((uint32_t) getpid() << 14);
+    atomic_compare_exchange_strong(&last, &none, begin);
+    return (atomic_fetch_add(&last, 1) + 1) & INT32_MAX;
+}
 
 static uint64_t port_envelope(int what, int tag)
 {
     return dnet_ep_envelope(MPIDI_DIMMNET_PORT_CONTEXT, (uint32_t) what, (uint32_t) tag);
 }
 
-/* That peer is asked now. */
-static void ask(uint32_t peer)
+static void watch(uint32_t peer, bool on)
 {
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-    dnet_ep_set_asked(MPIDI_DIMMNET_EP(0), peer, true);
+    dnet_ep_set_asked(MPIDI_DIMMNET_EP(0), peer, on);
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
 }
 
@@ -222,17 +237,19 @@ static int asked_ends(uint32_t peer, bool answered)
     return mpi_errno;
 }
 
-/* A few bytes: on its way at once, or when the peer has room. */
-static dnet_status_t send_short(uint32_t peer, uint64_t envelope, const void *buf, int size)
+/* A few bytes: on its way at once, or when the peer has room, for which it waits so many seconds;
+ * 0: for ever. */
+static dnet_status_t send_short(uint32_t peer, uint64_t envelope, const void *buf, size_t size,
+                                int timeout)
 {
     MPIDI_DIMMNET_plain_request_t req = {.ep.complete = MPIDI_DIMMNET_plain_done};
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
     dnet_status_t status =
-        dnet_ep_send(MPIDI_DIMMNET_EP(0), peer, envelope, buf, (size_t) size, false, &req.ep);
+        dnet_ep_send(MPIDI_DIMMNET_EP(0), peer, envelope, buf, size, false, &req.ep);
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
     if (status != DNET_IN_PROGRESS)
         return status;
-    if (!wait_for(&req, 0, peer)) { /* what has not left can be withdrawn at once */
+    if (!wait_for(&req, timeout, peer)) { /* what has not left can be withdrawn at once */
         MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
         dnet_ep_cancel_send(MPIDI_DIMMNET_EP(0), &req.ep);
         MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
@@ -241,32 +258,14 @@ static dnet_status_t send_short(uint32_t peer, uint64_t envelope, const void *bu
     return req.status;
 }
 
-int MPIDI_DIMMNET_dynamic_send(uint64_t remote_gpid, int tag, const void *buf, int size,
-                               int timeout)
-{
-    MPIDI_av_entry_t *av =
-        &MPIDIU_get_av(MPIDIU_GPID_GET_AVTID(remote_gpid), MPIDIU_GPID_GET_LPID(remote_gpid));
-    uint32_t peer = MPIDI_DIMMNET_AV(av).peer;
-    bool answers = size == sizeof(MPIR_Context_id_t);
-    if (!answers)
-        ask(peer);
-    dnet_status_t status =
-        send_short(peer, port_envelope(answers ? ANSWER : REQUEST, tag), buf, size);
-    if (answers)
-        return status == DNET_OK ? MPI_SUCCESS : no_answer(true);
-    if (status != DNET_OK)
-        return asked_ends(peer, false);
-    asked = peer;
-    return MPI_SUCCESS;
-}
-
 /* DNET_IN_PROGRESS: it has been withdrawn. */
-static dnet_status_t recv_short(uint64_t envelope, void *buf, int size, int timeout, uint32_t peer)
+static dnet_status_t recv_short(uint64_t envelope, void *buf, size_t size, int timeout,
+                                uint32_t peer)
 {
     dnet_ep_t *ep = MPIDI_DIMMNET_EP(0);
     MPIDI_DIMMNET_plain_request_t req = {.ep.complete = MPIDI_DIMMNET_plain_done};
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-    dnet_status_t status = dnet_ep_recv(ep, envelope, DNET_MATCH_BITS, buf, (size_t) size, &req.ep);
+    dnet_status_t status = dnet_ep_recv(ep, envelope, DNET_MATCH_BITS, buf, size, &req.ep);
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
     if (status != DNET_IN_PROGRESS)
         return status;
@@ -281,13 +280,66 @@ static dnet_status_t recv_short(uint64_t envelope, void *buf, int size, int time
     return req.status;
 }
 
+/* The answer; true: the peer has it and still waited.  Not longer than the peer lives. */
+static bool answer(uint32_t peer, const void *buf, size_t size)
+{
+    bool waits = false;
+    watch(peer, true);
+    dnet_status_t status = send_short(peer, port_envelope(ANSWER, attempt), buf, size, 0);
+    if (status == DNET_OK)
+        status = recv_short(port_envelope(SETTLED, attempt), &waits, sizeof(waits), 0, peer);
+    watch(peer, false);
+    return status == DNET_OK && waits;
+}
+
+/* What MPICH sends, behind the request's number. */
+typedef struct {
+    uint32_t attempt;
+    uint8_t data[MPI_MAX_PORT_NAME + 64];
+} port_request_t;
+
+int MPIDI_DIMMNET_dynamic_send(uint64_t remote_gpid, int tag, const void *buf, int size,
+                               int timeout)
+{
+    MPIDI_av_entry_t *av =
+        &MPIDIU_get_av(MPIDIU_GPID_GET_AVTID(remote_gpid), MPIDIU_GPID_GET_LPID(remote_gpid));
+    uint32_t peer = MPIDI_DIMMNET_AV(av).peer;
+    if (size == sizeof(MPIR_Context_id_t))
+        return answer(peer, buf, (size_t) size) ? MPI_SUCCESS : no_answer(true);
+    port_request_t request = {.attempt = new_attempt()};
+    memcpy(request.data, buf, (size_t) size);
+    watch(peer, true);
+    dnet_status_t status = send_short(peer, port_envelope(REQUEST, (uint32_t) tag), &request,
+                                      offsetof(port_request_t, data) + (size_t) size, 0);
+    if (status != DNET_OK)
+        return asked_ends(peer, false);
+    asked = peer;
+    attempt = request.attempt;
+    return MPI_SUCCESS;
+}
+
+/* The answer of the peer that was asked, which is told whether it has come in time. */
+static int receive_answer(uint32_t peer, void *buf, int size, int timeout)
+{
+    bool answered =
+        recv_short(port_envelope(ANSWER, attempt), buf, (size_t) size, timeout, peer) == DNET_OK;
+    (void) send_short(peer, port_envelope(SETTLED, attempt), &answered, sizeof(answered),
+                      answered ? 0 : WITHDRAW_S);
+    return asked_ends(peer, answered);
+}
+
 int MPIDI_DIMMNET_dynamic_recv(int tag, void *buf, int size, int timeout)
 {
+    port_request_t request;
     uint32_t peer = asked;
-    int what = peer == DNET_EP_NO_RANK ? REQUEST : ANSWER;
     asked = DNET_EP_NO_RANK;
-    dnet_status_t status = recv_short(port_envelope(what, tag), buf, size, timeout, peer);
-    if (what == ANSWER)
-        return asked_ends(peer, status == DNET_OK);
-    return status == DNET_OK ? MPI_SUCCESS : no_answer(false);
+    if (peer != DNET_EP_NO_RANK)
+        return receive_answer(peer, buf, size, timeout);
+    dnet_status_t status = recv_short(port_envelope(REQUEST, (uint32_t) tag), &request,
+                                      sizeof(request), timeout, DNET_EP_NO_RANK);
+    if (status != DNET_OK)
+        return no_answer(false);
+    attempt = request.attempt;
+    memcpy(buf, request.data, MPL_MIN((size_t) size, sizeof(request.data)));
+    return MPI_SUCCESS;
 }

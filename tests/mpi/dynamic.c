@@ -262,6 +262,38 @@ static void mistakes(void)
     MPI_Info_free(&soon);
 }
 
+/* Who has given up waiting is not accepted later, but who asks after it is; nor does a late answer
+ * reach somebody's next request. */
+static void given_up(void)
+{
+    MPI_Comm inter = MPI_COMM_NULL;
+    MPI_Info soon;
+    char port[MPI_MAX_PORT_NAME] = "";
+    int class = MPI_SUCCESS, one = 1, sum = 0;
+    MPI_Info_create(&soon);
+    MPI_Info_set(soon, "timeout", "1");
+    if (rank == 0)
+        MPI_Open_port(MPI_INFO_NULL, port);
+    MPI_Bcast(port, sizeof(port), MPI_CHAR, 0, MPI_COMM_WORLD);
+    for (int i = 0; i < 2 && rank == 1; i++) {
+        MPI_Error_class(MPI_Comm_connect(port, soon, 0, MPI_COMM_SELF, &inter), &class);
+        CHECK(class == MPI_ERR_PORT, "connected, or class %d", class);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0)
+        MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter);
+    else if (rank == size - 1)
+        MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter);
+    if (rank == 0 || rank == size - 1) {
+        MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, inter);
+        CHECK(sum == 1, "the sum of one process is %d", sum);
+        MPI_Comm_disconnect(&inter);
+    }
+    if (rank == 0)
+        MPI_Close_port(port);
+    MPI_Info_free(&soon);
+}
+
 static void refused(void)
 {
     MPI_Comm inter;
@@ -478,5 +510,7 @@ int main(int argc, char **argv)
     if (size > 1)
         connect_halves();
     mistakes();
+    if (size > 1)
+        given_up();
     return check_end();
 }
