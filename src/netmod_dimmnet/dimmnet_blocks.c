@@ -65,6 +65,18 @@ static size_t longest_bytes(const blocks_t *x, const MPIR_Comm *comm)
     return dnet_blocks_longest(&x->lie.blocks, (uint32_t) comm->local_size) * x->lie.element_bytes;
 }
 
+/* The only block in the length that the others take, where the program gives another. */
+static int give_equal(blocks_t *x, size_t given, size_t bytes)
+{
+    void *equal = MPL_calloc(1, bytes ? bytes : 1, MPL_MEM_BUFFER);
+    if (!equal)
+        return MPIDI_DIMMNET_error_no_memory(bytes);
+    memcpy(equal, x->lie.at, MPL_MIN(given, bytes));
+    MPL_free(x->packed);
+    x->lie.at = x->packed = equal;
+    return MPI_SUCCESS;
+}
+
 /* The own block of an allgather is packed, too, if the others are. */
 static int allgatherv_on(MPIDI_DIMMNET_board_t *self, const void *sendbuf, MPI_Aint sendcount,
                          MPI_Datatype sendtype, void *recvbuf, const MPI_Aint recvcounts[],
@@ -82,6 +94,10 @@ static int allgatherv_on(MPIDI_DIMMNET_board_t *self, const void *sendbuf, MPI_A
         blocks_begin(&to, recvbuf, recvcounts, displs, recvtype, comm->local_size, false);
     if (mpi_errno == MPI_SUCCESS)
         mpi_errno = blocks_begin(&from, sendbuf, &sendcount, &none, sendtype, 1, true);
+    const size_t given = (size_t) sendcount * from.lie.element_bytes;
+    const size_t own = (size_t) recvcounts[comm->rank] * to.lie.element_bytes;
+    if (mpi_errno == MPI_SUCCESS && given != own)
+        mpi_errno = give_equal(&from, given, own);
     if (mpi_errno == MPI_SUCCESS)
         mpi_errno = MPIDI_DIMMNET_board_extend(self, longest_bytes(&to, comm));
     if (mpi_errno == MPI_SUCCESS) {
@@ -91,7 +107,7 @@ static int allgatherv_on(MPIDI_DIMMNET_board_t *self, const void *sendbuf, MPI_A
     }
     MPL_free(from.packed);
     MPL_free(to.packed);
-    return mpi_errno;
+    return mpi_errno == MPI_SUCCESS && given != own ? MPIDI_DIMMNET_error_truncated() : mpi_errno;
 }
 
 int MPIDI_DIMMNET_allgatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
@@ -112,12 +128,6 @@ int MPIDI_DIMMNET_allgatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Dataty
                                  recvtype)
                  : MPIDI_DIMMNET_mpich_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts,
                                                   displs, recvtype, comm, errflag);
-}
-
-static int error_truncated(void)
-{
-    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
-                                MPI_ERR_TRUNCATE, "**truncate", NULL);
 }
 
 /* *done_p false: it takes MPICH's way. */
@@ -142,7 +152,8 @@ static int alltoallv_on(MPIDI_DIMMNET_board_t *self, const void *sendbuf,
         mpi_errno = blocks_unpack(&to, recvbuf, rdispls, recvtype, size);
     MPL_free(from.packed);
     MPL_free(to.packed);
-    return mpi_errno == MPI_SUCCESS && moved == DNET_MOVED_CUT ? error_truncated() : mpi_errno;
+    return mpi_errno == MPI_SUCCESS && moved == DNET_MOVED_CUT ? MPIDI_DIMMNET_error_truncated()
+                                                               : mpi_errno;
 }
 
 int MPIDI_DIMMNET_alltoallv(const void *sendbuf, const MPI_Aint sendcounts[],
@@ -287,17 +298,24 @@ static int gather_on(MPIDI_DIMMNET_board_t *self, const void *sendbuf, MPI_Aint 
     }
     if (mpi_errno == MPI_SUCCESS)
         mpi_errno = blocks_begin(&own, sendbuf, &sendcount, &none, sendtype, 1, true);
-    const size_t bytes = (size_t) sendcount * own.lie.element_bytes;
+    const void *from = own.lie.at;
+    const size_t given = (size_t) sendcount * own.lie.element_bytes;
+    const size_t bytes = is_root ? all.len / (size_t) comm->local_size : given;
+    if (mpi_errno == MPI_SUCCESS && given != bytes) { /* at the root, in a program that is wrong */
+        void *place = (char *) all.at + (size_t) root * bytes;
+        memcpy(place, from, MPL_MIN(given, bytes));
+        from = place;
+    }
     if (mpi_errno == MPI_SUCCESS)
         mpi_errno = MPIDI_DIMMNET_board_extend(self, bytes);
     if (mpi_errno == MPI_SUCCESS)
-        dnet_board_gather(&self->board, own.lie.at, all.at, bytes, (uint32_t) root);
+        dnet_board_gather(&self->board, from, all.at, bytes, (uint32_t) root);
     if (mpi_errno == MPI_SUCCESS && all.packed)
         mpi_errno = MPIDI_DIMMNET_unpack(all.packed, all.len, recvbuf, recvcount * comm->local_size,
                                          recvtype);
     MPL_free(own.packed);
     MPL_free(all.packed);
-    return mpi_errno;
+    return mpi_errno == MPI_SUCCESS && given > bytes ? MPIDI_DIMMNET_error_truncated() : mpi_errno;
 }
 
 int MPIDI_DIMMNET_gather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
@@ -330,17 +348,21 @@ static int scatter_on(MPIDI_DIMMNET_board_t *self, const void *sendbuf, MPI_Aint
         mpi_errno = all_blocks_begin(&all, sendbuf, sendcount, sendtype, comm, true);
     if (mpi_errno == MPI_SUCCESS && keeps)
         mpi_errno = blocks_begin(&own, recvbuf, &recvcount, &none, recvtype, 1, false);
-    const size_t bytes =
-        is_root ? all.len / (size_t) comm->local_size : (size_t) recvcount * own.lie.element_bytes;
+    const size_t room = keeps ? (size_t) recvcount * own.lie.element_bytes : 0;
+    const size_t bytes = is_root ? all.len / (size_t) comm->local_size : room;
+    const bool cut = keeps && room < bytes; /* at the root, in a program that is wrong */
     if (mpi_errno == MPI_SUCCESS)
         mpi_errno = MPIDI_DIMMNET_board_extend(self, bytes);
     if (mpi_errno == MPI_SUCCESS)
-        dnet_board_scatter(&self->board, all.at, keeps ? own.lie.at : NULL, bytes, (uint32_t) root);
+        dnet_board_scatter(&self->board, all.at, keeps && !cut ? own.lie.at : NULL, bytes,
+                           (uint32_t) root);
+    if (mpi_errno == MPI_SUCCESS && cut && room)
+        memcpy(own.lie.at, (char *) all.at + (size_t) root * bytes, room);
     if (mpi_errno == MPI_SUCCESS && own.packed)
         mpi_errno = blocks_unpack(&own, recvbuf, &none, recvtype, 1);
     MPL_free(own.packed);
     MPL_free(all.packed);
-    return mpi_errno;
+    return mpi_errno == MPI_SUCCESS && cut ? MPIDI_DIMMNET_error_truncated() : mpi_errno;
 }
 
 int MPIDI_DIMMNET_scatter(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
@@ -411,7 +433,7 @@ static int gatherv_on(MPIDI_DIMMNET_board_t *self, const void *sendbuf, MPI_Aint
     }
     MPL_free(own.packed);
     MPL_free(all.packed);
-    return mpi_errno == MPI_SUCCESS && !fit ? error_truncated() : mpi_errno;
+    return mpi_errno == MPI_SUCCESS && !fit ? MPIDI_DIMMNET_error_truncated() : mpi_errno;
 }
 
 int MPIDI_DIMMNET_gatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
@@ -452,7 +474,7 @@ static int scatterv_on(MPIDI_DIMMNET_board_t *self, const void *sendbuf,
         mpi_errno = blocks_unpack(&own, recvbuf, &none, recvtype, 1);
     MPL_free(own.packed);
     MPL_free(all.packed);
-    return mpi_errno == MPI_SUCCESS && !fit ? error_truncated() : mpi_errno;
+    return mpi_errno == MPI_SUCCESS && !fit ? MPIDI_DIMMNET_error_truncated() : mpi_errno;
 }
 
 int MPIDI_DIMMNET_scatterv(const void *sendbuf, const MPI_Aint sendcounts[],

@@ -48,7 +48,24 @@ typedef struct {
     size_t bytes;                  /* a block */
     void *packed_from, *packed_to; /* to be freed */
     MPI_Aint to_count;             /* elements of the whole receive buffer */
+    bool unequal;                  /* the program is wrong: what is given is not what is taken */
 } exchange_t;
+
+/* Blocks of the length that the others take, where the program gives others: no more is read than
+ * it has, and each block begins where it should. */
+static int give_equal(exchange_t *x, size_t blocks, size_t given)
+{
+    uint8_t *equal = MPL_calloc(blocks, x->bytes, MPL_MEM_BUFFER);
+    if (!equal && x->bytes)
+        return MPIDI_DIMMNET_error_no_memory(blocks * x->bytes);
+    for (size_t i = 0; i < blocks; i++)
+        memcpy(equal + i * x->bytes, (const uint8_t *) x->from + i * given,
+               MPL_MIN(given, x->bytes));
+    MPL_free(x->packed_from);
+    x->from = x->packed_from = equal;
+    x->unequal = true;
+    return MPI_SUCCESS;
+}
 
 /* `blocks`: of the send buffer; the receive buffer has one for each rank. */
 static int exchange_begin(exchange_t *x, const MPIDI_DIMMNET_board_t *self, const void *sendbuf,
@@ -77,8 +94,12 @@ static int exchange_begin(exchange_t *x, const MPIDI_DIMMNET_board_t *self, cons
             MPIDI_DIMMNET_pack(sendbuf, sendcount * blocks, sendtype, &x->packed_from, &len);
         x->from = x->packed_from;
     }
-    if (mpi_errno != MPI_SUCCESS)
+    if (mpi_errno == MPI_SUCCESS && unlikely(len != x->bytes * blocks))
+        mpi_errno = give_equal(x, blocks, len / blocks);
+    if (mpi_errno != MPI_SUCCESS) {
+        MPL_free(x->packed_from);
         MPL_free(x->packed_to);
+    }
     return mpi_errno;
 }
 
@@ -91,7 +112,7 @@ static int exchange_end(exchange_t *x, const MPIDI_DIMMNET_board_t *self, void *
                                          recvbuf, x->to_count, recvtype);
     MPL_free(x->packed_from);
     MPL_free(x->packed_to);
-    return mpi_errno;
+    return mpi_errno == MPI_SUCCESS && x->unequal ? MPIDI_DIMMNET_error_truncated() : mpi_errno;
 }
 
 /* `blocks`: of the send buffer */

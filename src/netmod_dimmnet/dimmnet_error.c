@@ -37,6 +37,12 @@ int MPIDI_DIMMNET_error_no_memory(size_t bytes)
                                 (long long) bytes);
 }
 
+int MPIDI_DIMMNET_error_truncated(void)
+{
+    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                MPI_ERR_TRUNCATE, "**truncate", NULL);
+}
+
 /* MPID_Abort() asks the process manager to end the job, waits for an answer, and may come back. The
  * manager may be in trouble as well: then SIGALRM ends this process. */
 void MPIDI_DIMMNET_abort(dnet_status_t status)

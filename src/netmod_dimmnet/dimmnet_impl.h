@@ -10,7 +10,9 @@
  *   dimmnet_pvar.c    MPI_T variables
  *   dimmnet_comm.c    communicators; what a rank waits for, in MPI's words
  *   dimmnet_spawn.c   processes of other jobs
- *   dimmnet_coll.h, dimmnet_coll.c   collectives of ranks that share memory
+ *   dimmnet_board.c   memory for the collectives of a communicator; dimmnet_coll.c, dimmnet_blocks.c
+ *                     the calls, dimmnet_reduce.c operators' loops
+ *   dimmnet_buffers.c buffers that MPICH's own collectives keep
  *   dimmnet_win.c     windows whose memory all ranks share; dimmnet_rma.c: operations on them
  *   dimmnet_turns.h   turns of threads that wait
  *   dimmnet_shared.h  memory that the ranks of a communicator share
@@ -122,6 +124,9 @@ int MPIDI_DIMMNET_error_no_request(void);
 /* The MPI error for memory that cannot be had; it names the bytes. */
 int MPIDI_DIMMNET_error_no_memory(size_t bytes);
 
+/* The MPI error where the ranks of a collective say different lengths. */
+int MPIDI_DIMMNET_error_truncated(void);
+
 /* A process of the job is gone, or the NIC: nothing MPI promises can be kept.  Ends the job. */
 void MPIDI_DIMMNET_abort(dnet_status_t status) __attribute__((cold, noreturn));
 
@@ -172,7 +177,7 @@ void MPIDI_DIMMNET_drop_peers(void);
 /* Was this job spawned by one that has a port to other hosts? */
 bool MPIDI_DIMMNET_parent_meets_hosts(void);
 
-/* dimmnet_coll.c */
+/* dimmnet_board.c */
 /* The communicator is freed: leave its board, if it has one. */
 void MPIDI_DIMMNET_board_free(MPIR_Comm *comm);
 

@@ -18,6 +18,7 @@
 #define ROUNDS 6 /* a communicator has its board from the fourth collective on */
 
 static int comm_rank, comm_size;
+static bool packets; /* there are no boards */
 
 static int32_t value_of(int who, int i)
 {
@@ -268,6 +269,70 @@ static void too_long(MPI_Comm comm, int each, int32_t *a, int32_t *b)
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
 }
 
+static int class_of(int error)
+{
+    int class;
+    MPI_Error_class(error, &class);
+    return class;
+}
+
+/* The root keeps less of its own block than it gives, and nothing behind is written. */
+static void own_block_too_long(MPI_Comm comm, int each, int32_t *a, int32_t *b)
+{
+    const layout_t whole = {MPI_INT, 1};
+    const bool is_root = comm_rank == 0;
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    fill(a, &whole, each + 3, comm_rank, 4);
+    b[each * comm_size] = -7;
+    int class =
+        class_of(MPI_Gather(a, is_root ? each + 3 : each, MPI_INT, b, each, MPI_INT, 0, comm));
+    CHECK(!is_root || class == MPI_ERR_TRUNCATE, "gather of %d: class %d", each, class);
+    for (int r = 0; r < comm_size && is_root; r++)
+        expect("gather of unequal blocks", b + r * each, &whole, each, r, 4);
+    CHECK(b[each * comm_size] == -7, "gather of %d wrote behind", each);
+    for (int r = 0; r < comm_size; r++)
+        fill(a + r * each, &whole, each, 0, r);
+    b[each] = b[each - 1] = -7;
+    class = class_of(MPI_Scatter(a, each, MPI_INT, b, is_root ? each - 1 : each, MPI_INT, 0, comm));
+    CHECK(!is_root || class == MPI_ERR_TRUNCATE, "scatter of %d: class %d", each, class);
+    expect("scatter of unequal blocks", b, &whole, is_root ? each - 1 : each, 0, comm_rank);
+    CHECK(b[is_root ? each - 1 : each] == -7, "scatter of %d wrote behind", each);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
+}
+
+/* The last rank gives less than the others take of it: it is told, and no more of its memory is
+ * read than it has said. */
+static void gives_less(MPI_Comm comm, int32_t *a, int32_t *b)
+{
+    enum { EACH = 5, GIVEN = 3 };
+    const layout_t whole = {MPI_INT, 1};
+    const int last = comm_size - 1, given = comm_rank == last ? GIVEN : EACH;
+    const int expected = comm_rank == last ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+    int counts[RANKS_MAX], places[RANKS_MAX];
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    fill(a, &whole, EACH * comm_size, comm_rank, 0);
+    int class = class_of(MPI_Allgather(a, given, MPI_INT, b, EACH, MPI_INT, comm));
+    CHECK(class == expected, "allgather: class %d", class);
+    for (int r = 0; r < comm_size; r++)
+        expect("allgather of unequal blocks", b + r * EACH, &whole, r == last ? GIVEN : EACH, r, 0);
+    CHECK(b[last * EACH + GIVEN] == 0, "allgather brought what was not given");
+    class = class_of(MPI_Alltoall(a, given, MPI_INT, b, EACH, MPI_INT, comm));
+    CHECK(class == expected, "alltoall: class %d", class);
+    for (int r = 0; r < comm_size; r++)
+        expect("alltoall of unequal blocks", b + r * EACH, &whole, r == last ? GIVEN : EACH, r,
+               comm_rank * (r == last ? GIVEN : EACH));
+    for (int r = 0; r < comm_size; r++) {
+        counts[r] = EACH;
+        places[r] = r * EACH;
+    }
+    b[last * EACH + GIVEN] = -7;
+    class = class_of(MPI_Allgatherv(a, given, MPI_INT, b, counts, places, MPI_INT, comm));
+    CHECK(class == expected, "allgatherv: class %d", class);
+    expect("allgatherv of unequal blocks", b + last * EACH, &whole, GIVEN, last, 0);
+    CHECK(b[last * EACH + GIVEN] == 0, "allgatherv brought what was not given");
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
+}
+
 /* What an operator makes of element i of all ranks. */
 static int32_t reduced(MPI_Op op, int i)
 {
@@ -401,6 +466,12 @@ static void all_of_them(MPI_Comm comm, int32_t *a, int32_t *b)
     }
     too_long(comm, 5, a, b);
     too_long(comm, ELEMENTS_MAX / comm_size - 1, a, b);
+    if (comm_size > 1 && !packets) {
+        own_block_too_long(comm, 5, a, b);
+        gives_less(comm, a, b);
+    }
+    if (comm_size > 2 && !packets) /* of two ranks these are messages */
+        own_block_too_long(comm, 9000, a, b);
     if (comm_size == 2)
         long_exchanges(comm, a, b);
     other_types(comm);
@@ -496,7 +567,7 @@ int main(int argc, char **argv)
     MPI_Comm comm;
     mallopt(M_PERTURB, 0x5a); /* what is freed does not keep its values */
     check_begin(&argc, &argv);
-    bool packets = argc > 1 && strcmp(argv[1], "packets") == 0;
+    packets = argc > 1 && strcmp(argv[1], "packets") == 0;
     int32_t *a = check_alloc(ELEMENTS_MAX * 2 * sizeof(*a));
     int32_t *b = check_alloc(ELEMENTS_MAX * 2 * sizeof(*b));
     all_of_them(MPI_COMM_WORLD, a, b);
