@@ -87,11 +87,16 @@ bool dnet_ep_sodimm_offset(const dnet_ep_t *ep, const void *memory, size_t bytes
     return true;
 }
 
+bool dnet_ep_job_may_share(const dnet_ep_t *ep)
+{
+    return !ep->job.cluster && !ep->job.spans_hosts;
+}
+
 static bool shares(const dnet_ep_t *ep)
 {
     const dnet_options_t *o = &ep->options;
-    return ep->dev->sodimm && !ep->job.cluster && !ep->job.spans_hosts && !ep->capture &&
-           !o->faults && !o->fault_packet;
+    return dnet_ep_job_may_share(ep) && ep->dev->sodimm && !ep->capture && !o->faults &&
+           !o->fault_packet;
 }
 
 bool dnet_ep_shares_boards(const dnet_ep_t *ep)

@@ -15,6 +15,9 @@
 bool dnet_ep_shares_boards(const dnet_ep_t *ep);
 bool dnet_ep_shares_windows(const dnet_ep_t *ep);
 
+/** Could they, as far as all of them know?  The same on all ranks, whatever the options of each. */
+bool dnet_ep_job_may_share(const dnet_ep_t *ep);
+
 /**
  * Map memory of a peer's dnet_ep_alloc().
  *

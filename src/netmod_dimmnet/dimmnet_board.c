@@ -161,13 +161,13 @@ static int make(MPIR_Comm *comm, MPIR_Errflag_t *errflag, MPIDI_DIMMNET_board_t 
     return MPIR_Allreduce_impl(MPI_IN_PLACE, has_p, HAS_INTS, MPI_INT, MPI_MIN, comm, errflag);
 }
 
-/* May this communicator have a board?  The same answer on all of its ranks, but for what make()
- * finds out. */
+/* May this communicator have a board?  The same answer on all of its ranks, whatever the options
+ * of each are: make() finds out whether all want it. */
 static bool may_have_board(MPIR_Comm *comm)
 {
     return comm->comm_kind == MPIR_COMM_KIND__INTRACOMM && comm->local_size > 1 &&
            comm->local_size <= (int) DNET_BOARD_MAX_RANKS &&
-           dnet_ep_shares_boards(MPIDI_DIMMNET_EP(0)) && MPIDI_DIMMNET_comm_is_of_one_job(comm);
+           dnet_ep_job_may_share(MPIDI_DIMMNET_EP(0)) && MPIDI_DIMMNET_comm_is_of_one_job(comm);
 }
 
 int MPIDI_DIMMNET_board_make(MPIR_Comm *comm, MPIR_Errflag_t *errflag,
@@ -179,7 +179,9 @@ int MPIDI_DIMMNET_board_make(MPIR_Comm *comm, MPIR_Errflag_t *errflag,
     }
     if (++NETMOD_OF(comm).collectives < COLLECTIVES_BEFORE)
         return MPI_SUCCESS;
-    MPIDI_DIMMNET_board_t *self = MPL_calloc(1, sizeof(*self), MPL_MEM_COMM);
+    MPIDI_DIMMNET_board_t *self = NULL;
+    if (dnet_ep_shares_boards(MPIDI_DIMMNET_EP(0)))
+        self = MPL_calloc(1, sizeof(*self), MPL_MEM_COMM);
     if (self)
         self->comm = comm;
     has_t has = {NO_BOARD, !dnet_ep_oversubscribed(MPIDI_DIMMNET_EP(0)),

@@ -116,11 +116,12 @@ static int make(MPIR_Win *win, MPIDI_DIMMNET_window_t *self, part_t *parts, int 
 static int share(MPIR_Win *win)
 {
     int size = win->comm_ptr->local_size;
-    if (!dnet_ep_shares_windows(MPIDI_DIMMNET_EP(0)) ||
+    if (!dnet_ep_job_may_share(MPIDI_DIMMNET_EP(0)) ||
         !MPIDI_DIMMNET_comm_is_of_one_job(win->comm_ptr))
         return MPI_SUCCESS;
-    MPIDI_DIMMNET_window_t *self =
-        MPL_calloc(1, sizeof(*self) + (size_t) size * sizeof(self->part[0]), MPL_MEM_RMA);
+    MPIDI_DIMMNET_window_t *self = NULL;
+    if (dnet_ep_shares_windows(MPIDI_DIMMNET_EP(0))) /* by this process's options */
+        self = MPL_calloc(1, sizeof(*self) + (size_t) size * sizeof(self->part[0]), MPL_MEM_RMA);
     part_t *parts = MPL_malloc((size_t) size * sizeof(*parts), MPL_MEM_RMA);
     int has = false, mpi_errno = make(win, self, parts, &has);
     MPL_free(parts);

@@ -3,6 +3,7 @@
 #
 # A malformed DIMMNET_* value ends the job at once with a line that names the variable and the value, and no more than one
 # further line for each rank.  A netmod that this library does not have gets one line, each time.
+# Ranks whose options differ agree on the ways of collectives and windows.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 program=$DNET_TEST_DIR/options-program
@@ -48,4 +49,14 @@ for _ in 1 2 3 4 5 6; do
         failed=1
     }
 done
+
+agree() {
+    mpicc -O2 -I"$here" "$here/$1.c" -o "$program-$1"
+    timeout -k 2 100 mpirun -n 1 -env "$2" packets "$program-$1" $3 : -n $((RANKS - 1)) "$program-$1" $3 || {
+        echo "options.sh: $1 with $2 of one rank: exit status $?" >&2
+        failed=1
+    }
+}
+agree collective DIMMNET_COLLECTIVES packets
+agree accumulate DIMMNET_WINDOWS ''
 exit $failed
