@@ -13,7 +13,7 @@
 #include "common/compiler.h"
 #include "common/kernel_copies.h"
 
-/** Bytes of a board, at most, and of a slot's data; slots of a rank. */
+/** Bytes of a board's slots, at most, and of a slot's data; slots of a rank. */
 #define DNET_BOARD_MAX_BYTES (4u << 20)
 #define DNET_BOARD_SLOT_MAX_BYTES 16384u
 #define DNET_BOARD_MAX_SLOTS 16u

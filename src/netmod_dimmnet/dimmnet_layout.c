@@ -90,6 +90,10 @@ static bool cut(MPIDI_DIMMNET_blocks_t *b, const struct iovec *piece, MPI_Aint p
         b->block_bytes = common_divisor(piece[i].iov_len, b->block_bytes);
         bytes += piece[i].iov_len;
     }
+    if (bytes / b->block_bytes > PIECES_MAX) { /* their list takes 4 bytes each */
+        b->block_bytes = 0;
+        return true;
+    }
     b->count = bytes / b->block_bytes;
     b->first = (MPI_Aint) piece[0].iov_base;
     b->starts = MPL_malloc(b->count * sizeof(*b->starts), MPL_MEM_DATATYPE);

@@ -60,15 +60,22 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_improbe(int source, int tag, MPIR_Comm
     dnet_ep_probe_t found;
     dnet_ep_message_t *message;
     *flag = 0;
-    if (dnet_ep_mprobe(MPIDI_DIMMNET_EP(vci), envelope, mask, &found, &message) != DNET_OK) {
+    if (dnet_ep_probe(MPIDI_DIMMNET_EP(vci), envelope, mask, &found) != DNET_OK) {
         MPIDI_DIMMNET_probe_failed(vci, envelope, mask);
         goto fn_exit;
     }
-    MPIR_Request *req = MPIR_Request_create_from_pool(MPIR_REQUEST_KIND__MPROBE, vci, 2);
+    /* First, because a message that has been taken cannot be put back. */
+    MPIR_Request *req = MPIR_Request_create_from_pool(MPIR_REQUEST_KIND__MPROBE, vci, 1);
     if (unlikely(!req)) {
         mpi_errno = MPIDI_DIMMNET_error_no_request();
         goto fn_exit;
     }
+    if (unlikely(dnet_ep_mprobe(MPIDI_DIMMNET_EP(vci), envelope, mask, &found, &message) !=
+                 DNET_OK)) {
+        MPIDI_CH4_REQUEST_FREE(req);
+        goto fn_exit;
+    }
+    MPIR_Request_add_ref(req);
     req->comm = comm;
     MPIR_Comm_add_ref(comm);
     MPIDI_DIMMNET_REQ(req).message = message;

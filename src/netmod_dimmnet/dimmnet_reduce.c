@@ -31,7 +31,7 @@ static const struct {
     {MPI_FLOAT, DNET_REDUCE_OF_FLOAT},
     {MPI_INT, DNET_REDUCE_OF_INT32},
     {MPI_LONG, DNET_REDUCE_OF_INT64},
-    {MPI_CHAR, DNET_REDUCE_OF_INT8},
+    {MPI_CHAR, (char) -1 < 0 ? DNET_REDUCE_OF_INT8 : DNET_REDUCE_OF_UINT8},
     {MPI_INT64_T, DNET_REDUCE_OF_INT64},
     {MPI_INT32_T, DNET_REDUCE_OF_INT32},
     {MPI_UINT64_T, DNET_REDUCE_OF_UINT64},
@@ -56,7 +56,7 @@ static const struct {
 #endif
 };
 
-_Static_assert((char) -1 < 0 && sizeof(short) == 2 && sizeof(int) == 4 && sizeof(long) == 8 &&
+_Static_assert(sizeof(short) == 2 && sizeof(int) == 4 && sizeof(long) == 8 &&
                    sizeof(long long) == 8,
                "types[]");
 
