@@ -10,8 +10,8 @@
  *   dimmnet_pvar.c    MPI_T variables
  *   dimmnet_comm.c    communicators; what a rank waits for, in MPI's words
  *   dimmnet_spawn.c   processes of other jobs
- *   dimmnet_board.c   memory for the collectives of a communicator; dimmnet_coll.c, dimmnet_blocks.c
- *                     the calls, dimmnet_reduce.c operators' loops
+ *   dimmnet_board.c   memory for the collectives of a communicator
+ *   dimmnet_coll.c, dimmnet_blocks.c   the calls; dimmnet_reduce.c operators' loops
  *   dimmnet_buffers.c buffers that MPICH's own collectives keep
  *   dimmnet_win.c     windows whose memory all ranks share; dimmnet_rma.c: operations on them
  *   dimmnet_turns.h   turns of threads that wait
