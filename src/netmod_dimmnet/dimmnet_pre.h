@@ -36,7 +36,7 @@ typedef struct {
     uint32_t peer; /* rank in the job */
 } MPIDI_DIMMNET_addr_t;
 
-/* A communicator: its place in the list of all; its board, and why it has none (dimmnet_board.h). */
+/* A communicator: its place in the list of all; its board, if any (dimmnet_board.h). */
 typedef struct {
     struct MPIR_Comm *next;
     MPIDI_DIMMNET_board_t *board; /* NULL: none */
