@@ -107,7 +107,6 @@ typedef struct {
     dnet_rndv_recv_t *wait, **wait_tail;       /* receives for which there was no room */
     dnet_rndv_recv_t *put_off, **put_off_tail; /* rndv_split.c: oldest first */
     bool no_fetch; /* the own NIC may take no request for a time: nothing may have to be fetched */
-    enum { DNET_DIRECT_UNTRIED, DNET_DIRECT_WORKS, DNET_DIRECT_FAILS } direct;
     /* staged */
     uint32_t chunk_bytes, chunks;
     bool staging_reserved;
@@ -179,12 +178,17 @@ typedef struct {
     bool dead_reported;
 } dnet_progress_t;
 
+/* May the memories of this process and of a rank of this host be copied between them?  What has
+ * failed once is tried again: that rank may not have had its NIC open. */
+enum { DNET_DIRECT_UNTRIED, DNET_DIRECT_FAILED, DNET_DIRECT_FAILS, DNET_DIRECT_WORKS };
+
 /* Where a rank is. */
 typedef struct {
     /* its NIC's number, times DNET_PROCESSES_PER_NIC, plus its WID */
     uint32_t at : 24;
     /* 1 + dnet_distance_t of this rank and that; 0: nothing has asked for it yet */
-    uint32_t distance : 8;
+    uint32_t distance : 6;
+    uint32_t direct : 2; /* DNET_DIRECT_... */
 } dnet_place_t;
 _Static_assert(sizeof(dnet_place_t) == 4, "there is one for each rank");
 

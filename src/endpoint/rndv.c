@@ -18,14 +18,15 @@ bool dnet_rndv_direct(dnet_ep_t *ep, uint32_t peer, size_t len)
         return ep->dev->geometry.aperture_slots > 1;
     if (DNET_UNLIKELY(peer >= ep->size))
         return dnet_guest_direct(ep, peer);
-    if (ep->rndv.direct == DNET_DIRECT_UNTRIED) {
+    dnet_place_t *place = &ep->job.place[peer];
+    if (DNET_UNLIKELY(place->direct < DNET_DIRECT_FAILS)) {
         dnet_drv_target_t target = ep->peers[peer].target;
         bool works = ep->dev->geometry.aperture_slots > 1 &&
                      ep->dev->ops->can_copy(ep->dev, dnet_drv_target_lid(target),
                                             dnet_drv_target_wid(target));
-        ep->rndv.direct = works ? DNET_DIRECT_WORKS : DNET_DIRECT_FAILS;
+        place->direct = works ? DNET_DIRECT_WORKS : place->direct + 1u;
     }
-    return ep->rndv.direct == DNET_DIRECT_WORKS;
+    return place->direct == DNET_DIRECT_WORKS;
 }
 
 bool dnet_rndv_reads(const dnet_ep_t *ep, uint32_t peer)

@@ -86,8 +86,8 @@ enum {
 /** Can data to and from this peer of another host be read? */
 bool dnet_rndv_reads(const dnet_ep_t *ep, uint32_t peer);
 
-/** Can data for this peer go straight from buffer to buffer?  Tried out at the first large message,
- * on the peer it is for: by then that peer has its NIC open. */
+/** Can this process copy data between its buffers and the peer's?  Asked once for each large
+ * message to or from it, and tried out at the first. */
 bool dnet_rndv_direct(dnet_ep_t *ep, uint32_t peer, size_t len);
 
 /** Tell the sender to send.  @param cts  its arg, length, flags and id are the way's  @param

@@ -566,6 +566,7 @@ static int window(dnet_job_rank_t *job, void *arg)
     static dnet_job_request_t sends[WINDOW];
     static uint8_t data[WINDOW][BYTES], in[BYTES];
     int bad = 0;
+    dnet_job_barrier(job); /* the other one has its NIC open */
     for (uint32_t i = 0; job->rank == 0 && i < WINDOW; i++) {
         memset(data[i], (int) i, BYTES);
         dnet_job_isend(job, &sends[i], 1, dnet_ep_envelope(1, 0, i), data[i], BYTES, false);
