@@ -10,6 +10,8 @@
  */
 #include "endpoint/defer_send.h"
 
+#include "endpoint/rndv.h"
+
 /* ---- words ---- */
 
 static void say(dnet_ep_t *ep, uint32_t peer, dnet_head_type_t type, uint16_t id, uint32_t arg)
@@ -23,8 +25,8 @@ static void say_offer(dnet_ep_t *ep, dnet_channel_t *ch, uint16_t id)
     dnet_ep_offer_t offers[DNET_OFFERS_MAX];
     for (uint32_t i = 0; i < ch->out_count; i++) {
         const dnet_op_t *op = ch->out[i];
-        uint32_t fetch_addr = op->fetch_slot ? dnet_drv_aperture_address(op->fetch_slot) : 0;
-        offers[i] = (dnet_ep_offer_t){op->envelope & ~DNET_EP_HEADED, op->len, op->id, fetch_addr};
+        offers[i] = (dnet_ep_offer_t){op->envelope & ~DNET_EP_HEADED, op->len, op->id,
+                                      dnet_rndv_shown_at(ep, op)};
     }
     ch->out_id = id;
     ep->page.counters.offered += ch->out_count;

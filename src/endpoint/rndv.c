@@ -29,6 +29,13 @@ bool dnet_rndv_direct(dnet_ep_t *ep, uint32_t peer, size_t len)
     return place->direct == DNET_DIRECT_WORKS;
 }
 
+uint32_t dnet_rndv_shown_at(dnet_ep_t *ep, const dnet_op_t *op)
+{
+    if (op->fetch_slot)
+        return dnet_drv_aperture_address(op->fetch_slot);
+    return dnet_rndv_direct(ep, op->peer, op->len) ? 0 : DNET_RTS_STAGED;
+}
+
 bool dnet_rndv_reads(const dnet_ep_t *ep, uint32_t peer)
 {
     return !dnet_job_is_near(ep, peer) && ep->options.rendezvous != DNET_RENDEZVOUS_STAGED;

@@ -22,8 +22,9 @@
 struct dnet_rndv_recv {
     dnet_rndv_recv_t *next; /* waiting for room */
     uint32_t rank, op;      /* sender's */
-    uint32_t fetch_addr;    /* sender's aperture with the message; 0: nothing is to be fetched */
-    bool is_lent;           /* the message can be read in `memory` of another host */
+    /* sender's aperture with the message; 0: nothing is to be fetched; DNET_RTS_STAGED */
+    uint32_t fetch_addr;
+    bool is_lent; /* the message can be read in `memory` of another host */
     dnet_remote_memory_t memory;
     uint8_t *buf;
     size_t len; /* bytes that will come */
@@ -89,6 +90,10 @@ bool dnet_rndv_reads(const dnet_ep_t *ep, uint32_t peer);
 /** Can this process copy data between its buffers and the peer's?  Asked once for each large
  * message to or from it, and tried out at the first. */
 bool dnet_rndv_direct(dnet_ep_t *ep, uint32_t peer, size_t len);
+
+/** What RTS and OFFER say of where the message is: the address at which it is shown, 0, or
+ * DNET_RTS_STAGED. */
+uint32_t dnet_rndv_shown_at(dnet_ep_t *ep, const dnet_op_t *op);
 
 /** Tell the sender to send.  @param cts  its arg, length, flags and id are the way's  @param
  * staging  stands behind the head; NULL: nothing does */

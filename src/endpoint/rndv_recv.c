@@ -53,7 +53,7 @@ static const dnet_rndv_way_t *choose_way(dnet_ep_t *ep, dnet_rndv_recv_t *r)
 {
     if (r->is_lent && !dnet_rndv_is_moved(r) && dnet_rndv_reads(ep, r->rank))
         return &dnet_rndv_read;
-    if (!dnet_rndv_direct(ep, r->rank, r->len))
+    if (r->fetch_addr == DNET_RTS_STAGED || !dnet_rndv_direct(ep, r->rank, r->len))
         return &dnet_rndv_staged;
     if (dnet_rndv_is_moved(r))
         return r->fetch_addr ? &dnet_rndv_fetched : &dnet_rndv_staged;
@@ -140,6 +140,7 @@ void dnet_rndv_recv_am(dnet_ep_t *ep, const dnet_ep_head_t *rts, const uint8_t *
 {
     dnet_rndv_recv_t *r = recv_new(rts);
     void *to;
+    r->fetch_addr = rts->flags & DNET_AM_RTS_STAGED ? DNET_RTS_STAGED : 0;
     r->am = ep->am_long.begin(ep->am_arg, rts->rank, rts->id, header, rts->arg, rts->length, &to);
     r->buf = to;
     r->len = rts->length;

@@ -11,12 +11,15 @@
 
 uint32_t dnet_rndv_show(dnet_ep_t *ep, dnet_op_t *op)
 {
-    if (op->len == 0 || ep->rndv.no_fetch || !dnet_rndv_direct(ep, op->peer, op->len))
-        return 0;
+    uint32_t nowhere = dnet_rndv_shown_at(ep, op);
+    if (nowhere || op->len == 0 || ep->rndv.no_fetch)
+        return nowhere;
     op->fetch_slot = dnet_aperture_show(ep, op, op->buf, op->len);
-    if (op->fetch_slot) /* the receiver takes a piece without asking */
-        dnet_drv_cursor_set(&ep->drv, op->fetch_slot, 1);
-    return op->fetch_slot ? dnet_drv_aperture_address(op->fetch_slot) : 0;
+    if (!op->fetch_slot)
+        return 0;
+    dnet_drv_cursor_set(&ep->drv, op->fetch_slot,
+                        1); /* the receiver takes a piece without asking */
+    return dnet_drv_aperture_address(op->fetch_slot);
 }
 
 void dnet_rndv_lend(dnet_ep_t *ep, dnet_op_t *op)

@@ -7,7 +7,7 @@
 
 #include "endpoint/rndv.h"
 
-/** Show a message to its receiver, that it may fetch it.  @return its address; 0: it is not shown
+/** Show a message to its receiver, that it may fetch it.  @return arg of its RTS
  */
 uint32_t dnet_rndv_show(dnet_ep_t *ep, dnet_op_t *op);
 

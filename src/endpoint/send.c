@@ -143,6 +143,7 @@ static dnet_status_t announce_new(dnet_ep_t *ep, uint32_t peer, uint64_t envelop
     op->len = len;
     op->head =
         (dnet_ep_head_t){.type = DNET_HEAD_RTS, .rank = ep->rank, .op = op->id, .length = len};
+    op->head.arg = dnet_rndv_shown_at(ep, op);
     ep->page.counters.sent_messages++;
     ep->page.counters.sent_bytes += len;
     ep->page.counters.rendezvous++;
@@ -208,6 +209,8 @@ dnet_status_t dnet_ep_am_send(dnet_ep_t *ep, uint32_t peer, uint16_t id, const v
         .arg = (uint32_t) header_len,
         .length = len,
     };
+    if (!whole && dnet_rndv_shown_at(ep, op) == DNET_RTS_STAGED)
+        op->head.flags = DNET_AM_RTS_STAGED;
     status = dnet_op_attach(op, header, header_len);
     if (status != DNET_OK) {
         dnet_op_finish(ep, op, status);

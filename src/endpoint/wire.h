@@ -61,6 +61,11 @@ static inline bool dnet_head_is_of_piece(uint8_t type)
 #define DNET_RTS_LENT 2u
 /* Flag of an RTS: the sender would push the message. */
 #define DNET_RTS_PUSHES 4u
+/* Arg of an RTS instead of an address: the sender may copy neither from nor to the receiver. */
+#define DNET_RTS_STAGED 1u
+_Static_assert(!DNET_GET(DNET_RTS_STAGED, AP_FLAG), "no address of an aperture");
+/* Flag of an AM_RTS: the same. */
+#define DNET_AM_RTS_STAGED 1u
 /* Flag of an ACK: arg is what a piece usually takes the receiver by the kernel. */
 #define DNET_ACK_KERNEL 1u
 _Static_assert(sizeof(dnet_ep_head_t) + sizeof(dnet_ep_layout_t) <= DNET_LH_DATA_BYTES &&

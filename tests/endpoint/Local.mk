@@ -60,6 +60,11 @@ tests_endpoint_test_endpoint_pushed_LDADD = libdnet_test_job.la libdnet_all.la -
 tests_unit_test_piece_times_SOURCES = tests/unit/test_piece_times.c
 tests_unit_test_piece_times_LDADD = libdnet_endpoint.la libdnet_common.la -lcmocka
 
+check_PROGRAMS += tests/endpoint/test_endpoint_forbidden
+DNET_UNIT_TESTS += tests/endpoint/test_endpoint_forbidden
+tests_endpoint_test_endpoint_forbidden_SOURCES = tests/endpoint/test_endpoint_forbidden.c
+tests_endpoint_test_endpoint_forbidden_LDADD = libdnet_test_job.la libdnet_all.la -lcmocka
+
 check_PROGRAMS += tests/endpoint/test_endpoint_guests
 DNET_UNIT_TESTS += tests/endpoint/test_endpoint_guests
 tests_endpoint_test_endpoint_guests_SOURCES = tests/endpoint/test_endpoint_guests.c

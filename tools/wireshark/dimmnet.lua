@@ -71,11 +71,11 @@ lists.heads = {
 }
 lists.head_fields = {
   { "type", 0, 1, "type" },
-  { "flags", 1, 1, "CTS: 1 staged, 2 split, 4 pushed, 8 was awaited; RTS: 1 a layout follows, 2 lent memory, 4 would push; ACK: 1 by the kernel" },
+  { "flags", 1, 1, "CTS: 1 staged, 2 split, 4 pushed, 8 was awaited; RTS: 1 a layout follows, 2 lent memory, 4 would push; AM_RTS: 1 must be staged; ACK: 1 by the kernel" },
   { "id", 2, 2, "handler of an active message; staged CTS: LLCM word; OFFER to PULL_NONE: number of the PULL" },
   { "rank", 4, 4, "sender's rank in the job; bit 31: a process of another job, and its number here (section 9)" },
   { "op", 8, 4, "operation, named by the process that started it; VERDICT: bits; PULL: mask" },
-  { "arg", 12, 4, "RTS: address of the message, or 0; CTS: address; AM: header bytes; OFFER: entries; PULL: mask; DONE: 1 if more are held; WITHDRAWN: 1 if it was there; PIECE: its number; ACK: ns" },
+  { "arg", 12, 4, "RTS: address of the message, 0, or 1 (must be staged); CTS: address; AM: header bytes; OFFER: entries; PULL: mask; DONE: 1 if more are held; WITHDRAWN: 1 if it was there; PIECE: its number; ACK: ns" },
   { "length", 16, 8, "bytes of the whole message; CTS: bytes to send; PIECE: its bytes; PULL: envelope; GRANT: bytes" },
 }
 lists.words = {
