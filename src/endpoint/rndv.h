@@ -47,7 +47,7 @@ struct dnet_rndv_recv {
     /* Staged. */
     uint32_t area;        /* index of the staging area */
     uint64_t taken;       /* chunks copied out */
-    bool owes_credit;     /* the sender has not been told yet, as the own NIC stalls */
+    bool owes_credit;     /* the sender could not be told yet */
     uint32_t credit_word; /* sender's LLCM word for taken chunks; known from the first count */
 };
 

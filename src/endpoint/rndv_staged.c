@@ -72,7 +72,8 @@ static bool credit_due(const dnet_ep_t *ep, const dnet_rndv_recv_t *r, uint64_t 
            dnet_job_is_near(ep, r->rank);
 }
 
-/* A NIC that stalls has a request, and its window, until that is done. */
+/* A NIC that stalls has a request, and its window, until that is done.  What could not be told is
+ * told in a later round, for the sender may wait for just this. */
 static void give_credit(dnet_ep_t *ep, dnet_rndv_recv_t *r)
 {
     r->owes_credit = ep->stalled;
@@ -80,7 +81,7 @@ static void give_credit(dnet_ep_t *ep, dnet_rndv_recv_t *r)
         return;
     dnet_status_t status = dnet_drv_put_word(&ep->drv, ep->peers[r->rank].target,
                                              dnet_drv_word_offset(r->credit_word), r->taken);
-    (void) dnet_rndv_is_stalled(ep, status);
+    r->owes_credit = status != DNET_OK && !dnet_rndv_is_stalled(ep, status);
 }
 
 static void take_chunks(dnet_ep_t *ep, dnet_rndv_recv_t *r, uint64_t sent)
