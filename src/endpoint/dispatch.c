@@ -289,6 +289,8 @@ static bool head_is_sound(const dnet_ep_t *ep, const dnet_lh_entry_t *entry,
     if (head->type == DNET_HEAD_AM || head->type == DNET_HEAD_AM_RTS)
         return (head->type == DNET_HEAD_AM ? ep->am_fn != NULL : ep->am_long.begin != NULL) &&
                head->arg <= behind && head->arg <= DNET_EP_AM_HEADER_MAX;
+    if (head->type == DNET_HEAD_CTS && (head->flags & DNET_CTS_STAGED))
+        return behind == sizeof(dnet_ep_staging_t);
     if (head->type == DNET_HEAD_OFFER)
         return head->arg <= DNET_OFFERS_MAX && head->arg * sizeof(dnet_ep_offer_t) == behind;
     return true;
@@ -324,8 +326,9 @@ static __attribute__((noinline)) bool receive_headed(dnet_ep_t *ep, const dnet_l
             receive_pushed(ep, entry, &head);
             return true;
         case DNET_HEAD_CTS: {
-            dnet_ep_staging_t staging;
-            memcpy(&staging, entry->data + sizeof(head), sizeof(staging));
+            dnet_ep_staging_t staging = {0};
+            if (head.flags & DNET_CTS_STAGED)
+                memcpy(&staging, entry->data + sizeof(head), sizeof(staging));
             dnet_rndv_cleared(ep, &head, &staging);
             return true;
         }

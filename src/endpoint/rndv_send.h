@@ -15,7 +15,7 @@ uint32_t dnet_rndv_show(dnet_ep_t *ep, dnet_op_t *op);
  * is not lent. */
 void dnet_rndv_lend(dnet_ep_t *ep, dnet_op_t *op);
 
-/** CTS has come.  @param staging  what stands behind the head; only read when the head says so */
+/** CTS has come.  @param staging  what stands behind the head; zeros, where that is not staged */
 void dnet_rndv_cleared(dnet_ep_t *ep, const dnet_ep_head_t *cts, const dnet_ep_staging_t *staging);
 
 /** A turn for every send that has been cleared and is not all out.  @return whether anything was

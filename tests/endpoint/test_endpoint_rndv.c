@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "endpoint/am.h"
@@ -498,6 +499,58 @@ static void test_rndv_moved_bytes_arrive_by_all_ways(void **state)
     unsetenv("DIMMNET_RENDEZVOUS");
 }
 
+/* An answer says nothing behind its head unless it is staged, whatever an older message has left
+ * there: the sender's room is for a piece, and not for 4 GB, which it cannot have. */
+static int behind_a_head(dnet_job_rank_t *job, void *arg)
+{
+    enum { ENTRIES = 2 * 1024 };
+    static const moving_t how = {.sender = true, .room = LONG};
+    static dnet_job_request_t r[ENTRIES];
+    static uint8_t bytes[DNET_LH_DATA_BYTES], got[DNET_LH_DATA_BYTES], packed[1];
+    unsigned long pages = 0;
+    moved_t m;
+    int bad = 0;
+    (void) arg;
+    memset(bytes, 0xff, sizeof(bytes));
+    for (uint32_t i = 0; i < ENTRIES; i++) {
+        if (job->rank == 1)
+            dnet_job_isend(job, &r[i], 0, dnet_ep_envelope(1, 1, 1), bytes, sizeof(bytes), false);
+        else
+            dnet_job_irecv(job, &r[i], dnet_ep_envelope(1, 1, 1), DNET_MATCH_BITS, got,
+                           sizeof(got));
+    }
+    for (uint32_t i = 0; i < ENTRIES; i++)
+        bad |= dnet_job_wait(job, &r[i]) != DNET_OK;
+    if (job->rank == 1) {
+        moved_receive(job, &how, 0, &m, packed);
+        (void) dnet_job_wait(job, &m.w);
+        bad |= moved_check(&how, &m);
+    } else {
+        FILE *f = fopen("/proc/self/statm", "r");
+        rlim_t most = (1ul << 30);
+        if (f && fscanf(f, "%lu", &pages) == 1)
+            most += pages * (rlim_t) sysconf(_SC_PAGESIZE);
+        setrlimit(RLIMIT_AS, &(struct rlimit){most, most});
+        moved_send(job, &how, 1, &m);
+        bad |= dnet_job_wait(job, &m.w) != DNET_OK;
+        if (f)
+            fclose(f);
+    }
+    if (bad)
+        _exit(1);
+    free(m.memory);
+    dnet_job_barrier(job);
+    return 0;
+}
+
+static void test_rndv_nothing_is_read_behind_a_head_that_stands_alone(void **state)
+{
+    (void) state;
+    setenv("DIMMNET_RENDEZVOUS", "direct", 1);
+    assert_int_equal(dnet_job_run(2, 60, behind_a_head, NULL), 0);
+    unsetenv("DIMMNET_RENDEZVOUS");
+}
+
 /* ---- messages that are sent in a row ---- */
 
 enum { ALONE_RNDV = 12000, ALWAYS_RNDV = 40000 };
@@ -602,6 +655,7 @@ int main(void)
         cmocka_unit_test(test_rndv_answers_that_do_not_fit_are_not_followed),
         cmocka_unit_test(test_rndv_headers_of_active_messages_come_in_order_of_sending),
         cmocka_unit_test(test_rndv_moved_bytes_arrive_by_all_ways),
+        cmocka_unit_test(test_rndv_nothing_is_read_behind_a_head_that_stands_alone),
         cmocka_unit_test(test_rndv_messages_in_a_row_are_not_announced),
         cmocka_unit_test(test_rndv_a_window_of_64_is_fetched_whole),
     };
