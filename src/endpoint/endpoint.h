@@ -227,7 +227,8 @@ void dnet_ep_address(const dnet_ep_t *ep, dnet_ep_address_t *address_p);
  * Learn where the others are.  Nothing is mapped for a peer before its first message.
  *
  * @param addresses  config.size addresses in rank order; copied as far as needed
- * @return DNET_OK; DNET_ERR_LIMIT (a rank on a host that config.node does not know of);
+ * @return DNET_OK; DNET_ERR_LIMIT (a rank on a host that config.node does not know of, or more
+ *         chunks than there is room for);
  *         DNET_ERR_PEER_DEAD; DNET_ERR_SYSTEM
  */
 dnet_status_t dnet_ep_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses);

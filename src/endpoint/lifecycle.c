@@ -133,6 +133,19 @@ static void apply_limits(dnet_ep_t *ep)
     dnet_compare_apply(ep);
 }
 
+/* In the prototype profile one more chunk lies behind the areas. */
+static dnet_status_t check_staging(const dnet_ep_t *ep)
+{
+    uint64_t end = ep->rndv.staging_end + (ep->dev->sodimm ? 0 : ep->rndv.chunk_bytes);
+    if (end <= ep->dev->geometry.sodimm_bytes)
+        return DNET_OK;
+    dnet_error("DIMMNET_CHUNK_BYTES=%u and DIMMNET_CHUNKS=%u: %u areas of these need %" PRIu64
+               " bytes of SO-DIMM with the rings before them, and there are %" PRIu64,
+               ep->rndv.chunk_bytes, ep->rndv.chunks, DNET_STAGING_AREAS, end,
+               ep->dev->geometry.sodimm_bytes);
+    return DNET_ERR_LIMIT;
+}
+
 /* Pieces that a ring has room for where they are long. */
 #define PIECES_OF_RING 8u
 
@@ -310,6 +323,8 @@ dnet_status_t dnet_ep_open(const dnet_ep_config_t *config, dnet_ep_t **ep_p)
 dnet_status_t dnet_ep_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses)
 {
     dnet_status_t status = dnet_job_connect(ep, addresses);
+    if (status == DNET_OK)
+        status = check_staging(ep);
     if (status == DNET_OK && !ep->oversubscribed && is_bound(ep))
         ep->oversubscribed = dnet_job_crowds(ep);
     if (status == DNET_OK && ep->capture)

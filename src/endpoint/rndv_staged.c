@@ -4,6 +4,8 @@
  * receiver copies them out meanwhile.  Each side counts its chunks in an LLCM word of the other
  * side.
  */
+#include <stdlib.h>
+
 #include "endpoint/channel.h"
 #include "endpoint/job.h"
 #include "endpoint/rndv.h"
@@ -34,18 +36,24 @@ static bool find_area(dnet_ep_t *ep, dnet_rndv_recv_t *r)
     return false;
 }
 
-static bool reserve_areas(dnet_ep_t *ep)
+static void reserve_areas(dnet_ep_t *ep, const dnet_rndv_recv_t *r)
 {
-    if (!ep->rndv.staging_reserved)
-        ep->rndv.staging_reserved =
-            ep->dev->ops->reserve(ep->dev, ep->rndv.staging_base,
-                                  area_bytes(ep) * DNET_STAGING_AREAS) == DNET_OK;
-    return ep->rndv.staging_reserved;
+    const uint64_t bytes = area_bytes(ep) * DNET_STAGING_AREAS;
+    if (DNET_LIKELY(ep->rndv.staging_reserved))
+        return;
+    if (ep->dev->ops->reserve(ep->dev, ep->rndv.staging_base, bytes) != DNET_OK) {
+        dnet_error("no memory to receive a message of %zu bytes from rank %u: the areas for its "
+                   "chunks take %llu bytes; lower DIMMNET_CHUNK_BYTES or DIMMNET_CHUNKS",
+                   r->len, r->rank, (unsigned long long) bytes);
+        abort(); /* nothing is under way that would leave room */
+    }
+    ep->rndv.staging_reserved = true;
 }
 
 static dnet_rndv_begun_t begin(dnet_ep_t *ep, dnet_rndv_recv_t *r)
 {
-    if (!reserve_areas(ep) || !find_area(ep, r))
+    reserve_areas(ep, r);
+    if (!find_area(ep, r))
         return DNET_RNDV_NO_ROOM;
     dnet_ep_head_t cts = {
         .flags = DNET_CTS_STAGED,

@@ -243,7 +243,7 @@ static void visit_arriving(const visit_t *v, const dnet_rndv_recv_t *at)
         v->fn(v->arg, &w);
 }
 
-/* Those of a list: that are read from other hosts, or pushed. */
+/* Those of a list: that are read from other hosts, or pushed, or wait for room. */
 static void visit_list(const visit_t *v, const dnet_rndv_recv_t *at)
 {
     dnet_rndv_recv_t r;
@@ -260,6 +260,7 @@ static void visit_receives(const visit_t *v)
         visit_arriving(v, v->ep->rndv.area[i]);
     visit_list(v, v->ep->rndv.reading);
     visit_list(v, v->ep->rndv.pushed);
+    visit_list(v, v->ep->rndv.wait);
     for (unsigned b = 0; b < DNET_MATCH_BINS && m->posted_count; b++)
         visit_ring(v, &m->posted[b], false);
     visit_ring(v, &m->posted_any, false);

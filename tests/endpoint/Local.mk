@@ -49,6 +49,11 @@ DNET_UNIT_TESTS += tests/endpoint/test_endpoint_rndv
 tests_endpoint_test_endpoint_rndv_SOURCES = tests/endpoint/test_endpoint_rndv.c
 tests_endpoint_test_endpoint_rndv_LDADD = libdnet_test_job.la libdnet_all.la -lcmocka
 
+check_PROGRAMS += tests/endpoint/test_endpoint_staged
+DNET_UNIT_TESTS += tests/endpoint/test_endpoint_staged
+tests_endpoint_test_endpoint_staged_SOURCES = tests/endpoint/test_endpoint_staged.c
+tests_endpoint_test_endpoint_staged_LDADD = libdnet_test_job.la libdnet_all.la -lcmocka
+
 check_PROGRAMS += tests/endpoint/test_endpoint_split
 DNET_UNIT_TESTS += tests/endpoint/test_endpoint_split
 tests_endpoint_test_endpoint_split_SOURCES = tests/endpoint/test_endpoint_split.c

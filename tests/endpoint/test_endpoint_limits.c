@@ -28,7 +28,8 @@ typedef struct {
     unsigned lines;
 } outcome_t;
 
-/* Open an endpoint in a process of its own, under a limit of address space if bytes > 0. */
+/* Open an endpoint in a process of its own, under a limit of address space if bytes > 0; of a job
+ * of one connect it, too. */
 static outcome_t open_alone(uint32_t rank, uint32_t size, rlim_t bytes)
 {
     int said[2];
@@ -42,7 +43,13 @@ static outcome_t open_alone(uint32_t rank, uint32_t size, rlim_t bytes)
         dnet_ep_config_t config = {.rank = rank, .size = size, .job = 1};
         dnet_ep_t *ep;
         dnet_status_t status = dnet_ep_open(&config, &ep);
-        if (status == DNET_OK)
+        dnet_status_t opened = status;
+        if (opened == DNET_OK && size == 1) {
+            dnet_ep_address_t own;
+            dnet_ep_address(ep, &own);
+            status = dnet_ep_connect(ep, &own);
+        }
+        if (opened == DNET_OK)
             dnet_ep_close(ep);
         _exit(-status);
     }
@@ -115,6 +122,37 @@ static void test_endpoint_malformed_options_are_refused(void **state)
         assert_non_null(strstr(o.said, rows[i].says));
         assert_int_equal(o.lines, 1);
     }
+}
+
+/* What is there holds as many chunks as fit behind the rings, and in the prototype profile one
+ * more.
+ */
+static void test_endpoint_more_chunks_than_so_dimm_holds_are_refused(void **state)
+{
+    (void) state;
+    static const struct {
+        const char *profile, *bytes, *chunks, *ring_bytes;
+        dnet_status_t is;
+    } rows[] = {
+        {"extended", "1M", "64", "4096", DNET_ERR_LIMIT}, {"extended", "1M", "63", "4M", DNET_OK},
+        {"extended", "1M", "63", "8M", DNET_ERR_LIMIT},   {"prototype", "1M", "63", "2M", DNET_OK},
+        {"prototype", "1M", "63", "4M", DNET_ERR_LIMIT},
+    };
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        setenv("DIMMNET_PROFILE", rows[i].profile, 1);
+        setenv("DIMMNET_CHUNK_BYTES", rows[i].bytes, 1);
+        setenv("DIMMNET_CHUNKS", rows[i].chunks, 1);
+        setenv("DIMMNET_RING_BYTES", rows[i].ring_bytes, 1);
+        outcome_t o = open_alone(0, 1, 0);
+        assert_int_equal(o.status, rows[i].is);
+        assert_int_equal(o.lines, rows[i].is != DNET_OK);
+        assert_true(o.lines == 0 ||
+                    strstr(o.said, "DIMMNET_CHUNK_BYTES=1048576 and DIMMNET_CHUNKS"));
+    }
+    unsetenv("DIMMNET_PROFILE");
+    unsetenv("DIMMNET_CHUNK_BYTES");
+    unsetenv("DIMMNET_CHUNKS");
+    unsetenv("DIMMNET_RING_BYTES");
 }
 
 /* As the option says, or 2 MB, and less where a host has many ranks or no processor for each, or
@@ -349,6 +387,7 @@ int main(void)
         cmocka_unit_test(test_endpoint_more_ranks_than_addresses_is_refused),
         cmocka_unit_test(test_endpoint_without_memory_for_a_segment_says_how_much),
         cmocka_unit_test(test_endpoint_malformed_options_are_refused),
+        cmocka_unit_test(test_endpoint_more_chunks_than_so_dimm_holds_are_refused),
         cmocka_unit_test(test_endpoint_longer_messages_are_eager_where_the_kernel_is_slow),
         cmocka_unit_test(test_endpoint_rings_are_as_long_as_a_host_bears),
         cmocka_unit_test(test_endpoint_counts_the_processors_of_the_launcher_not_of_a_script),
