@@ -41,12 +41,12 @@ static uint64_t split_limit(dnet_ep_t *ep, uint32_t peer)
  * processor busy with the other's. */
 #define SPLIT_BOTH_WAYS (1u << 20)
 
-/* Shall both sides copy?  Not where the sender would have to wait for a processor before it could
- * store anything. */
+/* Shall both sides copy?  Not what is no two pieces, and not where the sender would have to wait
+ * for a processor before it could store anything. */
 static bool wants_split(dnet_ep_t *ep, const dnet_rndv_recv_t *r)
 {
-    return !ep->oversubscribed && r->len >= split_limit(ep, r->rank) &&
-           (r->len >= SPLIT_BOTH_WAYS || !ep->ops.active);
+    return !ep->oversubscribed && r->len >= DNET_SPLIT_LEAST &&
+           r->len >= split_limit(ep, r->rank) && (r->len >= SPLIT_BOTH_WAYS || !ep->ops.active);
 }
 
 static const dnet_rndv_way_t *choose_way(dnet_ep_t *ep, dnet_rndv_recv_t *r)

@@ -94,6 +94,8 @@ typedef struct {
 
 #define DNET_PIECE_UNIT 4096u
 #define DNET_PIECE_MOST 2097152u
+/* Shorter messages are not split. */
+#define DNET_SPLIT_LEAST (2 * DNET_PIECE_UNIT)
 
 /* Bytes of a split message's pieces but the last, which is what is left: a half, as long as that is
  * no more than takes some 200 us.  Each copy between processes costs 2 to 4.5 us beside its bytes:

@@ -2,7 +2,8 @@
  *
  * Split messages (docs/protocol.md 4.1): each side alone moves all that is left, both in turns, a
  * sender that computes, one that dies in its piece, a cursor that somebody has turned back
- * or holds down; two messages of which the receiver fetches the first pieces before it takes more.
+ * or holds down; two messages of which the receiver fetches the first pieces before it takes more;
+ * what is too short to be split, whatever the option says.
  *
  * The script stands between each process and its network: it sees a sender's RVS and a receiver's
  * FADD, and lets them go when their turn has come.
@@ -255,6 +256,35 @@ static void test_split_receiver_alone_finishes_two_messages(void **state)
     play(TWO_ALONE);
 }
 
+static int cut_short(dnet_job_rank_t *job, void *arg)
+{
+    static uint8_t out[20000], in[20000];
+    int bad = 0;
+    (void) arg;
+    job->ep->oversubscribed = false;
+    job->ep->job.place[1 - job->rank].distance = DNET_DISTANCE_OTHER + 1u;
+    for (size_t room = 1; room <= sizeof(in); room = room * 4 + 1) {
+        dnet_job_request_t r;
+        memset(out, (int) room, sizeof(out));
+        if (job->rank == 0) {
+            bad |= dnet_job_send(job, 1, dnet_ep_envelope(1, 0, 1), out, sizeof(out), true);
+            continue;
+        }
+        dnet_job_irecv(job, &r, dnet_ep_envelope(1, 0, 1), DNET_MATCH_BITS, in, room);
+        bad |= dnet_job_wait(job, &r) != DNET_ERR_TRUNCATED || memcmp(in, out, room) != 0;
+    }
+    dnet_job_barrier(job);
+    return bad;
+}
+
+static void test_split_needs_two_pieces(void **state)
+{
+    (void) state;
+    setenv("DIMMNET_SPLIT_LIMIT_FAR", "1", 1);
+    assert_int_equal(dnet_job_run(2, 60, cut_short, NULL), 0);
+    unsetenv("DIMMNET_SPLIT_LIMIT_FAR");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +296,7 @@ int main(void)
         cmocka_unit_test(test_split_cursor_held_down_starts_no_more_than_there_are),
         cmocka_unit_test(test_split_first_pieces_of_two_messages_come_before_others),
         cmocka_unit_test(test_split_receiver_alone_finishes_two_messages),
+        cmocka_unit_test(test_split_needs_two_pieces),
     };
     setenv("DIMMNET_RENDEZVOUS", "direct", 1); /* where the kernel is slow, too */
     stage = mmap(NULL, sizeof(*stage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
