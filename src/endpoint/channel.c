@@ -68,6 +68,8 @@ static dnet_status_t emit(dnet_ep_t *ep, dnet_op_t *op, uint64_t envelope, dnet_
     } else {
         status = dnet_drv_send_long(&ep->drv, target, envelope, pieces, count, data, len);
     }
+    if (ch && status == DNET_OK)
+        ch->retries = 0; /* the receiver answers */
     if (DNET_UNLIKELY(status == DNET_STALLED))
         op->issued = true;
     return status;
@@ -422,10 +424,7 @@ static dnet_flush_t flush(dnet_ep_t *ep, dnet_channel_t *ch)
     dnet_op_t *op;
     while ((op = first(ch)) != NULL) {
         bool granted = dnet_defer_tx_is_held(&ch->defer) && !op->control;
-        size_t sent = op->off;
         dnet_status_t status = emit_op(ep, op, granted);
-        if (status == DNET_OK || op->off != sent)
-            ch->retries = 0; /* some pieces went out: the receiver answers */
         if (dnet_is_refusal(status))
             return not_taken(ep, ch, status);
         if (granted)

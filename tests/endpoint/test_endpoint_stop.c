@@ -455,6 +455,44 @@ static int longest_wait_is_short(dnet_job_rank_t *job, void *arg)
     return 1;
 }
 
+/* What goes out by a channel that is open though nothing waits in it, as where pieces are pushed,
+ * counts, too: the receiver answers. */
+static int counts_tries_anew(dnet_job_rank_t *job, void *arg)
+{
+    enum { COUNT = 1500 };
+    (void) arg;
+    int bad = 0;
+    dnet_job_barrier(job);
+    if (job->rank == 0) {
+        sit_until(&stage->arrived, 1);
+        for (uint32_t i = 0; i < stage->go + 1 && !bad; i++)
+            bad = expect(job, 1, BULK, i, 8);
+        dnet_job_barrier(job);
+        return bad;
+    }
+    send_t *sends = calloc(COUNT + 1, sizeof(*sends));
+    uint32_t n = send_until_stopped(job, sends, COUNT, 0, 8);
+    dnet_channel_t *ch = job->ep->peers[0].channel;
+    ch->pushing++;
+    atomic_store(&stage->go, n);
+    atomic_store(&stage->arrived, 1);
+    bad = n == COUNT || wait_all(job, sends, n);
+    ch->retries = 7;
+    ch->limited = false;
+    bad |= send_one(job, &sends[n], 0, BULK, n, 8, false) != DNET_OK || ch->retries != 0;
+    ch->pushing--;
+    dnet_channel_close_if_idle(job->ep, ch);
+    dnet_job_barrier(job);
+    free(sends);
+    return bad;
+}
+
+static void test_stop_tries_are_counted_from_the_last_packet_on(void **state)
+{
+    (void) state;
+    run_job(2, counts_tries_anew, "262144");
+}
+
 static void test_stop_of_pieces_is_not_tried_later_each_time(void **state)
 {
     (void) state;
@@ -724,6 +762,7 @@ int main(void)
         cmocka_unit_test(test_stop_no_sender_starves),
         cmocka_unit_test(test_stop_all_to_all_with_one_entry_rings),
         cmocka_unit_test(test_stop_lost_doubled_and_late_words_are_survived),
+        cmocka_unit_test(test_stop_tries_are_counted_from_the_last_packet_on),
         cmocka_unit_test(test_stop_of_pieces_is_not_tried_later_each_time),
         cmocka_unit_test(test_stop_probe_and_cancel),
         cmocka_unit_test(test_stop_finish_delivers_first),
