@@ -597,6 +597,8 @@ void dnet_send_withdraw(dnet_ep_t *ep, const dnet_op_t *op)
 
 void dnet_channels_free(dnet_ep_t *ep)
 {
+    for (uint32_t peer = 0; ep->tx.open_channels && peer < dnet_peers_end(ep); peer++)
+        free(ep->peers[peer].channel);
     while (ep->tx.free) {
         dnet_channel_t *ch = ep->tx.free;
         ep->tx.free = ch->next;

@@ -131,7 +131,7 @@ void dnet_send_ack(dnet_ep_t *ep, uint32_t rank, uint32_t op);
 /** Ask the receiver to forget the message of a send (cancel.h). */
 void dnet_send_withdraw(dnet_ep_t *ep, const dnet_op_t *op);
 
-/** Free what is kept for reuse; the last call. */
+/** Free all channels; the last call. */
 void dnet_channels_free(dnet_ep_t *ep);
 
 #endif

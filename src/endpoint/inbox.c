@@ -68,8 +68,29 @@ void dnet_assembly_free(dnet_ep_t *ep, dnet_assembly_t *a)
     ep->inbox.assemblies_free = a;
 }
 
+/* What never found its receive. */
+static void free_kept(dnet_ep_t *ep)
+{
+    dnet_match_t *m = &ep->inbox.match;
+    for (unsigned b = 0; b < DNET_MATCH_BINS; b++) {
+        while (m->unexpected[b].next != &m->unexpected[b]) {
+            dnet_match_item_t *item = (dnet_match_item_t *) (void *) m->unexpected[b].next;
+            dnet_match_drop(m, item);
+            free(item);
+        }
+    }
+}
+
 void dnet_inbox_free(dnet_ep_t *ep)
 {
+    while (ep->inbox.assemblies) {
+        dnet_assembly_t *a = ep->inbox.assemblies;
+        ep->inbox.assemblies = a->next;
+        if (a->message && a->message->req) /* which has been claimed */
+            free(a->message);
+        free(a);
+    }
+    free_kept(ep);
     while (ep->inbox.messages_free) {
         dnet_ep_message_t *m = ep->inbox.messages_free;
         ep->inbox.messages_free = m->next_free;

@@ -83,7 +83,7 @@ dnet_assembly_t *dnet_assembly_new(dnet_ep_t *ep);
 
 void dnet_assembly_free(dnet_ep_t *ep, dnet_assembly_t *a);
 
-/** Free what is kept for reuse; the last call. */
+/** Free all that is here, and what is kept for reuse; the last call. */
 void dnet_inbox_free(dnet_ep_t *ep);
 
 /** A message of that length is complete in its receive. */

@@ -20,6 +20,7 @@
 #include "endpoint/job.h"
 #include "endpoint/memory.h"
 #include "endpoint/op.h"
+#include "endpoint/rndv_recv.h"
 #include "endpoint/share.h"
 #include "endpoint/waits.h"
 
@@ -554,6 +555,7 @@ void dnet_ep_close(dnet_ep_t *ep)
         dnet_trace_close();
     dnet_defer_fini(ep);
     dnet_channels_free(ep);
+    dnet_rndv_recvs_free(ep);
     dnet_inbox_free(ep);
     dnet_ops_free(ep);
     dnet_fc_receiver_fini(&ep->receiver);

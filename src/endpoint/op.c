@@ -102,6 +102,8 @@ void dnet_op_acknowledged(dnet_ep_t *ep, dnet_op_t *op)
 
 void dnet_ops_free(dnet_ep_t *ep)
 {
+    for (uint32_t i = 0; i < ep->ops.cap; i++)
+        free(ep->ops.by_id[i]->owned);
     /* Each growth is one block, and starts at the old size. */
     for (uint32_t base = 0; base < ep->ops.cap; base = base ? base * 2 : OPS_AT_FIRST)
         free(ep->ops.by_id[base]);

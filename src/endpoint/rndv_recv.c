@@ -228,3 +228,23 @@ bool dnet_rndv_recv_waiting(const dnet_ep_t *ep)
     return dnet_drv_status_waiting(&ep->drv) || ep->rndv.put_off || dnet_rndv_pushed_waiting(ep) ||
            dnet_rndv_staged_waiting(ep);
 }
+
+static void free_list(dnet_rndv_recv_t *r)
+{
+    while (r) {
+        dnet_rndv_recv_t *next = r->next;
+        free(r);
+        r = next;
+    }
+}
+
+void dnet_rndv_recvs_free(dnet_ep_t *ep)
+{
+    free_list(ep->rndv.wait);
+    free_list(ep->rndv.reading);
+    free_list(ep->rndv.pushed);
+    for (uint32_t area = 0; area < DNET_STAGING_AREAS; area++)
+        free(ep->rndv.area[area]);
+    for (uint32_t slot = 0; slot < DNET_APERTURES_MAX; slot++)
+        free(ep->aperture.recv[slot]); /* those that were put off, too */
+}

@@ -30,4 +30,7 @@ bool dnet_rndv_recv_round(dnet_ep_t *ep);
 /** Is there something for dnet_rndv_recv_round()? */
 bool dnet_rndv_recv_waiting(const dnet_ep_t *ep);
 
+/** Free the receives that are not over; the last call. */
+void dnet_rndv_recvs_free(dnet_ep_t *ep);
+
 #endif

@@ -85,6 +85,11 @@ DNET_UNIT_TESTS += tests/endpoint/test_endpoint_limits
 tests_endpoint_test_endpoint_limits_SOURCES = tests/endpoint/test_endpoint_limits.c
 tests_endpoint_test_endpoint_limits_LDADD = libdnet_test_job.la libdnet_all.la -lcmocka
 
+check_PROGRAMS += tests/endpoint/test_endpoint_close
+DNET_UNIT_TESTS += tests/endpoint/test_endpoint_close
+tests_endpoint_test_endpoint_close_SOURCES = tests/endpoint/test_endpoint_close.c
+tests_endpoint_test_endpoint_close_LDADD = libdnet_test_job.la libdnet_all.la -lcmocka
+
 check_PROGRAMS += tests/endpoint/test_endpoint_hosts
 DNET_UNIT_TESTS += tests/endpoint/test_endpoint_hosts
 DNET_FLOWCTL_TESTS += tests/endpoint/test_endpoint_hosts
