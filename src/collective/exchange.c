@@ -66,8 +66,10 @@ static bool keep_own(const dnet_board_t *b, const dnet_exchange_t *x)
 {
     const size_t given = dnet_block_bytes(&x->give, b->rank);
     const size_t bytes = dnet_least(given, dnet_block_bytes(&x->take, b->rank));
-    if (x->give.at != x->take.at && bytes)
-        memcpy(dnet_block_at(&x->take, b->rank), dnet_block_at(&x->give, b->rank), bytes);
+    const uint8_t *from = dnet_block_at(&x->give, b->rank);
+    uint8_t *to = dnet_block_at(&x->take, b->rank);
+    if (from != to && bytes)
+        memcpy(to, from, bytes);
     return given == bytes;
 }
 

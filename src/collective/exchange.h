@@ -11,7 +11,7 @@
 /** Blocks of any lengths from each rank to each other one. */
 typedef struct {
     dnet_blocks_at_t give; /* block r is for rank r */
-    dnet_blocks_at_t take; /* block r comes from there; may be where `give` is, if they are alike */
+    dnet_blocks_at_t take; /* block r comes from there; each may be where that of `give` is */
 } dnet_exchange_t;
 
 /** What has become of an exchange: nothing, on all ranks, so it has to go another way; or it is

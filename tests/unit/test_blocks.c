@@ -107,6 +107,31 @@ static bool alltoallv_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8
     return good && (done || too_long || !must);
 }
 
+/* All blocks in one buffer, those to take behind those to give. */
+static bool alltoallv_in_one_buffer(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
+{
+    layout_t give, take;
+    const size_t each = 1 + round % 500;
+    bool good = true;
+    (void) from;
+    for (uint32_t r = 0; r < b->size; r++)
+        give.counts[r] = take.counts[r] = (intptr_t) each;
+    lay_out(&give, b, 0);
+    lay_out(&take, b, 0);
+    take.blocks.places = take.places;
+    for (uint32_t r = 0; r < b->size; r++) {
+        take.places[r] += (intptr_t) (b->size * each);
+        fill(block_in(&give, to, r), round, b->rank, r, each * ELEMENT);
+    }
+    memset(block_in(&take, to, 0), UNTOUCHED, b->size * each * ELEMENT);
+    const dnet_exchange_t x = {{to, give.blocks, ELEMENT}, {to, take.blocks, ELEMENT}};
+    if (dnet_board_alltoallv(b, &x) == DNET_NOT_MOVED)
+        return true;
+    for (uint32_t r = 0; r < b->size; r++)
+        good &= is_filled(block_in(&take, to, r), round, r, b->rank, each * ELEMENT);
+    return good;
+}
+
 static bool reduce_scatter_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
 {
     intptr_t counts[RANKS_MAX];
@@ -233,6 +258,12 @@ static void test_alltoallv(void **state)
         assert_true(moved > 0 && moved % sizes[i] == 0);
         assert_true(not_moved > 0 && not_moved % sizes[i] == 0);
     }
+}
+
+static void test_alltoallv_in_one_buffer(void **state)
+{
+    (void) state;
+    check(alltoallv_in_one_buffer);
 }
 
 static void test_alltoallv_of_blocks_that_are_too_long(void **state)
@@ -373,6 +404,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_allgatherv),
         cmocka_unit_test(test_alltoallv),
+        cmocka_unit_test(test_alltoallv_in_one_buffer),
         cmocka_unit_test(test_alltoallv_of_blocks_that_are_too_long),
         cmocka_unit_test(test_reduce_scatter),
         cmocka_unit_test(test_gather),
