@@ -372,12 +372,21 @@ void dnet_board_reduce_scatter(dnet_board_t *b, const void *from, void *result,
 
 /* ---- a reduction that only its root waits for ---- */
 
-/* The ranks are the leaves of a tree.  Of two halves of it, whoever comes second combines both and
- * goes on upwards; whoever comes first leaves.  So the order is always the same, ranks wait for
- * nobody, and all of them work.  The word of a node lies in the slot of the first rank of its
- * second half, behind the first line, and says who came: the step and the rank in whose slot the
- * value is. */
+/* The ranks are the leaves of a tree.  Of two halves of it, whoever comes second combines both, the
+ * second half with the first whichever is its own, and goes on upwards; whoever comes first leaves.
+ * So the order is always the same, ranks wait for nobody, and all of them work.  The word of a node
+ * lies in the slot of the first rank of its second half, behind the first line, and says who came:
+ * the step and the rank in whose slot the value is. */
 #define NODE_RANKS DNET_BOARD_MAX_RANKS
+
+/* Ranks of the first half of the whole tree. */
+static inline uint32_t half_of_all(const dnet_board_t *b)
+{
+    uint32_t half = 1;
+    while (half * 2 < b->size)
+        half *= 2;
+    return half;
+}
 
 static inline dnet_word_t *node(const dnet_board_t *b, uint32_t second_half, uint64_t step)
 {
@@ -397,31 +406,33 @@ static void climb(dnet_board_t *b, const reduction_t *by, const uint8_t *from, s
         /* Acquire: pairs with the exchange of who came first. */
         dnet_word_t *word = node(b, second, b->step);
         uint64_t first = atomic_load_explicit(word, memory_order_acquire);
-        if (first >= come) {
-            at = (uint32_t) (first - come);
-            uint8_t *theirs = dnet_board_data(b, at, b->step, bytes);
-            by->fn(value ? value : from, theirs, theirs, count, by->how);
-            value = theirs;
-            continue;
+        if (first < come) {
+            if (!value)
+                value = memcpy(own, from, bytes);
+            /* Release: with the value.  Acquire: the other half may have come since. */
+            first = atomic_exchange_explicit(word, come + at, memory_order_acq_rel);
+            if (first < come)
+                return;
         }
-        if (!value)
-            value = memcpy(own, from, bytes);
-        /* Release: with the value.  Acquire: the other half may have come since. */
-        first = atomic_exchange_explicit(word, come + at, memory_order_acq_rel);
-        if (first < come)
-            return;
-        by->fn(dnet_board_data(b, (uint32_t) (first - come), b->step, bytes), value, value, count,
-               by->how);
+        const uint8_t *ours = value ? value : from;
+        uint8_t *theirs = dnet_board_data(b, (uint32_t) (first - come), b->step, bytes);
+        if (b->rank < second) {
+            value = value ? value : own;
+            by->fn(theirs, ours, value, count, by->how);
+        } else {
+            by->fn(ours, theirs, theirs, count, by->how);
+            value = theirs;
+            at = (uint32_t) (first - come);
+        }
     }
+    /* the root looks at it when all are done */
+    atomic_store_explicit(node(b, half_of_all(b), b->step), come + at, memory_order_relaxed);
 }
 
 /* The word of the uppermost node says where the value is when all have come. */
 static const uint8_t *top(const dnet_board_t *b, uint64_t step, size_t bytes)
 {
-    uint32_t half = 1;
-    while (half * 2 < b->size)
-        half *= 2;
-    uint64_t word = atomic_load_explicit(node(b, half, step), memory_order_acquire);
+    uint64_t word = atomic_load_explicit(node(b, half_of_all(b), step), memory_order_acquire);
     return dnet_board_data(b, (uint32_t) (word % NODE_RANKS), step, bytes);
 }
 

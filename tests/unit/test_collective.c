@@ -298,6 +298,52 @@ static void test_reduce_gives_the_same_bits_again(void **state)
     check(repeated_once);
 }
 
+static void idle_of_none(void *arg, bool first)
+{
+    (void) first;
+    fail_msg("waits for rank %u", dnet_board_waits_for(arg));
+}
+
+static void wake_none(void *arg, uint32_t rank)
+{
+    (void) arg;
+    (void) rank;
+}
+
+/* Zeros of both signs, which are neither less nor more than each other: what is left of them is
+ * that of rank 0, in whatever order ranks come.  The root is the last one, for it waits. */
+static void check_order(const uint32_t order[4])
+{
+    enum { SIZE = 4, COUNT_OF_ZEROS = 1000 };
+    static double zeros[SIZE][COUNT_OF_ZEROS], result[COUNT_OF_ZEROS];
+    const uint32_t root = order[SIZE - 1];
+    dnet_board_t rank[SIZE];
+    dnet_board_owner_t owner = {idle_of_none, wake_none, NULL, NULL, NULL, DNET_KERNEL_SLOW};
+    uint8_t *memory = board_begin(SIZE);
+    for (uint32_t r = 0; r < SIZE; r++) {
+        owner.arg = &rank[r];
+        dnet_board_join(&rank[r], memory, SIZE, r, false, &owner);
+        for (size_t i = 0; i < COUNT_OF_ZEROS; i++)
+            zeros[r][i] = (r + i) % 2 || (r == 2 && i % 3) ? -0.0 : 0.0;
+    }
+    for (uint32_t i = 0; i < SIZE; i++)
+        dnet_board_reduce(&rank[order[i]], zeros[order[i]], order[i] == root ? result : NULL,
+                          COUNT_OF_ZEROS, sizeof(double),
+                          dnet_reduce_loop(DNET_REDUCE_MIN, DNET_REDUCE_OF_DOUBLE), NULL, root);
+    assert_memory_equal(result, zeros[0], sizeof(result));
+    free(memory);
+}
+
+static void test_reduce_gives_the_same_bits_in_whatever_order_ranks_come(void **state)
+{
+    (void) state;
+    for (uint32_t i = 0; i < 256; i++) {
+        const uint32_t order[4] = {i & 3, i >> 2 & 3, i >> 4 & 3, i >> 6};
+        if ((1u << order[0] | 1u << order[1] | 1u << order[2] | 1u << order[3]) == 15)
+            check_order(order);
+    }
+}
+
 /* Ranks that only give run ahead of those that take, as far as there are slots. */
 static bool any_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
 {
@@ -652,6 +698,7 @@ int main(void)
         cmocka_unit_test(test_long_data_of_two_ranks_go_round_in_far_memory),
         cmocka_unit_test(test_reduce),
         cmocka_unit_test(test_reduce_gives_the_same_bits_again),
+        cmocka_unit_test(test_reduce_gives_the_same_bits_in_whatever_order_ranks_come),
         cmocka_unit_test(test_barrier_after_bcast),
         cmocka_unit_test(test_root_of_a_bcast_leads_the_barrier_after_it),
         cmocka_unit_test(test_two_ranks_exchange_as_rank_0_would),
