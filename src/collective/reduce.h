@@ -8,10 +8,11 @@
 
 #include "collective/collective.h"
 
-/** Operators: X(name, what becomes of the elements a and b, ...) */
+/** Operators: X(name, what becomes of the elements a and b, ...).  Of short types a and b become
+ * int, which their product may not fit. */
 #define DNET_REDUCE_EACH_OP(X, ...) \
     X(SUM, a + b, __VA_ARGS__) \
-    X(PROD, a *b, __VA_ARGS__) \
+    X(PROD, 1u * a * b, __VA_ARGS__) \
     X(MIN, a < b ? a : b, __VA_ARGS__) \
     X(MAX, a > b ? a : b, __VA_ARGS__)
 

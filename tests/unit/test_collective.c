@@ -681,6 +681,9 @@ static void test_loops(void **state)
     dnet_reduce_loop(DNET_REDUCE_SUM, DNET_REDUCE_OF_INT32)(one, most, most, 2, NULL);
     assert_int_equal(most[0], INT32_MIN);
     assert_int_equal(most[1], INT32_MAX);
+    uint16_t factor[1] = {UINT16_MAX}, product[1] = {UINT16_MAX};
+    dnet_reduce_loop(DNET_REDUCE_PROD, DNET_REDUCE_OF_UINT16)(factor, product, product, 1, NULL);
+    assert_int_equal(product[0], 1);
 }
 
 int main(void)
