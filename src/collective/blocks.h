@@ -66,6 +66,17 @@ static inline size_t dnet_block_bytes(const dnet_blocks_at_t *x, uint32_t r)
     return dnet_blocks_count(&x->blocks, r) * x->element_bytes;
 }
 
+/* Bytes of the longest of `size` blocks, but for that of `rank`. */
+static inline size_t dnet_blocks_longest_of_others(const dnet_blocks_at_t *x, uint32_t size,
+                                                   uint32_t rank)
+{
+    size_t longest = 0;
+    for (uint32_t r = 0; r < size; r++)
+        if (r != rank && dnet_block_bytes(x, r) > longest)
+            longest = dnet_block_bytes(x, r);
+    return longest;
+}
+
 /* Of `count` elements those of a piece that begins with element `at`, up to `most`. */
 static inline size_t dnet_blocks_piece(size_t count, size_t at, size_t most)
 {

@@ -92,38 +92,19 @@ void dnet_board_bcast(dnet_board_t *b, void *data, size_t bytes, uint32_t root)
         bcast_in_place(b, data, bytes, root);
     else
         bcast_by_slots(b, data, bytes, root);
-    b->bcast.step = b->step;
-    b->bcast.root = root;
+    dnet_step_came_from(b, root);
 }
 
-/* An allgather: where the blocks go, of which a place is a byte's. */
-typedef struct {
-    const uint8_t *from;
-    uint8_t *to;
-    const dnet_blocks_t *blocks;
-    size_t element_bytes;
-} gather_t;
-
-static inline uint8_t *block_at(const gather_t *g, uint32_t r)
+static void allgather_in_place(dnet_board_t *b, const uint8_t *from, const dnet_blocks_at_t *to)
 {
-    return g->to + dnet_blocks_place(g->blocks, r) * (ptrdiff_t) g->element_bytes;
-}
-
-static inline size_t block_bytes(const gather_t *g, uint32_t r)
-{
-    return dnet_blocks_count(g->blocks, r) * g->element_bytes;
-}
-
-static void allgather_in_place(dnet_board_t *b, const gather_t *g)
-{
-    dnet_in_place_offer(b, g->from, NULL);
-    if (block_at(g, b->rank) != g->from && block_bytes(g, b->rank))
-        memcpy(block_at(g, b->rank), g->from, block_bytes(g, b->rank));
+    dnet_in_place_offer(b, from, NULL);
+    if (dnet_block_at(to, b->rank) != from && dnet_block_bytes(to, b->rank))
+        memcpy(dnet_block_at(to, b->rank), from, dnet_block_bytes(to, b->rank));
     b->backwards = !b->backwards;
     for (uint32_t i = 1; i < b->size; i++) {
         uint32_t r = other(b, i);
-        dnet_in_place_read(b, r, dnet_in_place_offered(b, r).from, block_at(g, r),
-                           block_bytes(g, r));
+        dnet_in_place_read(b, r, dnet_in_place_offered(b, r).from, dnet_block_at(to, r),
+                           dnet_block_bytes(to, r));
     }
     dnet_in_place_end(b);
 }
@@ -140,32 +121,32 @@ static bool is_read_to_gather(const dnet_board_t *b, size_t bytes)
     return (b->spins || b->size == 2) && dnet_in_place_is_read_by_all(b, bytes);
 }
 
-/* Bytes [from, end) of the longest block, and of each other one what it has of them, for which
+/* Bytes [first, end) of the longest block, and of each other one what it has of them, for which
  * there are slots. */
-static void allgather_group(dnet_board_t *b, const gather_t *g, size_t from, size_t end,
-                            bool streams)
+static void allgather_group(dnet_board_t *b, const uint8_t *from, const dnet_blocks_at_t *to,
+                            size_t first, size_t end, bool streams)
 {
     void (*copy)(void *, const void *, size_t) = streams ? dnet_stream_copy : copy_cached;
     const uint64_t before = b->step;
-    const size_t own_bytes = block_bytes(g, b->rank);
-    for (size_t at = from; at < end; at += b->slot_bytes) {
+    const size_t own_bytes = dnet_block_bytes(to, b->rank);
+    for (size_t at = first; at < end; at += b->slot_bytes) {
         size_t most = dnet_least(end - at, b->slot_bytes);
         uint8_t *mine = dnet_step_begin(b, most);
-        dnet_step_put(mine, g->from + at, dnet_blocks_piece(own_bytes, at, most));
+        dnet_step_put(mine, from + at, dnet_blocks_piece(own_bytes, at, most));
         dnet_step_contribute(b);
     }
     (void) dnet_step_meet(b);
     for (uint32_t r = 0; r < b->size; r++) {
-        uint8_t *block = block_at(g, r);
-        const size_t bytes = block_bytes(g, r);
+        uint8_t *block = dnet_block_at(to, r);
+        const size_t bytes = dnet_block_bytes(to, r);
         uint64_t step = before;
         if (r == b->rank) {
-            size_t n = dnet_blocks_piece(bytes, from, end - from);
-            if (n && block != g->from)
-                memcpy(block + from, g->from + from, n);
+            size_t n = dnet_blocks_piece(bytes, first, end - first);
+            if (n && block != from)
+                memcpy(block + first, from + first, n);
             continue;
         }
-        for (size_t at = from; at < end; at += b->slot_bytes) {
+        for (size_t at = first; at < end; at += b->slot_bytes) {
             size_t most = dnet_least(end - at, b->slot_bytes);
             copy(block + at, dnet_step_contribution_to(b, r, ++step, most),
                  dnet_blocks_piece(bytes, at, most));
@@ -178,10 +159,10 @@ static void allgather_group(dnet_board_t *b, const gather_t *g, size_t from, siz
 void dnet_board_allgatherv(dnet_board_t *b, const void *from, void *to,
                            const dnet_blocks_t *to_blocks, size_t element_bytes)
 {
-    const gather_t g = {from, to, to_blocks, element_bytes};
+    const dnet_blocks_at_t blocks = {to, *to_blocks, element_bytes};
     size_t longest = dnet_blocks_longest(to_blocks, b->size) * element_bytes;
     if (is_read_to_gather(b, longest)) {
-        allgather_in_place(b, &g);
+        allgather_in_place(b, from, &blocks);
         return;
     }
     bool streams = (uint64_t) dnet_blocks_before(to_blocks, b->size) * element_bytes * b->size >=
@@ -189,7 +170,7 @@ void dnet_board_allgatherv(dnet_board_t *b, const void *from, void *to,
     /* Where ranks have no processor each, one does all it can before others have to. */
     size_t group = b->spins ? b->slot_bytes : (size_t) b->slot_bytes * b->slots;
     for (size_t at = 0; at < longest; at += group)
-        allgather_group(b, &g, at, dnet_least(longest, at + group), streams);
+        allgather_group(b, from, &blocks, at, dnet_least(longest, at + group), streams);
 }
 
 void dnet_board_allgather(dnet_board_t *b, const void *from, void *to, size_t bytes)

@@ -22,21 +22,18 @@ typedef struct {
     uint8_t *to;
     size_t given, taken; /* bytes */
     dnet_word_t pair;    /* with a higher rank; those of lower ones have theirs */
-} place_t;
+} exchanged_t;
 
-static place_t *places_of(const dnet_board_t *b, uint32_t r)
+static exchanged_t *exchanged_of(const dnet_board_t *b, uint32_t r)
 {
-    return (place_t *) (void *) dnet_board_slot_data(b, r, b->step);
+    return (exchanged_t *) (void *) dnet_board_slot_data(b, r, b->step);
 }
 
 /* Blocks that are replaced by those that come cannot be read meanwhile. */
 static dnet_gives_t how_to_give(const dnet_board_t *b, const dnet_exchange_t *x,
                                 size_t parcel_bytes)
 {
-    size_t longest = 0;
-    for (uint32_t r = 0; r < b->size; r++)
-        if (r != b->rank && dnet_block_bytes(&x->give, r) > longest)
-            longest = dnet_block_bytes(&x->give, r);
+    const size_t longest = dnet_blocks_longest_of_others(&x->give, b->size, b->rank);
     bool fits = parcel_bytes <= b->slot_bytes;
     bool is_read = x->give.at != x->take.at && b->owner.read;
     bool sooner = (b->owner.copies == DNET_KERNEL_FAST && longest >= READ_LEAST_BYTES) ||
@@ -51,13 +48,13 @@ static dnet_gives_t how_to_give(const dnet_board_t *b, const dnet_exchange_t *x,
 
 static void give_addresses(const dnet_board_t *b, const dnet_exchange_t *x)
 {
-    place_t *places = places_of(b, b->rank);
+    exchanged_t *mine = exchanged_of(b, b->rank);
     for (uint32_t r = 0; r < b->size; r++) {
-        places[r].from = dnet_block_at(&x->give, r);
-        places[r].to = dnet_block_at(&x->take, r);
-        places[r].given = dnet_block_bytes(&x->give, r);
-        places[r].taken = dnet_block_bytes(&x->take, r);
-        atomic_store_explicit(&places[r].pair, PAIR_WAITS, memory_order_relaxed);
+        mine[r].from = dnet_block_at(&x->give, r);
+        mine[r].to = dnet_block_at(&x->take, r);
+        mine[r].given = dnet_block_bytes(&x->give, r);
+        mine[r].taken = dnet_block_bytes(&x->take, r);
+        atomic_store_explicit(&mine[r].pair, PAIR_WAITS, memory_order_relaxed);
     }
 }
 
@@ -75,7 +72,7 @@ static bool keep_own(const dnet_board_t *b, const dnet_exchange_t *x)
 
 static bool read_block(const dnet_board_t *b, const dnet_exchange_t *x, uint32_t r)
 {
-    const place_t *theirs = &places_of(b, r)[b->rank];
+    const exchanged_t *theirs = &exchanged_of(b, r)[b->rank];
     const size_t most = dnet_block_bytes(&x->take, r);
     dnet_in_place_read(b, r, theirs->from, dnet_block_at(&x->take, r),
                        dnet_least(theirs->given, most));
@@ -84,7 +81,7 @@ static bool read_block(const dnet_board_t *b, const dnet_exchange_t *x, uint32_t
 
 static bool write_block(const dnet_board_t *b, const dnet_exchange_t *x, uint32_t r)
 {
-    const place_t *theirs = &places_of(b, r)[b->rank];
+    const exchanged_t *theirs = &exchanged_of(b, r)[b->rank];
     const size_t bytes = dnet_block_bytes(&x->give, r);
     dnet_in_place_write(b, r, dnet_block_at(&x->give, r), theirs->to,
                         dnet_least(bytes, theirs->taken));
@@ -95,7 +92,7 @@ static bool write_block(const dnet_board_t *b, const dnet_exchange_t *x, uint32_
 
 static dnet_word_t *pair_with(const dnet_board_t *b, uint32_t r)
 {
-    return r < b->rank ? &places_of(b, r)[b->rank].pair : &places_of(b, b->rank)[r].pair;
+    return r < b->rank ? &exchanged_of(b, r)[b->rank].pair : &exchanged_of(b, b->rank)[r].pair;
 }
 
 static bool pair_take(dnet_word_t *pair)

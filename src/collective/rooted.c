@@ -30,16 +30,6 @@ static void give_places(dnet_board_t *b, const dnet_blocks_at_t *blocks)
     dnet_step_contribute(b);
 }
 
-/* Bytes of the longest block of another rank. */
-static size_t longest_of_others(const dnet_board_t *b, const dnet_blocks_at_t *blocks)
-{
-    size_t longest = 0;
-    for (uint32_t r = 0; r < b->size; r++)
-        if (r != b->rank && dnet_block_bytes(blocks, r) > longest)
-            longest = dnet_block_bytes(blocks, r);
-    return longest;
-}
-
 /* ---- to one ---- */
 
 static void gather_in_place(dnet_board_t *b, const uint8_t *from, uint8_t *to, size_t bytes,
@@ -154,7 +144,7 @@ bool dnet_board_gatherv(dnet_board_t *b, const void *from, size_t bytes, const d
     bool fit = true;
     size_t longest = 0;
     if (b->rank == root) {
-        longest = longest_of_others(b, to);
+        longest = dnet_blocks_longest_of_others(to, b->size, root);
         fit = take_all(b, to, longest);
     } else {
         give_root(b, from, bytes, root);
@@ -227,14 +217,6 @@ static bool is_read_by_each(const dnet_board_t *b, size_t bytes)
     return b->size > 2 && dnet_in_place_is_read(b, bytes);
 }
 
-/* As after a broadcast the root leads the next barrier, unless it had to wait for the others
- * anyway. */
-static void root_leads(dnet_board_t *b, uint32_t root)
-{
-    b->bcast.step = b->step;
-    b->bcast.root = root;
-}
-
 void dnet_board_scatter(dnet_board_t *b, const void *from, void *to, size_t bytes, uint32_t root)
 {
     if (is_read_by_each(b, bytes)) {
@@ -245,13 +227,14 @@ void dnet_board_scatter(dnet_board_t *b, const void *from, void *to, size_t byte
     scatter_pieces(b, &all, to, bytes, bytes, root);
     if (b->rank == root && to && bytes)
         memcpy(to, (const uint8_t *) from + root * bytes, bytes);
-    root_leads(b, root);
+    dnet_step_came_from(b, root);
 }
 
 /* @return what it has said */
 static dnet_said_t give_each(dnet_board_t *b, const dnet_blocks_at_t *from)
 {
-    const size_t parcel_bytes = dnet_parcel_bytes(b, from), longest = longest_of_others(b, from);
+    const size_t parcel_bytes = dnet_parcel_bytes(b, from);
+    const size_t longest = dnet_blocks_longest_of_others(from, b->size, b->rank);
     dnet_said_t said = {DNET_GIVES_OTHERWISE, longest};
     if (is_read_by_each(b, longest))
         said.gives = DNET_GIVES_ADDRESSES;
@@ -299,6 +282,6 @@ bool dnet_board_scatterv(dnet_board_t *b, const dnet_blocks_at_t *from, void *to
     if (b->rank == root && to && bytes)
         memcpy(to, dnet_block_at(from, root), dnet_least(bytes, given));
     if (said.gives != DNET_GIVES_ADDRESSES)
-        root_leads(b, root);
+        dnet_step_came_from(b, root); /* else it has waited for all */
     return given <= bytes || (b->rank == root && !to);
 }

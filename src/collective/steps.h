@@ -198,6 +198,13 @@ static inline void dnet_step_end_of_all(dnet_board_t *b)
     b->all_done = b->step - 1;
 }
 
+/* What has just come was the root's, as of a broadcast: it leads the next barrier. */
+static inline void dnet_step_came_from(dnet_board_t *b, uint32_t root)
+{
+    b->bcast.step = b->step;
+    b->bcast.root = root;
+}
+
 /* Where all ranks contribute, and have no processor each: until all have.  One that waited for each
  * other one, one after the other, would get a processor, or be woken, as often for nothing.
  * @return false: they have processors, and nothing was done */
