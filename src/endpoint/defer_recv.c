@@ -121,7 +121,8 @@ static void probe_free(dnet_ep_t *ep, dnet_probe_t **link)
     free(p);
 }
 
-/* Forget answers about a message that its sender no longer keeps; op 0: about all of that rank. */
+/* Forget answers about a message that its sender no longer keeps; op NULL: about all of that rank.
+ */
 static void probes_forget(dnet_ep_t *ep, uint32_t rank, const uint32_t *op)
 {
     dnet_probe_t **link = &ep->defer.probes;

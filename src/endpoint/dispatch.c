@@ -85,7 +85,6 @@ static DNET_COLD void keep_whole(dnet_ep_t *ep, const dnet_lh_entry_t *entry, ui
     dnet_ep_message_t *m = dnet_message_new(ep, envelope, len, len);
     dnet_defer_if_full(ep, envelope);
     m->kind = DNET_MESSAGE_WHOLE;
-    m->got = len;
     if (head) {
         m->sync = true;
         m->rank = head->rank;
@@ -189,7 +188,7 @@ static bool receive_first(dnet_ep_t *ep, const dnet_lh_entry_t *entry, const dne
     if (!item && leave(ep))
         return false;
     dnet_assembly_t *a = dnet_assembly_new(ep);
-    *a = (dnet_assembly_t){.rank = head->rank, .len = head->length, .envelope = envelope};
+    *a = (dnet_assembly_t){.rank = head->rank, .len = head->length};
     if (item) {
         a->req = (dnet_ep_request_t *) item;
         dnet_request_result(ep, a->req, envelope, a->len);

@@ -427,7 +427,7 @@ dnet_status_t dnet_ep_am_send(dnet_ep_t *ep, uint32_t peer, uint16_t id, const v
  * Receive what has arrived, resend what was stopped, finish what can be finished.
  *
  * After many calls in quick succession that found nothing the caller's time slice is given away,
- * and later the process sleeps for up to a millisecond or until something arrives.
+ * and later the process sleeps until something arrives, or for 1 ms, later in a wait for up to 8.
  *
  * @param did_p  set to true when anything happened, else unchanged
  * @return DNET_OK; DNET_ERR_PEER_DEAD (logged, once, with the rank, or that it was the process

@@ -98,6 +98,14 @@ typedef struct {
     dnet_op_t *send[DNET_APERTURES_MAX];
 } dnet_aperture_t;
 
+/* How large messages move (DIMMNET_RENDEZVOUS). */
+enum {
+    DNET_RENDEZVOUS_AUTO,
+    DNET_RENDEZVOUS_DIRECT,
+    DNET_RENDEZVOUS_STAGED,
+    DNET_RENDEZVOUS_PUSHED
+};
+
 /* rndv_*.c: large messages. */
 typedef struct {
     dnet_op_t *sending; /* sends whose data are under way, oldest first */

@@ -24,7 +24,6 @@ struct dnet_ep_message {
     uint32_t fetch_addr;     /* RTS: as in the head */
     dnet_ep_origin_t origin; /* RTS: where the data lie */
     size_t len;
-    size_t got;
     dnet_ep_request_t *req; /* PARTIAL: the receive that has claimed it */
     size_t room;            /* bytes of data[] */
     uint8_t data[];
@@ -39,7 +38,6 @@ struct dnet_assembly {
     size_t cap;
     dnet_ep_request_t *req;     /* the receive, or */
     dnet_ep_message_t *message; /* the unexpected message */
-    uint64_t envelope;
 };
 
 /* Where a receive waits. */

@@ -4,7 +4,6 @@
 
 /* Pieces in which SO-DIMM memory is committed. */
 #define COMMIT_BYTES 65536u
-#define RENDEZVOUS_STAGED 2 /* of DIMMNET_RENDEZVOUS */
 
 void dnet_memory_start(dnet_ep_t *ep)
 {
@@ -124,7 +123,7 @@ void dnet_ep_unmap(dnet_ep_t *ep, void *memory, size_t bytes)
 bool dnet_ep_can_read(dnet_ep_t *ep, uint32_t peer)
 {
     dnet_drv_target_t target = ep->peers[peer].target;
-    return ep->options.rendezvous != RENDEZVOUS_STAGED &&
+    return ep->options.rendezvous != DNET_RENDEZVOUS_STAGED &&
            ep->dev->ops->can_copy(ep->dev, dnet_drv_target_lid(target),
                                   dnet_drv_target_wid(target));
 }

@@ -120,10 +120,6 @@ void dnet_ep_waits_anew(dnet_ep_t *ep)
     ep->looked_ns = 0;
 }
 
-/* Has a packet been lost on its way, whatever it was?  Something waits for it, here or at the peer:
- * the job cannot go on.  Has a peer that this process has dealt with ended without leaving?  A few
- * peers are looked at each time.
- */
 /* Is nothing under way from or to anybody? */
 static bool is_quiet(const dnet_ep_t *ep)
 {
@@ -132,6 +128,9 @@ static bool is_quiet(const dnet_ep_t *ep)
            !ep->rndv.wait && !ep->holding && !dnet_fc_receiver_pending(&ep->receiver);
 }
 
+/* Has a packet been lost on its way, whatever it was?  Something waits for it, here or at the peer:
+ * the job cannot go on.  Has a peer that this process has dealt with ended without leaving?  A few
+ * peers are looked at each time. */
 static dnet_status_t check_peers(dnet_ep_t *ep)
 {
     if (DNET_UNLIKELY(dnet_job_way_lost(ep)))

@@ -76,14 +76,6 @@ typedef struct {
 extern const dnet_rndv_way_t dnet_rndv_fetched, dnet_rndv_split, dnet_rndv_pushed, dnet_rndv_stored,
     dnet_rndv_staged, dnet_rndv_read;
 
-/** How large messages move (DIMMNET_RENDEZVOUS). */
-enum {
-    DNET_RENDEZVOUS_AUTO,
-    DNET_RENDEZVOUS_DIRECT,
-    DNET_RENDEZVOUS_STAGED,
-    DNET_RENDEZVOUS_PUSHED
-};
-
 /** Can data to and from this peer of another host be read? */
 bool dnet_rndv_reads(const dnet_ep_t *ep, uint32_t peer);
 
@@ -129,6 +121,13 @@ static inline const uint8_t *dnet_rndv_bytes(dnet_op_t *op, uint32_t len)
         op->req->move(op->req, op->owned, len);
     op->at_hand = len;
     return op->owned;
+}
+
+/** Bytes of a piece of a message that is cut into pieces of `bytes`; the last is what is left. */
+static inline size_t dnet_rndv_piece_len(size_t len, size_t bytes, uint32_t piece)
+{
+    size_t left = len - piece * bytes;
+    return left < bytes ? left : bytes;
 }
 
 /** Bytes of a piece that is moved, where no chunk says how many. */

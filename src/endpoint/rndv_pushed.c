@@ -35,8 +35,7 @@ static uint32_t pieces(size_t len)
 
 static size_t piece_len(size_t len, uint32_t piece)
 {
-    size_t at = (size_t) piece * PIECE;
-    return len - at < PIECE ? len - at : PIECE;
+    return dnet_rndv_piece_len(len, PIECE, piece);
 }
 
 bool dnet_rndv_has_room_to_push(const dnet_ep_t *ep)

@@ -117,10 +117,8 @@ void dnet_rndv_cleared(dnet_ep_t *ep, const dnet_ep_head_t *cts, const dnet_ep_s
                 : cts->flags & DNET_CTS_PUSHED ? DNET_OP_PUSHED
                                                : DNET_OP_STORED;
     bool did = false;
-    if (op->state == DNET_OP_PUSHED) {
-        op->header_len = 0; /* what stood behind the RTS */
+    if (op->state == DNET_OP_PUSHED)
         dnet_rndv_was_awaited(ep, cts->flags & DNET_CTS_AWAITED);
-    }
     dnet_rndv_pushed_begin_round(ep);
     if ((op->state != DNET_OP_PUSHED || !ep->rndv.sending) && turn(ep, op, &did))
         return;

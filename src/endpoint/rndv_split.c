@@ -22,8 +22,7 @@ _Static_assert(DNET_PIECE_UNIT % DNET_APERTURE_UNIT == 0, "pieces have addresses
 
 static size_t piece_len(size_t len, uint32_t piece)
 {
-    size_t bytes = dnet_piece_bytes(len), at = piece * bytes;
-    return len - at < bytes ? len - at : bytes;
+    return dnet_rndv_piece_len(len, dnet_piece_bytes(len), piece);
 }
 
 /* ---- receiver ---- */

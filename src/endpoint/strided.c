@@ -7,17 +7,16 @@
 #include "endpoint/job.h"
 #include "endpoint/layout.h"
 
-enum { STRIDED_AUTO, STRIDED_NEVER }; /* DIMMNET_STRIDED */
-
 /* Elements of every size the NIC's SO-DIMM access is made for are faster fetched than packed
  * (benchmarks/strided, 2026-11-21: 1.3 times with 4 bytes, 1.1 to 2.8 times with more). */
 #define FETCH_LEAST 4u
+
 /* ---- sender ---- */
 
 bool dnet_ep_wants_layout(const dnet_ep_t *ep, size_t bytes, size_t block_bytes)
 {
     return ep->memory.heap.taken_bytes && bytes > ep->eager_limit &&
-           ep->options.strided != STRIDED_NEVER && block_bytes >= FETCH_LEAST;
+           ep->options.strided != DNET_STRIDED_NEVER && block_bytes >= FETCH_LEAST;
 }
 
 dnet_status_t dnet_strided_attach(dnet_op_t *op, const dnet_ep_layout_t *layout)
@@ -82,7 +81,7 @@ static dnet_ep_layout_t own_layout(dnet_ep_t *ep, const dnet_ep_request_t *req)
 bool dnet_strided_fetch(dnet_ep_t *ep, dnet_rndv_recv_t *r)
 {
     dnet_drv_run_t runs[DNET_LAYOUT_RUNS];
-    if (!r->req || dnet_rndv_is_moved(r) || ep->options.strided == STRIDED_NEVER ||
+    if (!r->req || dnet_rndv_is_moved(r) || ep->options.strided == DNET_STRIDED_NEVER ||
         !dnet_job_is_near(ep, r->rank))
         return false;
     dnet_ep_layout_t own = own_layout(ep, r->req);

@@ -12,6 +12,9 @@
 #include "endpoint/op.h"
 #include "endpoint/rndv.h"
 
+/** DIMMNET_STRIDED. */
+enum { DNET_STRIDED_AUTO, DNET_STRIDED_NEVER };
+
 /** Sender: put a layout behind the head of an RTS.  @return DNET_OK; DNET_ERR_NO_MEMORY: it is not
  * there */
 dnet_status_t dnet_strided_attach(dnet_op_t *op, const dnet_ep_layout_t *layout);

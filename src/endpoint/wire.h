@@ -42,7 +42,7 @@ static inline bool dnet_head_is_of_piece(uint8_t type)
     return type == DNET_HEAD_FIRST || type == DNET_HEAD_MORE || type == DNET_HEAD_PIECE;
 }
 
-/* Flag of a CTS: the data go through SO-DIMM in chunks; else straight to an aperture. */
+/* Flag of a CTS: the data go through SO-DIMM in chunks. */
 #define DNET_CTS_STAGED 1u
 /* Flag of a CTS: each side moves pieces, as many as it gets to; the receiver acknowledges its. */
 #define DNET_CTS_SPLIT 2u

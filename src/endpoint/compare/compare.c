@@ -12,10 +12,10 @@
 #include "endpoint/defer_send.h"
 #include "endpoint/job.h"
 #include "endpoint/retry.h"
+#include "endpoint/strided.h"
 
 /* The timer of InfiniBand's RNR NAK that is coded 12, the usual choice. */
 #define RNR_NS UINT64_C(640000)
-#define STRIDED_NEVER 1
 
 dnet_status_t dnet_compare_check(const dnet_ep_t *ep)
 {
@@ -49,7 +49,7 @@ void dnet_compare_apply(dnet_ep_t *ep)
         return;
     }
     ep->rndv.no_fetch = true;
-    ep->options.strided = STRIDED_NEVER;
+    ep->options.strided = DNET_STRIDED_NEVER;
 }
 
 bool dnet_compare_in_line(const dnet_ep_t *ep)
