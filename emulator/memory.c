@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The memory behind the sparse areas of a segment: SO-DIMM and flow rings are committed piece by
- * piece before their first use, so that a full machine gives an error and never a signal.
+ * piece before their first use, so that a full machine gives an error and no signal, but on kernels
+ * before 5.14 (MADV_POPULATE_WRITE), which commit some of it only at the first access.
  */
 #include "config.h"
 
@@ -10,44 +11,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <sys/mman.h>
 
+#include "common/available.h"
 #include "common/log.h"
 #include "emulator/numa.h"
 
-static uint64_t number_in(const char *path, const char *format)
-{
-    char line[256];
-    unsigned long long value = 0;
-    FILE *file = fopen(path, "re");
-    bool found = false;
-
-    if (!file)
-        return UINT64_MAX;
-    while (!found && fgets(line, sizeof line, file))
-        found = sscanf(line, format, &value) == 1;
-    fclose(file);
-    return found ? value : UINT64_MAX;
-}
-
-/* Bytes this process may still use: what the machine has free, and what its control group allows.
- */
-static uint64_t memory_available(void)
-{
-    uint64_t kilobytes = number_in("/proc/meminfo", "MemAvailable: %llu kB");
-    uint64_t available = kilobytes == UINT64_MAX ? UINT64_MAX : kilobytes * 1024;
-    uint64_t max = number_in("/sys/fs/cgroup/memory.max", "%llu");
-    uint64_t used = number_in("/sys/fs/cgroup/memory.current", "%llu");
-
-    if (max != UINT64_MAX && used != UINT64_MAX && max - used < available && used <= max)
-        available = max - used;
-    return available;
-}
-
 dnet_status_t dnet_emu_memory_reserve(int fd, uint64_t offset, uint64_t bytes, const char *what)
 {
-    uint64_t available = memory_available();
+    uint64_t available = dnet_available("", bytes);
 
     if (bytes <= available && fallocate(fd, 0, (off_t) offset, (off_t) bytes) == 0)
         return DNET_OK;
@@ -250,7 +222,7 @@ DNET_COLD bool dnet_emu_sodimm_commit_slow(const dnet_emu_nic_t *nic, unsigned w
             errno != EINVAL) {
             dnet_error("no memory for SO-DIMM at %#" PRIx64 ": %" PRIu64 " bytes needed, %" PRIu64
                        " available",
-                       at, granule, memory_available());
+                       at, granule, dnet_available("", UINT64_MAX));
             return false;
         }
         mark_committed(nic, wid, at, granule);
@@ -267,7 +239,7 @@ DNET_COLD bool dnet_emu_flow_commit(const dnet_emu_nic_t *nic, unsigned wid, uin
     if (madvise(page, DNET_EMU_PAGE, MADV_POPULATE_WRITE) == 0 || errno == EINVAL)
         return true;
     dnet_error("no memory for the flow ring: %u bytes needed, %" PRIu64 " available", DNET_EMU_PAGE,
-               memory_available());
+               dnet_available("", UINT64_MAX));
     return false;
 }
 

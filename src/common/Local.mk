@@ -3,6 +3,8 @@ noinst_LTLIBRARIES += libdnet_common.la
 libdnet_common_la_SOURCES = \
 	include/dimmnet/status.def \
 	include/dimmnet/status.h \
+	src/common/available.c \
+	src/common/available.h \
 	src/common/bulk.c \
 	src/common/bulk.h \
 	src/common/clock.h \
@@ -27,8 +29,10 @@ libdnet_common_la_SOURCES = \
 	src/common/trace.def \
 	src/common/trace.h
 
-check_PROGRAMS += tests/unit/test_bulk tests/unit/test_clock tests/unit/test_move tests/unit/test_number
-DNET_UNIT_TESTS += tests/unit/test_bulk tests/unit/test_clock tests/unit/test_move tests/unit/test_number
+check_PROGRAMS += tests/unit/test_available tests/unit/test_bulk tests/unit/test_clock tests/unit/test_move tests/unit/test_number
+DNET_UNIT_TESTS += tests/unit/test_available tests/unit/test_bulk tests/unit/test_clock tests/unit/test_move tests/unit/test_number
+tests_unit_test_available_SOURCES = tests/unit/test_available.c
+tests_unit_test_available_LDADD = libdnet_common.la -lcmocka
 tests_unit_test_bulk_SOURCES = tests/unit/test_bulk.c
 tests_unit_test_bulk_LDADD = libdnet_common.la -lcmocka
 tests_unit_test_move_SOURCES = tests/unit/test_move.c
