@@ -14,17 +14,19 @@
 #include <sys/mman.h>
 
 #include "common/available.h"
+#include "common/file_size.h"
 #include "common/log.h"
 #include "emulator/numa.h"
 
 dnet_status_t dnet_emu_memory_reserve(int fd, uint64_t offset, uint64_t bytes, const char *what)
 {
     uint64_t available = dnet_available("", bytes);
+    int error = bytes <= available ? dnet_file_reserve(fd, offset, bytes) : ENOMEM;
 
-    if (bytes <= available && fallocate(fd, 0, (off_t) offset, (off_t) bytes) == 0)
+    if (error == 0)
         return DNET_OK;
-    if (bytes <= available && errno != ENOSPC && errno != ENOMEM) {
-        dnet_error("cannot reserve %" PRIu64 " bytes for %s: %m", bytes, what);
+    if (error != ENOSPC && error != ENOMEM) {
+        dnet_error("cannot reserve %" PRIu64 " bytes for %s: %s", bytes, what, strerror(error));
         return DNET_ERR_SYSTEM;
     }
     dnet_error("no memory for %s: %" PRIu64 " bytes needed, %" PRIu64 " available", what, bytes,

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/file_size.h"
 #include "common/log.h"
 #include "emulator/swif/swif.h"
 #include "emulator/write_unit.h"
@@ -162,7 +163,7 @@ static bool make_control(dnet_emu_capture_t *c, const char *who)
     dnet_emu_capture_control_t *at = MAP_FAILED;
 
     c->control_fd = memfd_create(DNET_EMU_CAPTURE_MEMFD, MFD_CLOEXEC);
-    if (c->control_fd >= 0 && posix_fallocate(c->control_fd, 0, DNET_EMU_CAPTURE_PAGE) == 0)
+    if (c->control_fd >= 0 && dnet_file_reserve(c->control_fd, 0, DNET_EMU_CAPTURE_PAGE) == 0)
         at =
             mmap(NULL, DNET_EMU_CAPTURE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, c->control_fd, 0);
     if (at == MAP_FAILED)

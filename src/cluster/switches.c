@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/file_size.h"
 #include "common/log.h"
 #include "dimmnet/format.h"
 
@@ -222,7 +223,7 @@ int dnet_switches_make(const dnet_fabric_t *f)
     size_t bytes = dnet_switches_parts(NULL, &h).bytes;
     int fd = memfd_create("dimmnet-switches", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     /* All of it is written or counted in: a full machine says so now. */
-    int error = fd < 0 || fchmod(fd, 0600) != 0 ? errno : posix_fallocate(fd, 0, (off_t) bytes);
+    int error = fd < 0 || fchmod(fd, 0600) != 0 ? errno : dnet_file_reserve(fd, 0, bytes);
     if (error == 0)
         fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
     else

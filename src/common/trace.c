@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/file_size.h"
 #include "common/log.h"
 
 static dnet_trace_header_t off;
@@ -123,7 +124,7 @@ static int make_file(const char *path, uint32_t events, size_t reserved)
     else if (ftruncate(fd, 0) != 0 || ftruncate(fd, (off_t) ring_bytes(events)) != 0)
         cause = errno;
     else
-        cause = posix_fallocate(fd, 0, (off_t) reserved);
+        cause = dnet_file_reserve(fd, 0, reserved);
     if (cause == 0)
         return fd;
     close(fd);

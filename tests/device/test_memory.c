@@ -12,23 +12,21 @@
 
 static bool refuse;
 
-int __real_fallocate(int fd, int mode, off_t offset, off_t len);
-int __wrap_fallocate(int fd, int mode, off_t offset, off_t len);
-int __real_fallocate64(int fd, int mode, off_t offset, off_t len);
-int __wrap_fallocate64(int fd, int mode, off_t offset, off_t len);
+int __real_posix_fallocate(int fd, off_t offset, off_t len);
+int __wrap_posix_fallocate(int fd, off_t offset, off_t len);
+int __real_posix_fallocate64(int fd, off_t offset, off_t len);
+int __wrap_posix_fallocate64(int fd, off_t offset, off_t len);
 int __real_madvise(void *at, size_t len, int advice);
 int __wrap_madvise(void *at, size_t len, int advice);
 
-int __wrap_fallocate(int fd, int mode, off_t offset, off_t len)
+int __wrap_posix_fallocate(int fd, off_t offset, off_t len)
 {
-    errno = ENOSPC;
-    return refuse ? -1 : __real_fallocate(fd, mode, offset, len);
+    return refuse ? ENOSPC : __real_posix_fallocate(fd, offset, len);
 }
 
-int __wrap_fallocate64(int fd, int mode, off_t offset, off_t len)
+int __wrap_posix_fallocate64(int fd, off_t offset, off_t len)
 {
-    errno = ENOSPC;
-    return refuse ? -1 : __real_fallocate64(fd, mode, offset, len);
+    return refuse ? ENOSPC : __real_posix_fallocate64(fd, offset, len);
 }
 
 int __wrap_madvise(void *at, size_t len, int advice)

@@ -4,10 +4,10 @@
  */
 #include "config.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/file_size.h"
 #include "tools/trace/trace.h"
 
 typedef struct {
@@ -27,7 +27,7 @@ static bool switch_points(uint64_t mask)
     for (unsigned i = 0; i < trace_ring_count; i++) {
         uint64_t bytes = DNET_TRACE_HEADER_BYTES +
                          (uint64_t) trace_rings[i].capacity * sizeof(dnet_trace_event_t);
-        int cause = mask ? posix_fallocate(trace_rings[i].fd, 0, (off_t) bytes) : 0;
+        int cause = mask ? dnet_file_reserve(trace_rings[i].fd, 0, bytes) : 0;
         if (cause) {
             tool_error("%s: a ring of %" PRIu64 " bytes: %s", trace_rings[i].who, bytes,
                        strerror(cause));
