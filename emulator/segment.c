@@ -22,6 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/file_size.h"
 #include "common/log.h"
 #include "emulator/descriptor.h"
 #include "emulator/memory.h"
@@ -288,14 +289,37 @@ static dnet_status_t map(dnet_emu_nic_t *nic, int fd, int32_t pid, bool quiet, c
     return DNET_OK;
 }
 
+/* What a segment of so many bytes takes of the system, whatever is free. */
+static dnet_status_t check_system(uint64_t bytes)
+{
+    long page = sysconf(_SC_PAGESIZE);
+
+    if (page != DNET_EMU_PAGE) {
+        dnet_error("cannot make a NIC: this kernel's pages have %ld bytes, a NIC's %u; boot a "
+                   "kernel with pages of 4 KB",
+                   page, DNET_EMU_PAGE);
+        return DNET_ERR_SYSTEM;
+    }
+    if (!dnet_file_size_allowed(bytes)) {
+        dnet_error("cannot make a NIC: it is a file of %" PRIu64 " bytes, most of them never used; "
+                   "raise the limit on the size of files (ulimit -f unlimited)",
+                   bytes);
+        return DNET_ERR_LIMIT;
+    }
+    return DNET_OK;
+}
+
 static dnet_status_t make(dnet_emu_nic_t *nic, const dnet_emu_config_t *config)
 {
     const profile_t *p = &profiles[config->profile];
     layout_t l = layout_of(p);
-    dnet_status_t status;
+    dnet_status_t status = check_system(l.bytes);
     uint64_t id = 0;
-    int fd = memfd_create("dimmnet-nic", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    int fd;
 
+    if (status != DNET_OK)
+        return status;
+    fd = memfd_create("dimmnet-nic", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0) {
         dnet_error("cannot make a NIC segment: %m");
         return DNET_ERR_SYSTEM;

@@ -7,7 +7,8 @@
 
 #include "emulator/core_logic.h"
 
-/* Make a segment, and a NIC object of it.  DNET_ERR_NO_MEMORY, DNET_ERR_SYSTEM: logged. */
+/* Make a segment, and a NIC object of it.  DNET_ERR_NO_MEMORY, DNET_ERR_LIMIT, DNET_ERR_SYSTEM:
+ * logged. */
 dnet_status_t dnet_emu_segment_create(const dnet_emu_config_t *config, dnet_emu_nic_t **nic_p);
 
 enum {                            /* how to attach */

@@ -49,7 +49,8 @@ typedef struct {
  * Make a NIC: a sealed memfd segment of this process, mode 0600, every page the NIC will touch at
  * once reserved.
  *
- * @return DNET_OK; DNET_ERR_NO_MEMORY (logged with bytes needed and available); DNET_ERR_SYSTEM
+ * @return DNET_OK; DNET_ERR_NO_MEMORY (logged with bytes needed and available); DNET_ERR_LIMIT (on
+ *         the size of files, logged); DNET_ERR_SYSTEM
  */
 dnet_status_t dnet_emu_create(const dnet_emu_config_t *config, dnet_emu_nic_t **nic_p);
 

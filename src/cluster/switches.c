@@ -223,7 +223,9 @@ int dnet_switches_make(const dnet_fabric_t *f)
     size_t bytes = dnet_switches_parts(NULL, &h).bytes;
     int fd = memfd_create("dimmnet-switches", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     /* All of it is written or counted in: a full machine says so now. */
-    int error = fd < 0 || fchmod(fd, 0600) != 0 ? errno : dnet_file_reserve(fd, 0, bytes);
+    int error = fd < 0 || fchmod(fd, 0600) != 0  ? errno
+                : !dnet_file_size_allowed(bytes) ? EFBIG
+                                                 : dnet_file_reserve(fd, 0, bytes);
     if (error == 0)
         fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
     else

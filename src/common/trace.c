@@ -121,6 +121,8 @@ static int make_file(const char *path, uint32_t events, size_t reserved)
         cause = errno;
     else if (!S_ISREG(st.st_mode))
         cause = EINVAL;
+    else if (!dnet_file_size_allowed(ring_bytes(events)))
+        cause = EFBIG;
     else if (ftruncate(fd, 0) != 0 || ftruncate(fd, (off_t) ring_bytes(events)) != 0)
         cause = errno;
     else

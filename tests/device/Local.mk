@@ -41,7 +41,7 @@ tests_device_test_registers_SOURCES = tests/device/test_registers.c
 tests_device_test_registers_LDADD = $(dnet_device_libraries)
 tests_device_test_memory_SOURCES = tests/device/test_memory.c
 tests_device_test_memory_LDADD = $(dnet_device_libraries)
-tests_device_test_memory_LDFLAGS = -Wl,--wrap=posix_fallocate -Wl,--wrap=posix_fallocate64 -Wl,--wrap=madvise
+tests_device_test_memory_LDFLAGS = -Wl,--wrap=posix_fallocate -Wl,--wrap=posix_fallocate64 -Wl,--wrap=madvise -Wl,--wrap=sysconf
 
 # Every clause has its place in the code and its test.
 check_PROGRAMS += tests/device/test_trace

@@ -9,13 +9,17 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 static bool refuse;
+static long page_bytes;
 
 int __real_posix_fallocate(int fd, off_t offset, off_t len);
 int __wrap_posix_fallocate(int fd, off_t offset, off_t len);
 int __real_posix_fallocate64(int fd, off_t offset, off_t len);
 int __wrap_posix_fallocate64(int fd, off_t offset, off_t len);
+long __real_sysconf(int name);
+long __wrap_sysconf(int name);
 int __real_madvise(void *at, size_t len, int advice);
 int __wrap_madvise(void *at, size_t len, int advice);
 
@@ -27,6 +31,11 @@ int __wrap_posix_fallocate(int fd, off_t offset, off_t len)
 int __wrap_posix_fallocate64(int fd, off_t offset, off_t len)
 {
     return refuse ? ENOSPC : __real_posix_fallocate64(fd, offset, len);
+}
+
+long __wrap_sysconf(int name)
+{
+    return name == _SC_PAGESIZE && page_bytes ? page_bytes : __real_sysconf(name);
 }
 
 int __wrap_madvise(void *at, size_t len, int advice)
@@ -44,6 +53,33 @@ static void no_memory_for_a_nic(cluster_t *c)
     refuse = true;
     CHECK(dnet_emu_create(&config, &nic) == DNET_ERR_NO_MEMORY);
     refuse = false;
+    CHECK(dnet_emu_create(&config, &nic) == DNET_OK);
+    dnet_emu_detach(nic);
+}
+
+/* A limit on the size of files: a line, and not the signal of ftruncate(). */
+static void files_may_not_be_so_long(cluster_t *c)
+{
+    dnet_emu_config_t config = {.profile = c->profile, .lid = 9};
+    struct rlimit limit;
+    dnet_emu_nic_t *nic;
+
+    CHECK(getrlimit(RLIMIT_FSIZE, &limit) == 0);
+    limit.rlim_cur = 1 << 20;
+    CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    CHECK(dnet_emu_create(&config, &nic) == DNET_ERR_LIMIT);
+    CHECK(c->dev[0][0]->ops->reserve(c->dev[0][0], 0, 4 << 20) == DNET_OK); /* it is as long */
+}
+
+/* A kernel with larger pages cannot map what lies side by side in a segment. */
+static void pages_of_another_size(cluster_t *c)
+{
+    dnet_emu_config_t config = {.profile = c->profile, .lid = 9};
+    dnet_emu_nic_t *nic;
+
+    page_bytes = 65536;
+    CHECK(dnet_emu_create(&config, &nic) == DNET_ERR_SYSTEM);
+    page_bytes = 0;
     CHECK(dnet_emu_create(&config, &nic) == DNET_OK);
     dnet_emu_detach(nic);
 }
@@ -207,6 +243,8 @@ static const board_test_t tests[] = {
     TEST(reserved_pages_are_mapped_by_a_sender, EXTENDED),
     TEST(elements_behind_what_is_mapped, EXTENDED),
     TEST(no_memory_for_a_nic, BOTH),
+    TEST(files_may_not_be_so_long, BOTH),
+    TEST(pages_of_another_size, EXTENDED),
     TEST(no_memory_to_reserve, BOTH),
     TEST(no_memory_for_vs, BOTH),
     TEST(no_memory_at_the_receiver, EXTENDED),
