@@ -26,6 +26,13 @@ tests_verbs_test_verbs_faults_SOURCES = tests/verbs/test_verbs_faults.c
 tests_verbs_test_verbs_faults_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/endpoint
 tests_verbs_test_verbs_faults_LDADD = libdnet_test_fabric.la libdnet_test_job.la libdnet_all.la -lcmocka
 
+check_PROGRAMS += tests/verbs/test_verbs_away
+DNET_UNIT_TESTS += tests/verbs/test_verbs_away
+tests_verbs_test_verbs_away_SOURCES = tests/verbs/test_verbs_away.c
+tests_verbs_test_verbs_away_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/endpoint
+tests_verbs_test_verbs_away_LDADD = libdnet_test_fabric.la libdnet_test_job.la libdnet_all.la -lcmocka
+tests_verbs_test_verbs_away_LDFLAGS = -Wl,--wrap=clock_gettime -Wl,--wrap=dnet_emu_alive_answer
+
 check_PROGRAMS += tests/verbs/test_verbs_rails
 DNET_UNIT_TESTS += tests/verbs/test_verbs_rails
 tests_verbs_test_verbs_rails_SOURCES = tests/verbs/test_verbs_rails.c

@@ -36,6 +36,9 @@
 #include "emulator/write_unit.h"
 
 #define ASK_EVERY_NS 250000000u /* whether a peer lives */
+/* A process that has not asked for so long after it was due has been somewhere else: in a large job
+ * the turn of a peer comes each 3.2 s. */
+#define AWAY_NS 5000000000u
 
 /* ---- sending ---- */
 
@@ -229,8 +232,12 @@ static void ask(dnet_emu_port_t *port, const dnet_emu_far_t *f, dnet_emu_connect
 
     if (port->alive)
         hear_answers(port);
+    else if (now >= c->ask_next_ns && port->plug->ask(port->end, c->peer))
+        c->asked_ns = 0;
     if (c->asked_ns && port->plug->hears && port->plug->hears(port->end, c->peer))
         c->asked_ns = 0;
+    if (c->asked_ns && now >= c->ask_next_ns + AWAY_NS)
+        c->asked_ns = 0; /* one answer may have been lost: that says nothing */
     if (c->asked_ns && now - c->asked_ns >= port->wait_s * UINT64_C(1000000000)) {
         char why[sizeof c->why];
 
@@ -244,8 +251,6 @@ static void ask(dnet_emu_port_t *port, const dnet_emu_far_t *f, dnet_emu_connect
     c->ask_next_ns = now + ASK_EVERY_NS;
     if (c->asked_ns == 0)
         c->asked_ns = now;
-    if (!port->alive)
-        c->asked_ns = port->plug->ask(port->end, c->peer) ? 0 : c->asked_ns;
     for (unsigned r = 0; port->alive && r < DNET_RAILS_MAX && (at = dnet_emu_far_at(f, r)); r++)
         if (port->plug->ip(at, &ip))
             dnet_emu_alive_ask(port->alive, r, &ip, at, dnet_hold_index(c->lid, c->wid));
