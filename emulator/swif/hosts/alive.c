@@ -102,16 +102,20 @@ static void *serve(void *arg)
     dnet_emu_alive_t *a = arg;
     struct epoll_event e;
 
-    while (epoll_wait(a->epoll_fd, &e, 1, -1) == 1 || errno == EINTR) {
+    for (;;) {
+        int n = epoll_wait(a->epoll_fd, &e, 1, -1);
+
+        if (n < 0 && errno != EINTR)
+            return NULL;
+        if (n != 1)
+            continue;
         if (e.data.fd == a->end_fd)
             return NULL;
         if (e.data.fd == a->watched_fd)
             dnet_emu_wake_slow(a->sleeper);
         else
             answer(a, e.data.fd);
-        e.data.fd = -1;
     }
-    return NULL;
 }
 
 static bool add(const dnet_emu_alive_t *a, int fd, uint32_t what)
