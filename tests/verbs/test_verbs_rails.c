@@ -377,6 +377,8 @@ static void test_rails_settings_are_refused(void **state)
         {.plug = "verbs", .wait_s = 5, .mtu_bytes = 4096, .device = "fake0,fake1,a,b,c"},
         {.plug = "verbs", .wait_s = 5, .mtu_bytes = 4096, .device = "fake0,none0"},
         {.plug = "libfabric", .wait_s = 5, .interface = "lo,lo"},
+        {.plug = "verbs", .mtu_bytes = 4096, .device = "fake0,fake1", .interface = "lo,lo,lo"},
+        {.plug = "verbs", .mtu_bytes = 4096, .device = "fake0,fake1,fake0", .interface = "lo,lo"},
     };
     dnet_emu_port_t *port;
     for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)

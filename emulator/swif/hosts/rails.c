@@ -65,7 +65,14 @@ static bool choose(const dnet_emu_plug_ops_t *plug, const dnet_emu_port_config_t
                    chosen_t *c)
 {
     unsigned names = named(config), most = config->rails ? config->rails : DNET_RAILS_MAX;
+    unsigned devices = entries_of(config->device), interfaces = entries_of(config->interface);
 
+    if (devices > 1 && interfaces > 1 && devices != interfaces) {
+        dnet_error("%u RDMA devices (%s) and %u interfaces (%s) are listed: list as many of both, "
+                   "or one of either for all rails",
+                   devices, config->device, interfaces, config->interface);
+        return false;
+    }
     c->count = names < most ? names : most;
     if (names > DNET_RAILS_MAX && !config->rails) {
         dnet_error("%u rails are listed, and a process has at most %u", names, DNET_RAILS_MAX);
