@@ -129,7 +129,9 @@ static void test_verbs_open_options(void **state)
                  {"fake", NULL, NULL, NULL, DNET_NOT_FOUND, "no device and port fake "},
                  {NULL, "9", NULL, NULL, DNET_NOT_FOUND, "DIMMNET_VERBS_GID=9"},
                  {NULL, "x", NULL, NULL, DNET_NOT_FOUND, "DIMMNET_VERBS_GID=x"},
+                 {NULL, "-1", NULL, NULL, DNET_NOT_FOUND, "DIMMNET_VERBS_GID=-1"},
                  {NULL, NULL, "0x8003", NULL, DNET_NOT_FOUND, "0x8003"},
+                 {NULL, NULL, "-1", NULL, DNET_NOT_FOUND, "no -1"},
                  {NULL, NULL, NULL, "eth7", DNET_NOT_FOUND, "interface eth7"}};
     const char *said;
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 
 #include "common/log.h"
+#include "common/number.h"
 #include "locality/adapter.h"
 
 #define NO_RIGHT "; this user must be able to read and write /dev/infiniband/uverbs*"
@@ -86,19 +87,18 @@ static bool choose_gid(const dnet_emu_verbs_lib_t *lib, const char *wanted, cons
                        dnet_emu_verbs_port_t *p)
 {
     unsigned best = 0;
-    char *end = NULL;
-    long only = wanted ? strtol(wanted, &end, 10) : -1;
+    uint64_t only = 0;
 
-    if (wanted && (end == wanted || *end))
+    if (wanted && !dnet_number(wanted, 0, UINT16_MAX, &only))
         return false;
     for (uint32_t i = 0; i < (uint32_t) p->attr.gid_tbl_len; i++) {
         struct ibv_gid_entry g;
         unsigned rank = 1;
 
-        if ((only >= 0 && (long) i != only) ||
+        if ((wanted && i != only) ||
             lib->query_gid_ex(p->context, p->port, i, &g, 0, sizeof g) != 0)
             continue;
-        if (p->roce && only < 0)
+        if (p->roce && !wanted)
             rank = interface && !is_of(&g, interface) ? 0 : rank_of(&g);
         if (rank > best) {
             best = rank;
@@ -117,11 +117,10 @@ static bool choose_gid(const dnet_emu_verbs_lib_t *lib, const char *wanted, cons
 static bool choose_pkey(const dnet_emu_verbs_lib_t *lib, const char *wanted,
                         dnet_emu_verbs_port_t *p)
 {
-    char *end = NULL;
-    unsigned long only = wanted ? strtoul(wanted, &end, 0) : 0x7fff;
+    uint64_t only = 0x7fff;
     bool found = false;
 
-    if (wanted && (end == wanted || *end))
+    if (wanted && !dnet_number(wanted, 1, UINT16_MAX, &only))
         return false;
     for (uint16_t i = 0; i < p->attr.pkey_tbl_len; i++) {
         __be16 raw;
