@@ -67,8 +67,14 @@ dnet_status_t dnet_emu_routes_make(dnet_emu_nic_t *nic)
     }
     nic->near = nic->routes->nic;
     nic->near[dnet_lid_to_clid(nic->lid)] = nic; /* loopback (OP-57) */
-    nic->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     return DNET_OK;
+}
+
+/* A NIC that none is met by, as those of a cluster's keeper, needs none. */
+static void have_spare(dnet_emu_nic_t *nic)
+{
+    if (nic->spare_fd < 0)
+        nic->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
 dnet_status_t dnet_emu_route(dnet_emu_nic_t *nic, const dnet_emu_locator_t *locator)
@@ -84,6 +90,7 @@ dnet_status_t dnet_emu_route(dnet_emu_nic_t *nic, const dnet_emu_locator_t *loca
         return DNET_ERR_ARGUMENT;
     }
     if (locator->lid != nic->lid) {
+        have_spare(nic);
         nic->routes->to[clid].at = *locator;
         nic->routes->to[clid].failed = DNET_OK;
     }
@@ -159,6 +166,7 @@ static dnet_status_t attach_once(dnet_emu_nic_t *via, uint16_t clid, bool quiet)
 
     if (via->spare_fd >= 0)
         close(via->spare_fd);
+    via->spare_fd = -1;
     status = dnet_emu_segment_attach(&route->at, quiet ? DNET_EMU_ATTACH_QUIET : 0, &nic);
     if (status == DNET_OK && guest) {
         status = dnet_emu_guests_enter(nic, guest->wid, &via->routes->own, DNET_EMU_GUEST_SENDS,
@@ -176,7 +184,7 @@ static dnet_status_t attach_once(dnet_emu_nic_t *via, uint16_t clid, bool quiet)
         if (guest)
             nic->as_lid = dnet_clid_to_lid(clid);
     }
-    via->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    have_spare(via);
     return status;
 }
 
@@ -405,6 +413,7 @@ dnet_status_t dnet_emu_guest_add(dnet_emu_nic_t *nic, const dnet_emu_guest_t *ow
     }
     if (status != DNET_OK)
         return status;
+    have_spare(nic);
     routes->own = *own;
     to = &routes->to[DNET_GUESTS_CLID + number];
     if (!routes->guests[number].there)

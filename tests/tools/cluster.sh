@@ -77,6 +77,14 @@ kill -KILL "$(keeper "$cluster")"
 until_true dnet-cluster up "$cluster"
 expect 0 dnet-cluster down "$cluster"
 
+# One descriptor a node: as many as the limit says, beside those of the keeper itself.
+more_nodes() (
+    ulimit -n 80
+    dnet-cluster up --nodes 48 "$cluster"
+)
+expect 0 more_nodes
+expect 0 dnet-cluster down "$cluster"
+
 # Gone with its owner.
 sleep 100 &
 owner=$!
