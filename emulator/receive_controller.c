@@ -370,6 +370,20 @@ static dnet_emu_result_t receive_rvs(const dnet_emu_nic_t *nic, unsigned wid,
     return result;
 }
 
+/* The prototype's FIFO for RVLs is that of both WIDs, and the receive side of WID 0 says whose turn
+ * it is to put one in; that of the packet's own WID is held. */
+static bool push_rvl(const dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_request_t *r)
+{
+    bool good;
+
+    if (wid != 0)
+        dnet_emu_rc_acquire(nic, 0);
+    good = dnet_emu_fifo_push(&nic->area[0].wc->rc, r);
+    if (wid != 0)
+        dnet_emu_rc_release(nic->area[0].state);
+    return good;
+}
+
 /* [nic 6.4] RVL family: a request for this NIC's Window Controller. */
 static dnet_emu_result_t receive_rvl(dnet_emu_nic_t *nic, unsigned wid, dnet_emu_packet_t *packet)
 {
@@ -400,8 +414,7 @@ static dnet_emu_result_t receive_rvl(dnet_emu_nic_t *nic, unsigned wid, dnet_emu
             .from_rc = 1,
         };
         if (!nic->extended)
-            result = dnet_emu_fifo_push(&nic->area[0].wc->rc, &packet->service) ? DNET_EMU_DELIVERED
-                                                                                : DNET_EMU_STALLED;
+            result = push_rvl(nic, wid, &packet->service) ? DNET_EMU_DELIVERED : DNET_EMU_STALLED;
         if (result != DNET_EMU_STALLED)
             dnet_emu_rc_count(&nic->area[wid], 1);
     }

@@ -44,6 +44,8 @@ static void reset_wid(dnet_emu_nic_t *nic, unsigned wid, bool ready)
 {
     dnet_emu_wid_t *s = nic->area[wid].state;
 
+    /* First, and by itself: who holds a Window Controller waits for receive sides. */
+    dnet_emu_wc_reset(nic, wid);
     dnet_emu_rc_acquire(nic, wid);
     reset_page(nic, false, wid);
     if (ready)
@@ -64,7 +66,6 @@ static void reset_wid(dnet_emu_nic_t *nic, unsigned wid, bool ready)
         memset(nic->area[wid].flow, 0, s->flow_ready * sizeof(dnet_flow_entry_t));
         s->flow_tail = 0;
     }
-    dnet_emu_wc_reset(nic, wid);
     dnet_emu_rc_release(s);
 }
 

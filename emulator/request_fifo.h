@@ -41,4 +41,11 @@ static inline dnet_emu_request_t dnet_emu_fifo_pop(dnet_emu_fifo_t *f)
     return r;
 }
 
+/* Drop all that is in it; as one who takes, so that somebody may put a request in meanwhile. */
+static inline void dnet_emu_fifo_clear(dnet_emu_fifo_t *f)
+{
+    atomic_store_explicit(&f->head, atomic_load_explicit(&f->tail, memory_order_acquire),
+                          memory_order_release);
+}
+
 #endif

@@ -569,8 +569,8 @@ void dnet_emu_wc_reset(dnet_emu_nic_t *nic, unsigned wid)
 
     hold(nic, wc);
     memset(&wc->x, 0, sizeof wc->x);
-    memset(&wc->host, 0, sizeof wc->host);
-    memset(&wc->rc, 0, sizeof wc->rc);
+    dnet_emu_fifo_clear(&wc->host);
+    dnet_emu_fifo_clear(&wc->rc);
     wc->acceptor = DNET_ACCEPTOR_NOP;
     wc->turn = 0;
     s->pending = 0;

@@ -6,6 +6,7 @@
 #include "tests/device/board.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -749,6 +750,76 @@ static void fault_points_kill_and_stop(cluster_t *c)
     CHECK_EQUAL(user_load(d, DNET_UREG_LH_NEXT_WRITE), 5 * 64);
 }
 
+/* ---- two that wait for each other ---- */
+
+/* A thread that has until now not come back from the NIC. */
+typedef struct {
+    dnet_device_t *dev;
+    _Atomic bool back;
+} caller_t;
+
+static void begin(pthread_t *thread, void *(*run)(void *), caller_t *caller)
+{
+    CHECK(pthread_create(thread, NULL, run, caller) == 0);
+    usleep(50000);
+    CHECK(!atomic_load(&caller->back));
+}
+
+static void end(pthread_t thread, const caller_t *caller)
+{
+    CHECK(pthread_join(thread, NULL) == 0);
+    CHECK(atomic_load(&caller->back));
+}
+
+static void *reset_controller(void *arg)
+{
+    caller_t *caller = arg;
+
+    system_store(caller->dev, DNET_SREG_CONTROLLER_RESET, 1);
+    atomic_store(&caller->back, true);
+    return NULL;
+}
+
+/* Another process has the Window Controller, and may wait for a receive side of this NIC: a reset
+ * holds none while it waits for that one. */
+static void reset_waits_with_nothing_held(cluster_t *c)
+{
+    caller_t caller = {.dev = c->dev[0][0]};
+    _Atomic uint32_t *holder = &c->nic[0]->area[0].wc->holder;
+    pthread_t thread;
+
+    atomic_store(holder, (uint32_t) getppid());
+    begin(&thread, reset_controller, &caller);
+    for (unsigned w = 0; w < 2; w++)
+        CHECK_EQUAL(atomic_load(&c->nic[0]->area[w].state->rc_holder), 0);
+    atomic_store(holder, 0);
+    end(thread, &caller);
+}
+
+static void *fetch(void *arg)
+{
+    caller_t *caller = arg;
+
+    issue(caller->dev, &(request_t){.type = DNET_PRIM_RVL, .size = 8, .dwid = 1, .dclid = 2});
+    atomic_store(&caller->back, true);
+    return NULL;
+}
+
+/* One FIFO for the RVLs to both WIDs: who puts one in for WID 1 waits for who does for WID 0. */
+static void one_at_a_time_asks_a_node(cluster_t *c)
+{
+    caller_t caller = {.dev = c->dev[0][0]};
+    _Atomic uint32_t *holder = &c->nic[1]->area[0].state->rc_holder;
+    pthread_t thread;
+
+    atomic_store(holder, (uint32_t) getppid());
+    begin(&thread, fetch, &caller);
+    CHECK_EQUAL(atomic_load(&c->nic[1]->area[0].wc->rc.tail), 0);
+    atomic_store(holder, 0);
+    end(thread, &caller);
+    CHECK_EQUAL(atomic_load(&c->nic[1]->area[0].wc->rc.tail), 1);
+}
+
 static const board_test_t tests[] = {
     TEST(processes_share_a_nic, BOTH),
     TEST(packets_leave_by_their_process, PROTOTYPE),
@@ -762,6 +833,8 @@ static const board_test_t tests[] = {
     TEST(fault_points_kill_and_stop, BOTH),
     TEST(peers_need_few_page_tables, BOTH),
     TEST(peers_write_what_they_deliver, BOTH),
+    TEST(reset_waits_with_nothing_held, PROTOTYPE),
+    TEST(one_at_a_time_asks_a_node, PROTOTYPE),
 };
 
 int main(int argc, char **argv)
