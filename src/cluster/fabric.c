@@ -2,7 +2,8 @@
  *
  * The network of a cluster.  File: a pointer to the version in force, then versions one behind the
  * other, each a header, the topology as ibsim text and the tables as dump_fts text.  The pointer is
- * written last: a writer that dies leaves the version before in force.
+ * written last: a writer that dies leaves the version before in force.  Then the memory of that one
+ * is given back, so that the file becomes longer and takes no more.
  */
 #include "config.h"
 
@@ -381,10 +382,15 @@ static bool store_version(int fd, const version_t *v, const char *topology, cons
         return false;
     off_t at = st.st_size < (off_t) sizeof(pointer_t) ? (off_t) sizeof(pointer_t) : st.st_size;
     pointer_t p = {.magic = FABRIC_MAGIC, .offset = (uint64_t) at};
-    return put(fd, v, sizeof(*v), at) &&
-           put(fd, topology, v->topology_bytes, at + (off_t) sizeof(*v)) &&
-           put(fd, tables, v->tables_bytes, at + (off_t) (sizeof(*v) + v->topology_bytes)) &&
-           put(fd, &p, sizeof(p), 0);
+    bool good = put(fd, v, sizeof(*v), at) &&
+                put(fd, topology, v->topology_bytes, at + (off_t) sizeof(*v)) &&
+                put(fd, tables, v->tables_bytes, at + (off_t) (sizeof(*v) + v->topology_bytes)) &&
+                put(fd, &p, sizeof(p), 0);
+    /* Nobody reads the versions before: that takes the lock. */
+    if (good && at > (off_t) sizeof(p))
+        (void) fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t) sizeof(p),
+                         at - (off_t) sizeof(p));
+    return good;
 }
 
 dnet_status_t dnet_fabric_store(const dnet_fabric_t *f, int fd)
@@ -408,7 +414,7 @@ dnet_status_t dnet_fabric_store(const dnet_fabric_t *f, int fd)
 static bool load_version(int fd, version_t *v, off_t *at_p)
 {
     pointer_t p;
-    if (!get(fd, &p, sizeof(p), 0) || p.magic != FABRIC_MAGIC || p.offset > INT32_MAX ||
+    if (!get(fd, &p, sizeof(p), 0) || p.magic != FABRIC_MAGIC || p.offset > INT64_MAX / 2 ||
         !get(fd, v, sizeof(*v), (off_t) p.offset))
         return false;
     v->topology[sizeof(v->topology) - 1] = v->engine[sizeof(v->engine) - 1] = '\0';

@@ -89,7 +89,17 @@ expect 0 dnet-cluster restore --name "$cluster" "S00001:$port"
 shows 'tables of sweep 5: good'
 expect 0 dnet-cluster path --name "$cluster" 1 2
 shows ': 1 link between switches'
-kill -KILL "$(keeper "$cluster")"
+# Its file grows with each change, and takes no more memory; it may become longer than 2 GB.
+pid=$(keeper "$cluster")
+file=$(ls -l "/proc/$pid/fd" | sed -n "s|.* \([0-9]*\) -> /memfd:dimmnet-fabric.*|/proc/$pid/fd/\1|p")
+truncate -s 3G "$file"
+for i in 1 2 3; do
+    expect 0 dnet-cluster cut --name "$cluster" "S00001:$port"
+    expect 0 dnet-cluster restore --name "$cluster" "S00001:$port"
+    [ "$i" = 1 ] && blocks=$(stat -L -c %b "$file")
+done
+[ "$(stat -L -c %b "$file")" -le $((blocks + 8)) ] || fail "the network's file takes more with each change"
+kill -KILL "$pid"
 until_true gone "$cluster"
 ! ls -l /proc/[0-9]*/fd 2>/dev/null | grep -q -e 'memfd:dimmnet-fabric' -e 'memfd:dimmnet-switches' || fail "the network is left behind"
 
