@@ -17,3 +17,7 @@ DNET_UNIT_TESTS += tests/unit/test_driver_srq_limit
 DNET_FLOWCTL_TESTS += tests/unit/test_driver_srq_limit
 tests_unit_test_driver_srq_limit_SOURCES = tests/unit/test_driver_srq_limit.c
 tests_unit_test_driver_srq_limit_LDADD = libdnet_all.la -lcmocka
+check_PROGRAMS += tests/unit/test_driver_start
+DNET_UNIT_TESTS += tests/unit/test_driver_start
+tests_unit_test_driver_start_SOURCES = tests/unit/test_driver_start.c
+tests_unit_test_driver_start_LDADD = libdnet_all.la -lcmocka

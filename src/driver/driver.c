@@ -137,6 +137,7 @@ dnet_status_t dnet_drv_start(dnet_drv_t *nic, dnet_device_t *dev, uint32_t area_
     }
     for (unsigned i = 0; i < DNET_DRV_WORDS; i++)
         dnet_drv_word_clear(nic, i);
+    memset(dev->llcm + DNET_DRV_HOLD_TABLE, 0, DNET_HOLD_TABLE_BYTES);
     memset(dev->llcm + DNET_DRV_STOP_TABLE, 0, DNET_HOLD_TABLE_BYTES);
     dnet_reg_store(dev, DNET_UREG_IPUSH_AREA_SIZE, ring_bytes / 4096);
     dnet_reg_store(dev, DNET_UREG_IPUSH_GRAIN, nic->ring_grain);
