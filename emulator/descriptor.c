@@ -17,7 +17,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -27,10 +26,10 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/thread.h"
 
 #define FIRST_USER_NAMESPACE \
     0xeffffffdul /* the kernel's number of the one that the machine starts with */
-#define STACK_BYTES (64u * 1024)
 #define WAIT_S 5
 
 /* What is asked for: an answer without a descriptor says that there is none. */
@@ -142,23 +141,6 @@ static bool closed_to_peers(void)
            users.st_ino != FIRST_USER_NAMESPACE;
 }
 
-/* Signals are the program's business: the thread takes none. */
-static int start_thread(void)
-{
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    int error;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    error = pthread_create(&service.thread, &attributes, serve, &service.listener);
-    pthread_attr_destroy(&attributes);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error;
-}
-
 static void start(void)
 {
     struct sockaddr_un name;
@@ -169,7 +151,7 @@ static void start(void)
     if (s < 0 || bind(s, (struct sockaddr *) &name, len) != 0 || listen(s, SOMAXCONN) != 0)
         error = errno;
     else
-        error = start_thread();
+        error = dnet_thread_start(&service.thread, serve, &service.listener);
     if (error == 0)
         return;
     dnet_warn("cannot pass the NIC to processes that may not look into this one: %s",

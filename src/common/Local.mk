@@ -27,6 +27,8 @@ libdnet_common_la_SOURCES = \
 	src/common/stream.h \
 	src/common/text.c \
 	src/common/text.h \
+	src/common/thread.c \
+	src/common/thread.h \
 	src/common/trace.c \
 	src/common/trace.def \
 	src/common/trace.h

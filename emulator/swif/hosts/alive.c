@@ -8,7 +8,6 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -17,12 +16,12 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/thread.h"
 #include "emulator/process.h"
 
 #define QUESTION 0x51444e44u /* "DNDQ" */
 #define ANSWER 0x41444e44u   /* "DNDA" */
 #define CALL 0x43444e44u /* "DNDC": so many bytes follow; those of the reply follow the answer */
-#define STACK_BYTES 65536u
 
 /* Question and answer on the wire. */
 typedef struct {
@@ -140,24 +139,6 @@ bool dnet_emu_alive_arm(dnet_emu_alive_t *a)
     return a->watched_fd >= 0 && epoll_ctl(a->epoll_fd, EPOLL_CTL_MOD, a->watched_fd, &e) == 0;
 }
 
-/* No signal of the program is handled here. */
-static bool start_thread(dnet_emu_alive_t *a)
-{
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    bool good;
-
-    sigfillset(&all);
-    if (pthread_attr_init(&attributes) != 0)
-        return false;
-    (void) pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    good = pthread_create(&a->thread, &attributes, serve, a) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return good;
-}
-
 static void close_all(dnet_emu_alive_t *a)
 {
     int fds[] = {a->end_fd, a->epoll_fd};
@@ -214,7 +195,7 @@ dnet_emu_alive_t *dnet_emu_alive_start(const struct sockaddr_storage *ip, unsign
     good = a->end_fd >= 0 && a->epoll_fd >= 0 && add(a, a->end_fd, EPOLLIN);
     for (unsigned r = 0; r < rails && good; r++)
         good = open_rail(a, &ip[r], &at[r]);
-    if (!good || !start_thread(a)) {
+    if (!good || (errno = dnet_thread_start(&a->thread, serve, a)) != 0) {
         dnet_error("no socket or thread to answer other hosts: %m");
         close_all(a);
         return NULL;

@@ -12,7 +12,6 @@
 #include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
@@ -20,10 +19,10 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/thread.h"
 
 #define USER_MODE_ONLY 1 /* UFFD_USER_MODE_ONLY: no privilege is needed */
 #define EVENTS (UFFD_FEATURE_EVENT_UNMAP | UFFD_FEATURE_EVENT_REMAP | UFFD_FEATURE_EVENT_REMOVE)
-#define STACK_BYTES 65536u
 #define PAGE 4096u
 #define SHARED_PAGE (UINT64_C(1) << 61) /* in /proc/self/pagemap */
 #define PAGES_AT_ONCE 512u
@@ -79,23 +78,6 @@ static void *listen_to(void *arg)
     return NULL;
 }
 
-/* No signal of the program is handled here. */
-static bool start_thread(dnet_emu_unmapped_t *u)
-{
-    pthread_attr_t attributes;
-    sigset_t all, before;
-
-    sigfillset(&all);
-    if (pthread_attr_init(&attributes) != 0)
-        return false;
-    (void) pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    u->running = pthread_create(&u->thread, &attributes, listen_to, u) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return u->running;
-}
-
 dnet_emu_unmapped_t *dnet_emu_unmapped_open(void (*gone)(void *arg, uintptr_t from, uintptr_t end),
                                             void *arg)
 {
@@ -111,7 +93,9 @@ dnet_emu_unmapped_t *dnet_emu_unmapped_open(void (*gone)(void *arg, uintptr_t fr
     u->fd = open_userfaultfd();
     u->end_fd = eventfd(0, EFD_CLOEXEC);
     u->pages_fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-    if (u->fd >= 0 && (u->end_fd < 0 || u->pages_fd < 0 || !start_thread(u))) {
+    u->running = u->fd >= 0 && u->end_fd >= 0 && u->pages_fd >= 0 &&
+                 dnet_thread_start(&u->thread, listen_to, u) == 0;
+    if (u->fd >= 0 && !u->running) {
         close(u->fd);
         u->fd = -1;
     }
