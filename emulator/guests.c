@@ -16,20 +16,6 @@
 
 #define PAGE_ENTRIES (DNET_EMU_PAGE / sizeof(dnet_emu_guest_entry_t))
 
-static void acquire(const dnet_emu_nic_t *nic, dnet_emu_guest_entry_t *table)
-{
-    uint32_t none = 0;
-
-    if (!atomic_compare_exchange_strong_explicit(&table->holder, &none, (uint32_t) nic->pid,
-                                                 memory_order_acquire, memory_order_relaxed))
-        (void) dnet_emu_acquire_slow(&table->holder, nic->pid, "guest table", nic->lid);
-}
-
-static void release(dnet_emu_guest_entry_t *table)
-{
-    atomic_store_explicit(&table->holder, 0, memory_order_release);
-}
-
 /* The page of a number, before it is touched for the first time. */
 static dnet_status_t reserve(const dnet_emu_nic_t *nic, unsigned wid, uint32_t number)
 {
@@ -119,9 +105,10 @@ dnet_status_t dnet_emu_guests_enter(dnet_emu_nic_t *nic, unsigned wid, const dne
 
     if (status != DNET_OK)
         return status;
-    acquire(nic, nic->guests[wid]);
+    if (!dnet_emu_acquire(&nic->guests[wid]->holder, nic->pid))
+        (void) dnet_emu_acquire_slow(&nic->guests[wid]->holder, nic->pid, "guest table", nic->lid);
     status = enter(nic, wid, who, by, number_p);
-    release(nic->guests[wid]);
+    dnet_emu_release(&nic->guests[wid]->holder);
     return status;
 }
 

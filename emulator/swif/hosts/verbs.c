@@ -304,7 +304,6 @@ static void verbs_part(dnet_emu_plug_end_t *e, uint64_t peer)
 /* The IPv4 or global IPv6 address that a RoCE GID is. */
 static socklen_t verbs_ip(const dnet_emu_port_address_t *at, struct sockaddr_storage *ip)
 {
-    static const uint8_t v4_mapped[12] = {[10] = 0xff, [11] = 0xff};
     struct sockaddr_in v4 = {.sin_family = AF_INET};
     struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
     dnet_emu_verbs_at_t there;
@@ -312,7 +311,7 @@ static socklen_t verbs_ip(const dnet_emu_port_address_t *at, struct sockaddr_sto
     memcpy(&there, at->at, sizeof there);
     if (!there.roce || (there.gid[0] == 0xfe && (there.gid[1] & 0xc0) == 0x80))
         return 0;
-    if (memcmp(there.gid, v4_mapped, sizeof v4_mapped) == 0) {
+    if (dnet_emu_verbs_is_v4(there.gid)) {
         memcpy(&v4.sin_addr, there.gid + 12, sizeof v4.sin_addr);
         memcpy(ip, &v4, sizeof v4);
         return sizeof v4;

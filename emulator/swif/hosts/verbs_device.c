@@ -51,11 +51,9 @@ static int query_port(struct ibv_context *c, uint8_t port, struct ibv_port_attr 
 
 /* ---- GIDs ---- */
 
-static const uint8_t v4_mapped[12] = {[10] = 0xff, [11] = 0xff};
-
 static void gid_text(const uint8_t *gid, char *text, size_t bytes)
 {
-    bool v4 = memcmp(gid, v4_mapped, sizeof v4_mapped) == 0;
+    bool v4 = dnet_emu_verbs_is_v4(gid);
 
     if (!inet_ntop(v4 ? AF_INET : AF_INET6, v4 ? gid + 12 : gid, text, (socklen_t) bytes))
         snprintf(text, bytes, "?");
@@ -77,7 +75,7 @@ static unsigned rank_of(const struct ibv_gid_entry *g)
 {
     if (g->gid_type != IBV_GID_TYPE_ROCE_V2)
         return 0;
-    if (memcmp(g->gid.raw, v4_mapped, sizeof v4_mapped) == 0)
+    if (dnet_emu_verbs_is_v4(g->gid.raw))
         return 3;
     return g->gid.raw[0] == 0xfe && (g->gid.raw[1] & 0xc0) == 0x80 ? 1 : 2;
 }
@@ -315,8 +313,7 @@ static bool is_one_network(const dnet_emu_verbs_port_t *a, const dnet_emu_verbs_
 
     if (a->roce != b->roce)
         return false;
-    if (memcmp(a->gid, v4_mapped, sizeof v4_mapped) != 0 ||
-        memcmp(b->gid, v4_mapped, sizeof v4_mapped) != 0)
+    if (!dnet_emu_verbs_is_v4(a->gid) || !dnet_emu_verbs_is_v4(b->gid))
         return memcmp(a->gid, b->gid, 8) == 0;
     memcpy(&at_a, a->gid + 12, sizeof at_a);
     memcpy(&at_b, b->gid + 12, sizeof at_b);

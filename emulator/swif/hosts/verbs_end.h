@@ -177,6 +177,14 @@ static inline uint64_t dnet_emu_verbs_wr(unsigned kind, uint32_t i)
     return (uint64_t) kind << 32 | i;
 }
 
+/* Is a GID an IPv4 address, the last 4 bytes? */
+static inline bool dnet_emu_verbs_is_v4(const uint8_t *gid)
+{
+    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+    return memcmp(gid, mapped, sizeof mapped) == 0;
+}
+
 /* ---- verbs_device.c ---- */
 
 /* Load the library.  @return false: not there or too old; dlerror() says so */
