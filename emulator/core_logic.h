@@ -188,7 +188,7 @@ typedef struct {
 } dnet_emu_reservation_t;
 
 /* NIC-internal state of one WID.  Cache lines are grouped by their users: senders; all (read only);
- */
+ * the own processes; senders again. */
 typedef struct {
     /* Written by the process that delivers; the receiver never reads these while it polls. */
     _Alignas(DNET_EMU_LINE) _Atomic uint32_t rc_holder; /* pid that delivers now; 0: free */

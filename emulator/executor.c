@@ -300,8 +300,7 @@ static void serve_now(const dnet_emu_context_t *c, work_t *w, dnet_emu_nic_t *ta
     w->result = (dnet_emu_result_t) there.outcome;
 }
 
-/* What becomes of a BOTF or RVL packet; `waiting` is where the machine waits when the receiver
- * stalls. */
+/* What becomes of a BOTF or RVL packet.  @return `next`, or WAIT where the receiver stalls */
 static dnet_emu_executor_state_t sent(const dnet_emu_context_t *c, work_t *w,
                                       dnet_emu_executor_state_t next)
 {

@@ -5,7 +5,8 @@
  * What a holder changes, it changes in an order that lets its successor see how far it has come:
  *
  *   an entry       the lines behind its first; data, line 1, then line 0 with the flags; lh_tail;
- * Tail register a reservation  its record, `owner` last; the ring's Tail; lh_tail; Tail register
+ *                  Tail register
+ *   a reservation  its record, `owner` last; the ring's Tail; lh_tail; Tail register
  *   flow ring      arg, then word; flow_tail
  *   status ring    the entry; status_tail; its register
  *

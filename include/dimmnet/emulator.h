@@ -174,7 +174,7 @@ _Static_assert(sizeof(dnet_emu_port_address_t) == 48, "port address layout");
 
 typedef struct {
     const char *plug;      /* NULL: the first that finds a network here */
-    const char *provider;  /* of libfabric; NULL: tcp */
+    const char *provider;  /* of libfabric; NULL: net where there is one, else tcp */
     const char *interface; /* network interface, or address of one, or several with commas between;
                               NULL: the first that is not the loopback */
     uint32_t rails;        /* at most; 0: as many as are named, or one */

@@ -16,7 +16,8 @@
  *   at           [lids] 1 + the switch a NIC hangs on, by CLID; 0: no such NIC
  *   link         [channels / 2] DNET_LINK_ bits
  *   table[2]     [switches][lids] port for a CLID; the one in force is that of the generation's
- * lowest bit count        [channels], on pages of their own: all a process that sends may write
+ *                lowest bit
+ *   count        [channels], on pages of their own: all a process that sends may write
  *
  * The Subnet Manager's part, which runs in dnet-cluster(1), writes the table that is not in force
  * and then the generation.  A reader that finds another generation after its walk than before walks

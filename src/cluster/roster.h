@@ -39,7 +39,6 @@ typedef struct {
 } dnet_roster_node_t;
 _Static_assert(sizeof(dnet_roster_node_t) == 16, "roster entry size");
 
-/** Path of a cluster's roster; DNET_ERR_ARGUMENT, logged, for a name that cannot be one. */
 #define DNET_ROSTER_PATH_BYTES 96
 /** Path of a cluster's roster.  @return DNET_OK; DNET_ERR_ARGUMENT, logged: a name that cannot be
  * one */
