@@ -247,6 +247,72 @@ static void test_topology_written_as_ibsim_reads_back(void **state)
     }
 }
 
+/* An ibnetdiscover file: GUIDs of its own, adapters of several ports, a port far from the first in
+ * its GUID, a description with a # in it.  Its tables are read with the topology as it was written.
+ */
+static void test_topology_of_ibnetdiscover_keeps_guids_and_ports(void **state)
+{
+    (void) state;
+    static const char *const text =
+        "switchguid=0x2c9020000a000(2c9020000a000)\n"
+        "Switch 36 \"S-0002c9020000a000\" # \"leaf #1\" enhanced port 0 lid 7 lmc 0\n"
+        "[1] \"H-0002c90300000010\"[1](2c90300000011) # \"two\" lid 1 4xQDR\n"
+        "[2] \"H-0002c90300000010\"[2](2c903000000ff) # \"two\" lid 2 4xQDR\n"
+        "[3] \"H-0002c90300000020\"[4](2c90300000024) # \"four\" lid 3 4xQDR\n\n"
+        "caguid=0x2c90300000010\nCa 2 \"H-0002c90300000010\" # \"two\"\n"
+        "[1](2c90300000011) \"S-0002c9020000a000\"[1] # lid 1 lmc 0 \"leaf #1\" lid 7 4xQDR\n"
+        "[2](2c903000000ff) \"S-0002c9020000a000\"[2] # lid 2 lmc 0 \"leaf #1\" lid 7 4xQDR\n\n"
+        "caguid=0x2c90300000020\nCa 4 \"H-0002c90300000020\" # \"four\"\n"
+        "[4](2c90300000024) \"S-0002c9020000a000\"[3] # lid 3 lmc 0 \"leaf #1\" lid 7 4xQDR\n";
+    char path[] = "net-XXXXXX", again[] = "net-XXXXXX";
+    dnet_topo_t *t = NULL, *back = NULL;
+    FILE *out = scratch(path);
+    fputs(text, out);
+    fclose(out);
+    assert_int_equal(dnet_topo_make(path, 1, &t), DNET_OK);
+    assert_int_equal(t->n_hosts, 3);
+    out = scratch(again);
+    assert_int_equal(dnet_topo_write_ibsim(t, out), DNET_OK);
+    fclose(out);
+    assert_int_equal(dnet_topo_make(again, 1, &back), DNET_OK);
+    assert_int_equal(back->n_hosts, t->n_hosts);
+    assert_int_equal(back->sw[0].guid, 0x2c9020000a000);
+    assert_string_equal(back->sw[0].name, "leaf #1");
+    for (int h = 0; h < t->n_hosts; h++) {
+        assert_string_equal(back->host[h].name, t->host[h].name);
+        assert_int_equal(back->host[h].guid, t->host[h].guid);
+        assert_int_equal(back->host[h].hca_port, t->host[h].hca_port);
+        assert_int_equal(back->host[h].port, t->host[h].port);
+    }
+    unlink(path);
+    unlink(again);
+    dnet_topo_free(t);
+    dnet_topo_free(back);
+}
+
+/* ibsim: a node without a GUID of its own has the next, and an adapter takes one more than it has
+ * ports. */
+static void test_guids_that_the_file_leaves_out_are_those_of_ibsim(void **state)
+{
+    (void) state;
+    char path[] = "net-XXXXXX";
+    dnet_topo_t *t = NULL;
+    FILE *out = scratch(path);
+    fputs("Hca 1 \"a\"\n[1] \"s\"[1]\n\nHca 4 \"b\"\n[1] \"s\"[2]\n\nHca 2 \"c\"\n[2] \"s\"[3]\n\n"
+          "Switch 4 \"s\"\n\nswitchguid=0x300\nSwitch 4 \"u\"\n\nSwitch 4 \"v\"\n",
+          out);
+    fclose(out);
+    assert_int_equal(dnet_topo_make(path, 1, &t), DNET_OK);
+    assert_int_equal(t->host[0].guid, 0x100001);
+    assert_int_equal(t->host[1].guid, 0x100003);
+    assert_int_equal(t->host[2].guid, 0x100009);
+    assert_int_equal(t->sw[0].guid, 0x200000);
+    assert_int_equal(t->sw[1].guid, 0x300);
+    assert_int_equal(t->sw[2].guid, 0x301);
+    unlink(path);
+    dnet_topo_free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +327,8 @@ int main(void)
         cmocka_unit_test(test_lft_file_written_and_read_is_the_same),
         cmocka_unit_test(test_topology_files_with_faults_are_refused),
         cmocka_unit_test(test_topology_written_as_ibsim_reads_back),
+        cmocka_unit_test(test_topology_of_ibnetdiscover_keeps_guids_and_ports),
+        cmocka_unit_test(test_guids_that_the_file_leaves_out_are_those_of_ibsim),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -165,6 +165,39 @@ expect 0 dnet-cluster restore --name "$cluster" S5:2
 shows 'good'
 expect 0 dnet-cluster down "$cluster"
 
+# From what ibnetdiscover prints: GUIDs of its own, and an adapter with two ports, which are two nodes.
+cat >found.net <<'N'
+switchguid=0x2c9020000a000(2c9020000a000)
+Switch 36 "S-0002c9020000a000" # "leaf 1" enhanced port 0 lid 7 lmc 0
+[1] "H-0002c90300000010"[1](2c90300000011) # "two" lid 1 4xQDR
+[2] "S-0002c9020000b000"[3] # "leaf 2" lid 8 4xQDR
+
+switchguid=0x2c9020000b000(2c9020000b000)
+Switch 36 "S-0002c9020000b000" # "leaf 2" enhanced port 0 lid 8 lmc 0
+[1] "H-0002c90300000010"[2](2c90300000012) # "two" lid 2 4xQDR
+[2] "H-0002c90300000020"[3](2c90300000023) # "three" lid 3 4xQDR
+[3] "S-0002c9020000a000"[2] # "leaf 1" lid 7 4xQDR
+
+caguid=0x2c90300000010
+Ca 2 "H-0002c90300000010" # "two"
+[1](2c90300000011) "S-0002c9020000a000"[1] # lid 1 lmc 0 "leaf 1" lid 7 4xQDR
+[2](2c90300000012) "S-0002c9020000b000"[1] # lid 2 lmc 0 "leaf 2" lid 8 4xQDR
+
+caguid=0x2c90300000020
+Ca 3 "H-0002c90300000020" # "three"
+[3](2c90300000023) "S-0002c9020000b000"[2] # lid 3 lmc 0 "leaf 2" lid 8 4xQDR
+N
+expect 0 dnet-cluster up --topology file:found.net "$cluster"
+shows '3 nodes'
+shows 'tables of sweep 1: good'
+expect 0 dnet-cluster path --name "$cluster" 1 3
+shows 'two -> leaf 1 port'
+shows 'leaf 2 port 2 -> three/3'
+expect 0 dnet-cluster path --name "$cluster" 2 3
+shows 'two/2 -> leaf 2 port'
+expect 0 dsh --cluster "$cluster" -c 'rllcm_write 3 0 1'
+expect 0 dnet-cluster down "$cluster"
+
 # Two joined trees: every cut of the joining links but the last is rerouted.
 expect 0 dnet-cluster up --topology two-fat-trees:16:middle "$cluster"
 shows '32 nodes'

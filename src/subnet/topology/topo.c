@@ -125,7 +125,8 @@ int dnet_topo_add_host(dnet_topo_t *t, const char *name, int s, int port)
     char *copy = copy_name(t, name, 'H', h + 1);
     if (!copy)
         return DNET_TOPO_NONE;
-    t->host[h] = (dnet_topo_host_t){.name = copy, .sw = s, .port = port, .hca_port = 1};
+    t->host[h] =
+        (dnet_topo_host_t){.name = copy, .sw = s, .port = port, .adapter = h, .hca_port = 1};
     t->n_hosts++;
     return h;
 }

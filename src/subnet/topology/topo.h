@@ -48,6 +48,7 @@ typedef struct dnet_topo_host {
     uint64_t guid;                  /* port GUID */
     int sw;                         /* switch */
     int port;                       /* port of that switch */
+    int adapter;                    /* servers of one number are ports of one adapter */
     int hca_port;                   /* port of the adapter, from 1 */
     uint16_t lid;                   /* base LID; 0 = none known */
     uint8_t lmc;                    /* it has 2^lmc LIDs */
@@ -168,7 +169,7 @@ dnet_topo_t *dnet_topo_new(const char *name);
 /** Free a topology; NULL is allowed. */
 void dnet_topo_free(dnet_topo_t *t);
 
-/** Add a switch; name NULL makes one ("S0007").  @return its number, NONE after a failure. */
+/** Add a switch; name NULL makes one ("S00007").  @return its number, NONE after a failure. */
 int dnet_topo_add_switch(dnet_topo_t *t, const char *name, int ports);
 
 /** Add a server at a port of switch s; port 0 takes the lowest free one; name NULL makes one. */

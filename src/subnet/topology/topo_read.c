@@ -4,7 +4,8 @@
  *
  *   Switch  PORTS  "id"                          record header; also Hca, Ca, Rt
  *   [port]  "peer id"[peer port]                 one cable, named at both ends
- *   switchguid=0x...(0x...)   caguid=0x...       of the record that follows
+ *   switchguid=0x...(0x...)   caguid=0x...       of the record that follows; of one without such a
+ *                                                line the next after those of the one before
  *   # comment; behind a header: "name" base port 0 lid N; behind a cable: "name" lid N 4xQDR
  *
  * Records may come in any order, so cables are kept until the end of the file and then matched:
@@ -32,7 +33,7 @@ typedef struct node {
     uint16_t lid;
     uint8_t lmc;
     bool is_switch;
-    int order; /* among adapters, for ibsim's GUIDs */
+    int order; /* among adapters */
 } node_t;
 
 typedef struct cable {
@@ -44,13 +45,15 @@ typedef struct cable {
     dnet_topo_rate_t rate;
 } cable_t;
 
+typedef enum { ADAPTER, SWITCH, ROUTER, KINDS } kind_t;
+
 typedef struct reader {
     const char *where;
     int line;
     node_t *node;
     cable_t *cable;
     int nodes, cables, node_cap, cable_cap;
-    uint64_t next_guid;
+    uint64_t next_guid[KINDS]; /* ibsim's: one for the node, and of all but switches one a port */
 } reader_t;
 
 static bool grow(void **array, int n, int *cap, size_t size)
@@ -166,7 +169,7 @@ static dnet_status_t name_nodes(reader_t *r)
     return DNET_OK;
 }
 
-static dnet_status_t read_header(reader_t *r, char *p, bool is_switch, const char *comment)
+static dnet_status_t read_header(reader_t *r, char *p, kind_t kind, const char *comment)
 {
     char *after_word = p + strcspn(p, " \t");
     char *end;
@@ -176,8 +179,8 @@ static dnet_status_t read_header(reader_t *r, char *p, bool is_switch, const cha
     node_t *n = &r->node[r->nodes];
     *n = (node_t){.ports = (int) ports,
                   .line = r->line,
-                  .is_switch = is_switch,
-                  .guid = r->next_guid,
+                  .is_switch = kind == SWITCH,
+                  .guid = r->next_guid[kind],
                   .lid = lid_in(comment),
                   .lmc = lmc_in(comment)};
     if (end == after_word || ports < 1 || ports > 254) {
@@ -190,7 +193,7 @@ static dnet_status_t read_header(reader_t *r, char *p, bool is_switch, const cha
         return DNET_ERR_FORMAT;
     }
     take_description(n, comment);
-    r->next_guid = 0;
+    r->next_guid[kind] += kind == SWITCH ? 1 : (uint64_t) ports + 1;
     r->nodes++;
     return DNET_OK;
 }
@@ -236,11 +239,23 @@ static dnet_status_t read_cable(reader_t *r, char *p, const char *comment)
     return DNET_OK;
 }
 
+/* What stands behind the first # outside quotes, which ends the line there; NULL: none. */
+static char *cut_comment(char *line)
+{
+    bool in_quotes = false;
+    for (char *p = line; *p; p++) {
+        in_quotes ^= *p == '"';
+        if (*p == '#' && !in_quotes) {
+            *p = '\0';
+            return p + 1;
+        }
+    }
+    return NULL;
+}
+
 static dnet_status_t read_line(reader_t *r, char *line)
 {
-    char *comment = strchr(line, '#');
-    if (comment)
-        *comment++ = '\0';
+    char *comment = cut_comment(line);
     char *p = line + strspn(line, " \t\r\n");
     p[strcspn(p, "\r\n")] = '\0';
     if (*p == '\0')
@@ -248,14 +263,18 @@ static dnet_status_t read_line(reader_t *r, char *line)
     if (*p == '[')
         return read_cable(r, p, comment);
     if (strncasecmp(p, "switch", 6) == 0 && isspace((unsigned char) p[6]))
-        return read_header(r, p, true, comment);
+        return read_header(r, p, SWITCH, comment);
     if ((strncasecmp(p, "hca", 3) == 0 && isspace((unsigned char) p[3])) ||
-        (strncasecmp(p, "ca", 2) == 0 && isspace((unsigned char) p[2])) ||
-        (strncasecmp(p, "rt", 2) == 0 && isspace((unsigned char) p[2])))
-        return read_header(r, p, false, comment);
-    if (strncmp(p, "switchguid=", 11) == 0 || strncmp(p, "caguid=", 7) == 0 ||
-        strncmp(p, "rtguid=", 7) == 0) {
-        r->next_guid = strtoull(strchr(p, '=') + 1, NULL, 16);
+        (strncasecmp(p, "ca", 2) == 0 && isspace((unsigned char) p[2])))
+        return read_header(r, p, ADAPTER, comment);
+    if (strncasecmp(p, "rt", 2) == 0 && isspace((unsigned char) p[2]))
+        return read_header(r, p, ROUTER, comment);
+    kind_t kind = strncmp(p, "caguid=", 7) == 0        ? ADAPTER
+                  : strncmp(p, "switchguid=", 11) == 0 ? SWITCH
+                  : strncmp(p, "rtguid=", 7) == 0      ? ROUTER
+                                                       : KINDS;
+    if (kind != KINDS) {
+        r->next_guid[kind] = strtoull(strchr(p, '=') + 1, NULL, 16);
         return DNET_OK;
     }
     if (strchr(p, '=') || strncmp(p, "module", 6) == 0)
@@ -339,9 +358,9 @@ static void add_server(const reader_t *r, dnet_topo_t *t, const cable_t *at_swit
     int h = dnet_topo_add_host(t, name, sw, at_switch ? one->port : one->peer_port);
     if (h == DNET_TOPO_NONE)
         return;
-    /* ibsim numbers the GUIDs of an adapter itself, then one per port, 1 + ports per adapter. */
-    uint64_t base = hca->guid ? hca->guid : 0x100000u + 3u * (unsigned) hca->order;
-    t->host[h].guid = at_hca && at_hca->port_guid ? at_hca->port_guid : base + (unsigned) hca_port;
+    t->host[h].guid =
+        at_hca && at_hca->port_guid ? at_hca->port_guid : hca->guid + (unsigned) hca_port;
+    t->host[h].adapter = hca->order;
     t->host[h].hca_port = hca_port;
     t->host[h].lid = at_hca ? at_hca->lid : 0;
     t->host[h].lmc = at_hca ? at_hca->lmc : 0;
@@ -361,7 +380,7 @@ static void number_nodes(reader_t *r, dnet_topo_t *t)
         n->number = dnet_topo_add_switch(t, n->name, n->ports);
         if (n->number == DNET_TOPO_NONE)
             continue;
-        t->sw[n->number].guid = n->guid ? n->guid : 0x200000u + (unsigned) n->number;
+        t->sw[n->number].guid = n->guid;
         t->sw[n->number].lid = n->lid;
         t->sw[n->number].lmc = n->lmc;
     }
@@ -430,7 +449,7 @@ static int host_by_guid(const void *a, const void *b)
 
 dnet_status_t dnet_topo_read(FILE *in, const char *where, dnet_topo_t **out)
 {
-    reader_t r = {.where = where};
+    reader_t r = {.where = where, .next_guid = {[ADAPTER] = 0x100000, [SWITCH] = 0x200000}};
     dnet_topo_t *t = dnet_topo_new(where);
     dnet_status_t st = t ? DNET_OK : DNET_ERR_NO_MEMORY;
     char line[512];
