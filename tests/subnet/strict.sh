@@ -41,7 +41,8 @@ refuse 'saquery -g' verify --topology ring:5:1 --lfts ring.lfts --mfts mfts --gr
 expect 0 'multicast: good; 1 groups, 1 members' verify --topology ring:5:1 --lfts ring.lfts --mfts mfts
 
 # Partitions that are none.
-for text in 'ring' 'a=0x1 : ALL' 'a=0x10000 : ALL ;' 'a=0x1 : H00001 ;' 'a=0x1 : ALL=half ;' ''; do
+for text in 'ring' 'a=0x1 : ALL' 'a=0x10000 : ALL ;' 'a=0x1 : H00001 ;' 'a=0x1 : ALL=half ;' '' 'a=0x1, ipoob : ALL ;' \
+    'a=0x1, defmember=half : ALL ;' 'a=0x1 ipoib : ALL ;' 'a=0x1 : 0x100001 0x100004 ;' 'a=0x1 : ALL= ;'; do
     echo "$text" >partitions
     refuse 'partitions:1: ' verify --topology ring:5:1 --lfts ring.lfts --partitions partitions
 done

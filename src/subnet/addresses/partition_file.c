@@ -3,9 +3,11 @@
  * OpenSM's partition configuration:
  *
  *   Default=0x7fff, ipoib : ALL=limited, 0x0000000000100001=full ;
- *   storage=0x0002, defmember=full : 0x100004, 0x100007=limited ;
+ *   storage = 0x0002, defmember = full : 0x100004, 0x100007 = limited ;
  *
- * SELF, the subnet manager's port, can be any server's: the file does not say whose.
+ * Partitions of one P_Key are one, and so are those of one name where a head has no P_Key.  All
+ * servers are limited members of the default partition, 0x7fff, as OpenSM makes them whatever the
+ * file says.  SELF, the subnet manager's port, can be any server's: the file does not say whose.
  */
 #include "subnet/addresses/lid.h"
 
@@ -13,8 +15,11 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define PKEY_DEFAULT 0x7fff
 
 typedef struct reader {
     const dnet_topo_t *t;
@@ -23,6 +28,7 @@ typedef struct reader {
     int line;
     int partition; /* whose members are being read; NONE: its head is next */
     bool full;     /* members of whom nothing is said */
+    char name[DNET_PARTITIONS_MAX][32];
 } reader_t;
 
 static dnet_status_t refuse(const reader_t *r, const char *word, const char *expected)
@@ -31,54 +37,134 @@ static dnet_status_t refuse(const reader_t *r, const char *word, const char *exp
     return DNET_ERR_FORMAT;
 }
 
-/* "name=0x7fff", the first word of a partition. */
-static dnet_status_t read_name(reader_t *r, const char *word)
+/* The text without the blanks around it. */
+static char *stripped(char *text)
 {
-    const char *value = strchr(word, '=');
-    char *end = NULL;
-    long pkey = value ? strtol(value + 1, &end, 0) : DNET_TOPO_NONE;
-    if (value && (end == value + 1 || *end || pkey < 0 || pkey > 0xffff))
-        return refuse(r, word, "NAME=P_KEY with a key of 16 bits");
-    r->partition = dnet_partitions_get(r->p, value ? (int) (pkey & 0x7fff) : DNET_TOPO_NONE);
-    r->full = false;
-    return r->partition == DNET_TOPO_NONE ? refuse(r, word, "64 partitions at most") : DNET_OK;
+    while (isspace((unsigned char) *text))
+        text++;
+    size_t n = strlen(text);
+    while (n > 0 && isspace((unsigned char) text[n - 1]))
+        text[--n] = '\0';
+    return text;
 }
 
-static dnet_status_t read_member(reader_t *r, char *word)
+/* "a = b" in two; value_p NULL where there is no =. */
+static char *split(char *part, char **value_p)
+{
+    char *equals = strchr(part, '=');
+    if (equals)
+        *equals++ = '\0';
+    *value_p = equals ? stripped(equals) : NULL;
+    return stripped(part);
+}
+
+static int find_name(const reader_t *r, const char *name)
+{
+    for (int i = 0; i < r->p->count && *name; i++)
+        if (strcmp(r->name[i], name) == 0)
+            return i;
+    return DNET_TOPO_NONE;
+}
+
+/* "name=0x7fff", the first part of a head; one that begins with a digit is the P_Key alone. */
+static dnet_status_t read_name(reader_t *r, char *name, const char *value)
+{
+    char *end = NULL;
+    if (!value && isdigit((unsigned char) *name)) {
+        value = name;
+        name = "";
+    }
+    long pkey = value ? strtol(value, &end, 0) : 0;
+    if (value && (end == value || *end || pkey < 0 || pkey > 0xffff))
+        return refuse(r, value, "NAME=P_KEY with a key of 16 bits");
+    if (strlen(name) >= sizeof(r->name[0]))
+        return refuse(r, name, "a name of at most 31 characters");
+    pkey &= 0x7fff; /* the rest says whether who has it is a full member */
+    int before = r->p->count;
+    r->partition = pkey ? DNET_TOPO_NONE : find_name(r, name);
+    if (r->partition == DNET_TOPO_NONE)
+        r->partition = dnet_partitions_get(r->p, pkey ? (int) pkey : DNET_TOPO_NONE);
+    r->full = false;
+    if (r->partition == DNET_TOPO_NONE)
+        return refuse(r, name, "64 partitions at most");
+    if (r->partition == before)
+        snprintf(r->name[before], sizeof(r->name[before]), "%s", name);
+    return DNET_OK;
+}
+
+/* As OpenSM: full, limited or both, or how one of them begins. */
+static dnet_status_t read_membership(const reader_t *r, const char *how, bool *full)
+{
+    static const char *const names[] = {"full", "both", "limited"};
+    for (int i = 0; i < 3; i++)
+        if (*how && strncmp(how, names[i], strlen(how)) == 0) {
+            *full = i < 2;
+            return DNET_OK;
+        }
+    return refuse(r, how, "full, limited or both");
+}
+
+/* A flag, of which one counts here. */
+static dnet_status_t read_flag(reader_t *r, const char *flag, const char *value)
+{
+    static const char *const plain[] = {"ipoib", "indx0"};
+    static const char *const valued[] = {"mtu",   "rate",   "scope",    "sl",
+                                         "Q_Key", "TClass", "FlowLabel"};
+    if (value && strcmp(flag, "defmember") == 0)
+        return read_membership(r, value, &r->full);
+    for (size_t i = 0; !value && i < sizeof(plain) / sizeof(plain[0]); i++)
+        if (strcmp(flag, plain[i]) == 0)
+            return DNET_OK;
+    for (size_t i = 0; value && i < sizeof(valued) / sizeof(valued[0]); i++)
+        if (strcmp(flag, valued[i]) == 0)
+            return DNET_OK;
+    return refuse(r, flag,
+                  "ipoib, indx0, defmember=, mtu=, rate=, sl=, scope=, Q_Key=, TClass= or "
+                  "FlowLabel= behind a comma");
+}
+
+/* The server of a port GUID; NONE: there is none such.  @return false: it is no GUID */
+static bool find_port(const reader_t *r, const char *text, int *host_p)
+{
+    char guid[24], *end;
+    uint64_t value = strtoull(text, &end, 0);
+    if (!isdigit((unsigned char) *text) || *end || !value)
+        return false;
+    snprintf(guid, sizeof(guid), "0x%" PRIx64, value);
+    *host_p = dnet_topo_find_host(r->t, guid);
+    return true;
+}
+
+static dnet_status_t read_member(reader_t *r, const char *name, const char *how)
 {
     const dnet_topo_t *t = r->t;
-    char *how = strchr(word, '=');
     bool full = r->full;
-    if (how) {
-        *how++ = '\0';
-        full = strcmp(how, "full") == 0 || strcmp(how, "both") == 0;
-        if (!full && strcmp(how, "limited") != 0)
-            return refuse(r, how, "full, limited or both");
-    }
+    dnet_status_t st = how ? read_membership(r, how, &full) : DNET_OK;
     bool all =
-        strcmp(word, "ALL") == 0 || strcmp(word, "ALL_CAS") == 0 || strcmp(word, "SELF") == 0;
-    bool others = strcmp(word, "ALL_SWITCHES") == 0 || strcmp(word, "ALL_ROUTERS") == 0;
-    if (!all && !others && strncmp(word, "0x", 2) != 0)
-        return refuse(r, word, "a port GUID, ALL, ALL_CAS, ALL_SWITCHES, ALL_ROUTERS or SELF");
-    int one = all || others ? DNET_TOPO_NONE : dnet_topo_find_host(t, word);
-    for (int h = 0; h < t->n_hosts; h++) {
+        strcmp(name, "ALL") == 0 || strcmp(name, "ALL_CAS") == 0 || strcmp(name, "SELF") == 0;
+    bool others = strcmp(name, "ALL_SWITCHES") == 0 || strcmp(name, "ALL_ROUTERS") == 0 ||
+                  strcmp(name, "NONE") == 0;
+    int one = DNET_TOPO_NONE;
+    if (!st && !all && !others && !find_port(r, name, &one))
+        return refuse(r, name, "a port GUID, ALL, ALL_CAS, ALL_SWITCHES, ALL_ROUTERS or SELF");
+    for (int h = 0; h < t->n_hosts && !st; h++) {
         if (!all && h != one)
             continue;
         r->p->member[h] |= (uint64_t) 1 << r->partition;
         r->p->full[h] |= (uint64_t) full << r->partition;
     }
-    return DNET_OK;
+    return st;
 }
 
-/* Words up to the colon: name and key, then flags, of which one counts here. */
+/* Up to the colon: name and key, then flags. */
 static dnet_status_t read_head(reader_t *r, char *text)
 {
-    dnet_status_t st = DNET_OK;
-    for (char *rest = text, *word; !st && (word = strsep(&rest, ", \t\r\n"));)
-        if (*word && r->partition == DNET_TOPO_NONE)
-            st = read_name(r, word);
-        else if (strcmp(word, "defmember=full") == 0 || strcmp(word, "defmember=both") == 0)
-            r->full = true;
+    char *rest = text, *value, *part = split(strsep(&rest, ","), &value);
+    dnet_status_t st = read_name(r, part, value);
+    while (!st && rest) {
+        part = split(strsep(&rest, ","), &value);
+        st = read_flag(r, part, value);
+    }
     return st;
 }
 
@@ -87,9 +173,11 @@ static dnet_status_t read_members(reader_t *r, char *text)
     dnet_status_t st = DNET_OK;
     if (strncmp(text + strspn(text, " \t"), "mgid=", 5) == 0)
         return DNET_OK; /* a line of its own for a multicast group */
-    for (char *rest = text, *word; !st && (word = strsep(&rest, ", \t\r\n"));)
-        if (*word)
-            st = read_member(r, word);
+    for (char *rest = text; !st && rest;) {
+        char *how, *name = split(strsep(&rest, ","), &how);
+        if (*name || how)
+            st = read_member(r, name, how);
+    }
     return st;
 }
 
@@ -139,6 +227,9 @@ dnet_status_t dnet_partitions_read(const dnet_topo_t *t, const char *path, dnet_
     fclose(in);
     if (!st && (r.p->count == 0 || r.partition != DNET_TOPO_NONE))
         st = refuse(&r, "end of file", "partitions, each with a ; behind its members");
+    for (int i = 0; !st && i < r.p->count; i++)
+        for (int h = 0; h < t->n_hosts && r.p->pkey[i] == PKEY_DEFAULT; h++)
+            r.p->member[h] |= (uint64_t) 1 << i;
     if (st)
         dnet_partitions_free(r.p);
     else
