@@ -38,6 +38,10 @@ refuse 'before the first switch' verify --topology ring:5:1 --lfts ring.lfts --m
 refuse 'needs --mfts' verify --topology ring:5:1 --lfts ring.lfts --groups ring.lfts
 printf 'Multicast mlids of switch Lid 1 guid 0x200000 (a):\n0xc000      x\n' >mfts
 refuse 'saquery -g' verify --topology ring:5:1 --lfts ring.lfts --mfts mfts --groups ring.lfts
+for marks in '0xc000  x' '0xc000   x' '0xc000       x' '0xc000              x' '0xc000      y'; do
+    printf 'Multicast mlids of switch Lid 1 guid 0x200000 (a):\n%s\n' "$marks" >astray.mfts
+    refuse 'astray.mfts:2: expected an x' verify --topology ring:5:1 --lfts ring.lfts --mfts astray.mfts
+done
 expect 0 'multicast: good; 1 groups, 1 members' verify --topology ring:5:1 --lfts ring.lfts --mfts mfts
 
 # Partitions that are none.

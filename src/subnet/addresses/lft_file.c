@@ -12,7 +12,6 @@
 
 #include "common/log.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

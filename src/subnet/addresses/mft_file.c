@@ -11,7 +11,6 @@
 
 #include "common/log.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,8 +51,8 @@ static dnet_status_t read_marks(dnet_mcast_t *m, const char *path, int number, i
     for (size_t i = strcspn(line, " \t\r\n"); i < len; i++) {
         if (line[i] == ' ')
             continue;
-        int port = i < MARKS_AT ? DNET_TOPO_NONE : (int) (i - MARKS_AT) / 2;
-        if (line[i] != 'x' || (i - MARKS_AT) % 2 || port > m->topo->sw[sw].ports) {
+        int port = (int) (i - MARKS_AT) / 2;
+        if (line[i] != 'x' || i < MARKS_AT || (i - MARKS_AT) % 2 || port > m->topo->sw[sw].ports) {
             dnet_error("subnet: %s:%d: expected an x under each port of 0..%d that has one", path,
                        number, m->topo->sw[sw].ports);
             return DNET_ERR_FORMAT;
