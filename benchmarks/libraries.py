@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """MPI libraries as the benchmarks name them, NAME=PREFIX[:SUFFIX], how each is run at its best, and when runs can be compared."""
 import atexit
+import json
 import os
 import re
 import signal
@@ -39,6 +40,30 @@ def flush():
 
 
 sys.excepthook = excepthook
+
+
+def demand_writable(path, tool):
+    """Ends where results could not be written at the end of the measuring.  path may be None."""
+    try:
+        if path:
+            open(path, "a").close()
+    except OSError as error:
+        sys.exit(f"{tool}: cannot write {path}: {error.strerror}")
+
+
+def write_json(path, facts):
+    """path may be None."""
+    if path:
+        with open(path, "w") as file:
+            json.dump(facts, file, indent=1)
+            file.write("\n")
+
+
+def demand_distinct(names, tool):
+    """Ends where the numbers of two libraries would be taken for those of one."""
+    twice = next((name for index, name in enumerate(names) if name in names[:index]), None)
+    if twice:
+        sys.exit(f"{tool}: two libraries have the name {twice}; give each its own")
 
 
 class Floor:

@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One number a run: all libraries in turn, round after round; medians, and the first library beside the best of the others."""
-import json
+import math
 import os
 import statistics
 import sys
+
+from libraries import demand_distinct, demand_writable, write_json
+
+
+def check(names, path, tool):
+    """What would lose the numbers at their end, before there are any."""
+    demand_distinct(names, tool)
+    demand_writable(path, tool)
 
 
 def in_turn(cases, ways, rounds, measure, tool):
@@ -35,7 +43,8 @@ def in_turn(cases, ways, rounds, measure, tool):
 
 
 def judge(values, over, names, units, seconds):
-    """A row for each test and number of ranks: medians, and the ratio to the best of the others, below 1: ahead."""
+    """A row for each test and number of ranks: medians, and the ratio to the best of the others, below 1: ahead; None: the
+    first library has no end, or the others take no time."""
     rows = []
     for test, ranks in dict.fromkeys([*values, *((test, ranks) for test, ranks, _ in over)]):
         by_name = {name: numbers for name, numbers in values.get((test, ranks), {}).items()
@@ -44,24 +53,32 @@ def judge(values, over, names, units, seconds):
         row = {"test": test, "unit": units[test], "ranks": ranks, "medians": medians,
                "over_s": {name: seconds for name in names if (test, ranks, name) in over}}
         peers = {name: median for name, median in medians.items() if name != names[0]}
-        if peers and names[0] in by_name:
-            best = min(peers, key=peers.get)
-            ratio = statistics.median(a / b for a, b in zip(by_name[names[0]], by_name[best]) if b > 0)
-            row.update(best_peer=best, ratio=round(ratio, 3))
+        best = min(peers, key=peers.get) if peers else None
+        of_rounds = [a / b for a, b in zip(by_name.get(names[0], []), by_name.get(best, [])) if b > 0]
+        if of_rounds:
+            row.update(best_peer=best, ratio=round(statistics.median(of_rounds), 3))
+        elif peers and (names[0] in row["over_s"] or medians.get(names[0], 0) > medians[best]):
+            row.update(best_peer=best, ratio=None)
         rows.append(row)
-    return sorted(rows, key=lambda row: -row.get("ratio", 0))
+    return sorted(rows, key=lambda row: -loss(row))
+
+
+def loss(row):
+    """How many times the best of the others' number the first library's is; infinite where it has no end."""
+    ratio = row.get("ratio", 0)
+    return math.inf if ratio is None else ratio
 
 
 def show(facts):
     names = facts["settings"]
     print(f"{facts['processors']} processors; {facts['rounds']} rounds.  Behind in "
-          f"{sum(row.get('ratio', 0) > 1 for row in facts['rows'])} of {len(facts['rows'])} rows.\n")
+          f"{sum(loss(row) > 1 for row in facts['rows'])} of {len(facts['rows'])} rows.\n")
     print("| test | ranks | ratio | best peer | " + " | ".join(names) + " |")
     print("|---|--:|--:|---|" + "--:|" * len(names))
     for row in facts["rows"]:
         cells = [f"{row['medians'][name]:.4g}" if name in row["medians"] else
                  f"over {row['over_s'][name]} s" if name in row["over_s"] else "-" for name in names]
-        ratio = f"{row['ratio']:.2f}" if "ratio" in row else "-"
+        ratio = f"{row['ratio']:.2f}" if row.get("ratio") is not None else "-"
         print(f"| {row['test']}, {row['unit']} | {row['ranks']} | {ratio} | {row.get('best_peer', '-')} | " +
               " | ".join(cells) + " |")
 
@@ -71,10 +88,9 @@ def report(measured, names, units, arguments):
     values, over, stop = measured
     facts = {"processors": len(os.sched_getaffinity(0)), "rounds": arguments.rounds, "timeout_s": arguments.timeout,
              "settings": names, "rows": judge(values, over, names, units, arguments.timeout)}
-    if arguments.json:
-        with open(arguments.json, "w") as file:
-            json.dump(facts, file, indent=1)
-            file.write("\n")
-    show(facts)
+    try:
+        write_json(arguments.json, facts)
+    finally:
+        show(facts)
     if stop:
         raise stop

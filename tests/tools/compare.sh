@@ -68,3 +68,86 @@ grep -q 'osu_fop_latency runs with /elsewhere/libmpi.so.12, and not with /here/l
 printf '#!/bin/sh\necho "libmpi.so.12 => /here/libmpi.so.12 (0x0)"\n' >ldd/ldd
 expect 0 "$DNET_SRC/benchmarks/compare" ours=good --osu osu --any-state --tests fop_latency --rounds 1
 shows '| fop_latency .* 1.5 '
+
+# No end: the others' numbers stay, and where the first library has none and another has, it is behind.
+library hangs none
+printf '#!/bin/sh\nexec sleep 60\n' >hangs/bin/mpirun
+endless() {
+    expect 0 "$DNET_SRC/benchmarks/compare" ours="$1" peer="$2" --any-state --rounds 2 --timeout 1 --tests fop_latency --json facts.json
+}
+endless hangs good
+shows '  Behind in 1 of 1 rows'
+shows '| fop_latency .*| *- | peer  *|  *no end |  *1.5 '
+shows '| fop_latency | 2 | 8 | - | - | - |'
+grep -q '^compare: ours: fop_latency with 2 ranks: no end after 1 s$' err || fail 'no line that says what has no end'
+endless hangs hangs
+shows '  Behind in 0 of 0 rows'
+grep -q '"given_up": 0' facts.json || fail 'a round that nobody can run counts as one that was given up'
+# The same of benchmarks that have a number a run.
+python3 - "$DNET_SRC/benchmarks" <<'P' || fail 'rows.py'
+import math, sys
+sys.path.insert(0, sys.argv[1])
+sys.dont_write_bytecode = True
+import rows
+judged = rows.judge({("a", 2): {"peer": [1, 1]}, ("b", 2): {"ours": [1, 3], "peer": [0, 0]}, ("c", 2): {"ours": [1, 1], "peer": [2, 2]}},
+                    {("a", 2, "ours")}, ["ours", "peer"], dict.fromkeys("abc", "us"), 1)
+assert [(row["test"], row.get("best_peer"), row.get("ratio")) for row in judged] == \
+    [("a", "peer", None), ("b", "peer", None), ("c", "peer", 0.5)], judged
+assert sum(rows.loss(row) > 1 for row in judged) == 2, judged
+P
+# Between hosts, the rounds of a library that ends set against those of one that does not: only numbers of one round.
+python3 - "$DNET_SRC/benchmarks" <<'P' || fail 'hosts'
+import argparse, contextlib, importlib.machinery, importlib.util, io, sys
+sys.path.insert(0, sys.argv[1])
+sys.dont_write_bytecode = True
+spec = importlib.util.spec_from_loader("hosts", importlib.machinery.SourceFileLoader("hosts", sys.argv[1] + "/hosts"))
+hosts = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(hosts)
+class Setting:
+    def __init__(self, name, numbers):
+        self.name, self.numbers = name, list(numbers)
+    def measure(self, test, ranks, sizes, seconds):
+        number = self.numbers.pop(0)
+        return None if number is None else {8: number}
+class Floor:
+    def in_one_state(self, runs):
+        return [run() for run in runs]
+options = argparse.Namespace(rounds=3, tests=["latency"], sizes=(8, 8), timeout=1)
+def judged(*settings):
+    with contextlib.redirect_stderr(io.StringIO()):
+        values, missing, given_up = hosts.measure_all([Setting(*setting) for setting in settings], options, Floor())
+    medians, ratios = hosts.judge(values, "ours")
+    facts = {"machine": "", "rounds": 3, "given_up": given_up, "floor_min_ns": 0, "floor_max_ns": 0, "memory": {}, "medians": medians,
+             "settings": [name for name, _ in settings], "behind": sum(not r["better"] for r in ratios), "ratios": ratios,
+             "missing": [{"bench": t, "mpi": n, "why": why} for (t, _, n), why in missing.items()]}
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        hosts.show(facts)
+    return ratios, text.getvalue()
+ratios, text = judged(("ours", [1, 2, 4]), ("peer", [2, None, 9]), ("tcp", [1, 1, None]))
+assert ratios[0]["ratio"] == 0.5 and ratios[0]["to_tcp"] == 1.5, ratios
+ratios, text = judged(("ours", [None]), ("peer", [2, 2, 2]), ("tcp", [None]))
+assert ratios[0]["ratio"] is None and "Behind in 1 of 1 rows" in text and "| no end |" in text.replace("  ", ""), text
+P
+
+# What would lose the results is said before anything is measured.
+touch folder
+for option in '--json folder/facts.json' '--svg folder/ratios.svg' '--plot fop_latency:folder/plot.svg'; do
+    rm -f ran
+    printf '#!/bin/sh\ntouch "%s/ran"\necho "8 1.5"\n' "$PWD" >good/bin/mpirun
+    # shellcheck disable=SC2086
+    expect 1 "$DNET_SRC/benchmarks/compare" ours=good peer=good --any-state --rounds 1 --tests fop_latency $option
+    [ ! -e ran ] || fail "$option: measured first"
+done
+expect 2 "$DNET_SRC/benchmarks/compare" ours=good peer=good --tests fop_latency --plot put_latency:plot.svg
+expect 1 "$DNET_SRC/benchmarks/memory" ours=good --json folder/facts.json
+says 'memory: cannot write folder/facts.json: Not a directory'
+expect 1 "$DNET_SRC/benchmarks/compare" same=good same=bad --any-state --rounds 1 --tests fop_latency
+grep -q '^compare: two libraries have the name same; give each its own$' err || fail 'two libraries of one name are one'
+expect 2 "$DNET_SRC/benchmarks/strided" good --blocks 48 --lengths 64K
+grep -q 'a multiple of twice a block does' err || fail 'no case, and no reason'
+
+# A program that fails with one number of ranks: the other numbers are shown.
+printf '#!/bin/sh\nwhile [ "$1" != -n ]; do shift; done\n[ "$2" = 2 ] || exit 3\nfor rank in 0 1; do echo "pss 4096 4096 0 0" >"$4/$rank"; done\n' >good/bin/mpirun
+expect 1 "$DNET_SRC/benchmarks/memory" ours=good --ranks 2,3
+shows '^ours  *2  *4 '
