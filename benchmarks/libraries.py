@@ -151,7 +151,7 @@ class Library:
         self.cc = f"{prefix}/bin/mpicc{suffix}"
         self.run = f"{prefix}/bin/mpirun{suffix}"
         self.missing = next((p for p in (self.cc, self.run) if not os.access(p, os.X_OK)), None)
-        self.open_mpi = not self.missing and "open" in subprocess.run(
+        self.open_mpi = not self.missing and "(open mpi)" in subprocess.run(
             [self.run, "--version"], capture_output=True, text=True).stdout.lower()
         self.has_dimmnet = os.path.exists(f"{prefix}/bin/dnet-info{suffix}")
         self.options = ["--oversubscribe"] if self.open_mpi else []

@@ -151,3 +151,9 @@ grep -q 'a multiple of twice a block does' err || fail 'no case, and no reason'
 printf '#!/bin/sh\nwhile [ "$1" != -n ]; do shift; done\n[ "$2" = 2 ] || exit 3\nfor rank in 0 1; do echo "pss 4096 4096 0 0" >"$4/$rank"; done\n' >good/bin/mpirun
 expect 1 "$DNET_SRC/benchmarks/memory" ours=good --ranks 2,3
 shows '^ours  *2  *4 '
+
+# What another launcher says of its options is no sign of Open MPI.
+printf '#!/bin/sh\n[ "$1" = --version ] && echo "HYDRA build details: --prefix=/opt/openhpc --with-openssl" && exit\n[ "$1" != --oversubscribe ] && echo "8 1.5"\n' >theirs/bin/mpirun
+expect 0 "$DNET_SRC/benchmarks/compare" theirs=theirs --any-state --rounds 1 --tests fop_latency
+shows '| fop_latency .* 1.5 '
+! grep -q vader out || fail 'a launcher that says "open" is taken for that of Open MPI'
