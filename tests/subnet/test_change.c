@@ -231,6 +231,43 @@ static void test_a_link_that_is_back_is_used(void **state)
     dnet_topo_free(t);
 }
 
+/* A leaf without links is a piece of its own: the others are routed as if it were not there, from
+ * nothing and from the tables before, of which no way between the others changes. */
+static void test_a_leaf_that_is_cut_off_costs_the_others_nothing(void **state)
+{
+    (void) state;
+    static const char *const engines[] = {"turnadd", "updn", "turnprohib", "minhop"};
+    for (size_t e = 0; e < sizeof(engines) / sizeof(engines[0]); e++) {
+        dnet_topo_t *t = make("leaf-spine:16:16:16", 1);
+        dnet_routing_t whole = route_from(t, engines[e], NULL);
+        dnet_traffic_t tr;
+        dnet_verdict_t v;
+        for (int l = 0; l < t->n_links; l++)
+            if (t->link[l].sw[0] == 0 || t->link[l].sw[1] == 0)
+                assert_int_equal(dnet_topo_set_link(t, l, true), DNET_OK);
+        assert_int_equal(dnet_traffic_init(&tr, t, DNET_TRAFFIC_UNIFORM, 0), DNET_OK);
+        for (int from = 0; from < 2; from++) {
+            dnet_routing_t r = route_from(t, engines[e], from ? whole.tables : NULL);
+            assert_int_equal(dnet_verify_tables(r.tables, NULL, &tr, NULL, &v), DNET_OK);
+            if (r.tables->fallbacks || r.tables->second_order || r.tables->unrouted ||
+                v.throughput < 0.99 || v.max_hops != 2)
+                fail_msg("%s: %ld on the tree, %ld in dependency order, %ld unrouted, throughput "
+                         "%.3f, %d links",
+                         engines[e], r.tables->fallbacks, r.tables->second_order,
+                         r.tables->unrouted, v.throughput, v.max_hops);
+            for (int s = 0; s < t->n_switches && from && r.kept; s++)
+                for (int h = 0; h < t->n_hosts; h++)
+                    if (t->sw[s].hosts && s != 0 && t->host[h].sw != 0)
+                        assert_int_equal(dnet_tables_row(r.tables, s)[h],
+                                         dnet_tables_row(whole.tables, s)[h]);
+            dnet_routing_free(&r);
+        }
+        dnet_traffic_free(&tr);
+        dnet_routing_free(&whole);
+        dnet_topo_free(t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +275,7 @@ int main(void)
         cmocka_unit_test(test_planned_stages_have_no_cyclic_mixture),
         cmocka_unit_test(test_a_link_that_is_back_is_used),
         cmocka_unit_test(test_balance_after_many_failures),
+        cmocka_unit_test(test_a_leaf_that_is_cut_off_costs_the_others_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -460,8 +460,8 @@ static void test_data_goes_where_partitions_let_it(void **state)
          1},
         {"a=0x1 : 0x100001=full, 0x100004 ;\na=0x8001 : 0x100007 ;\n", 4, 0, 1},
         /* Blanks around =, as OpenSM's own examples have them; a key alone; a GUID in decimal. */
-        {"s = 0x80 , defmember=full : 0x100001, 0x100004 ;\ns = 0x80 : 0x100007 ;\n", 4, 0, 1},
-        {"s=0x80, defmember = full, sl = 1 : 0x100001, 0x100004 ;\n0x80 : 1048583 ;\n", 4, 0, 1},
+        {"s = 0x80 , defmember=full : 0x100001, 0x100004 ;\ns = 0x80 : 0x100007 ;\n", 6, 0, 1},
+        {"s=0x80, defmember = full, sl = 1 : 0x100001, 0x100004 ;\n0x80 : 1048583 ;\n", 6, 0, 1},
         {"0x80 : 0x100001 = full ;\n0x81 : 0x100004 = lim ;\n", 0, 0, 0},
         /* One partition by its name, whose key is OpenSM's to choose. */
         {"a : 0x100001=full, 0x100004 ;\na, ipoib : 0x100007 ;\nb : 0x10000a ;\n", 4, 0, 1},

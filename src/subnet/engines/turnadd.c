@@ -272,15 +272,20 @@ static dnet_status_t decide(const dnet_topo_t *t, const dnet_turn_pair_t *pairs,
     return DNET_ERR_STATE;
 }
 
-/* Pairs of switches with servers that no allowed walk joins. */
+/* Pairs of connected switches with servers that no allowed walk joins. */
 static dnet_status_t count_unreachable(const dnet_turns_t *turns, long *unreachable)
 {
     const dnet_topo_t *t = turns->topo;
+    size_t ns = (size_t) t->n_switches;
     dnet_paths_t *p;
-    dnet_status_t st = dnet_paths_new(turns, &p);
+    int *piece = dnet_subnet_alloc(2 * ns, sizeof(int));
+    dnet_status_t st = piece ? dnet_paths_new(turns, &p) : DNET_ERR_NO_MEMORY;
     *unreachable = 0;
-    if (st)
+    if (st) {
+        free(piece);
         return st;
+    }
+    dnet_topo_pieces(t, piece, piece + ns);
     dnet_progress_begin("checking reachability", t->n_switches);
     for (int d = 0; d < t->n_switches; d++) {
         dnet_progress(d);
@@ -288,11 +293,12 @@ static dnet_status_t count_unreachable(const dnet_turns_t *turns, long *unreacha
             continue;
         dnet_paths_measure(p, d);
         for (int s = 0; s < t->n_switches; s++)
-            if (t->sw[s].hosts && !t->sw[s].down)
+            if (t->sw[s].hosts && !t->sw[s].down && piece[s] == piece[d])
                 *unreachable += dnet_paths_distance(p, s) == DNET_PATHS_FAR;
     }
     dnet_progress_end();
     dnet_paths_free(p);
+    free(piece);
     return DNET_OK;
 }
 

@@ -20,31 +20,9 @@ typedef struct fill {
     int *next;             /* [switch]: output channel; NONE: no entry */
     int *hops;             /* [switch]: to the end; NONE: it does not get there */
     int *queue;
-    int *piece; /* [switch]: switches with the same number are connected */
+    int *piece; /* [switch]: see dnet_topo_pieces */
     dnet_status_t failed;
 } fill_t;
-
-static void find_pieces(fill_t *f)
-{
-    const dnet_topo_t *t = f->t;
-    for (int s = 0; s < t->n_switches; s++)
-        f->piece[s] = DNET_TOPO_NONE;
-    for (int first = 0; first < t->n_switches; first++) {
-        int n = 0;
-        if (f->piece[first] != DNET_TOPO_NONE)
-            continue;
-        f->piece[first] = first;
-        f->queue[n++] = first;
-        for (int at = 0; at < n; at++)
-            for (int i = 0; i < dnet_topo_degree(t, f->queue[at]); i++) {
-                int u = dnet_topo_head(t, dnet_topo_channel(t, f->queue[at], i));
-                if (f->piece[u] != DNET_TOPO_NONE)
-                    continue;
-                f->piece[u] = first;
-                f->queue[n++] = u;
-            }
-    }
-}
 
 /* Lengths of the ways there are to a LID.  @return connected switches that have none */
 static int measure(fill_t *f, int end, int column)
@@ -149,7 +127,7 @@ dnet_status_t dnet_tables_fill(dnet_tables_t *tables, dnet_turns_t *turns)
         f.hops = space + ns;
         f.queue = space + 2 * ns;
         f.piece = space + 3 * ns;
-        find_pieces(&f);
+        dnet_topo_pieces(t, f.piece, f.queue);
         dnet_tables_mark_holes(tables, holes);
     }
     tables->unmanaged = 0;

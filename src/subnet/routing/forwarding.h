@@ -23,7 +23,7 @@ typedef struct dnet_tables {
     long pinned;       /* destinations that needed pinned walks */
     long second_order; /* destinations routed in dependency order, not by hops */
     long fallbacks;    /* destinations routed on the spanning tree */
-    long unrouted;     /* servers that some switch with servers has no entry for */
+    long unrouted;     /* servers that a connected switch with servers has no entry for */
     long opened;       /* turns allowed only so that switches without servers have ways */
     long mended;       /* LIDs with a way that was broken; all others are as they were */
     long unmanaged;    /* LIDs that some switch has no entry for, though they are connected */

@@ -30,11 +30,11 @@ void dnet_build_start(dnet_build_t *b, int dest)
 void dnet_build_want(dnet_build_t *b, bool everywhere)
 {
     const dnet_topo_t *t = b->t;
-    b->wanted = 0;
+    memset(b->wanted, 0, (size_t) t->n_switches * sizeof(*b->wanted));
     for (int s = 0; s < t->n_switches; s++) {
         b->must[s] =
             !t->sw[s].down && (t->sw[s].hosts > 0 || (everywhere && dnet_topo_degree(t, s) > 0));
-        b->wanted += b->must[s];
+        b->wanted[b->piece[s]] += b->must[s];
     }
 }
 
@@ -43,7 +43,7 @@ bool dnet_build_complete(const dnet_build_t *b)
     int found = 0;
     for (int i = 0; i < b->labelled; i++)
         found += b->must[b->order[i]];
-    return found == b->wanted;
+    return found == b->wanted[b->piece[b->dest]];
 }
 
 /* Near switches first, by a counting sort; switches that do not get to the end are left out. */
@@ -121,6 +121,7 @@ static void index_neighbours(dnet_build_t *b)
         b->port[c] = (uint16_t) dnet_topo_out_port(t, c);
         b->place[c] = t->adj_start[b->head[c]] + t->slot[c ^ 1];
     }
+    dnet_topo_pieces(t, b->piece, b->walk);
     dnet_build_want(b, false);
 }
 
@@ -199,10 +200,12 @@ dnet_status_t dnet_build_init(dnet_build_t *b, const dnet_routing_t *r)
     b->part = dnet_subnet_alloc(channels, sizeof(float));
     b->near = dnet_subnet_alloc(channels, sizeof(int));
     b->was = dnet_subnet_alloc(ns, sizeof(int));
+    b->piece = dnet_subnet_alloc(ns, sizeof(int));
+    b->wanted = dnet_subnet_alloc(ns, sizeof(int));
     b->at = dnet_subnet_alloc(channels, sizeof(int));
     b->ord = dnet_subnet_alloc(channels, sizeof(int));
     if (!tree_init(b) || !b->load || !b->must || !b->place || !b->head || !b->port || !b->at ||
-        !b->ord || !b->factor || !b->part || !b->near || !b->was)
+        !b->ord || !b->factor || !b->part || !b->near || !b->was || !b->piece || !b->wanted)
         return DNET_ERR_NO_MEMORY;
     dnet_status_t st = dnet_build_order(b);
     if (st == DNET_ERR_NO_MEMORY)
@@ -227,6 +230,8 @@ void dnet_build_free(dnet_build_t *b)
     free(b->part);
     free(b->near);
     free(b->was);
+    free(b->piece);
+    free(b->wanted);
     free(b->at);
     free(b->ord);
 }

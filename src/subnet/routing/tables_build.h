@@ -70,7 +70,8 @@ typedef struct dnet_build {
     bool refining;
     dnet_loads_t most; /* the largest loads, while refining */
     uint8_t *must;     /* [switch]: 1 if it must have an entry */
-    int wanted;        /* how many must */
+    int *piece;        /* [switch]: connected ones have the same number (dnet_topo_pieces) */
+    int *wanted;       /* [piece]: how many must */
     bool mixing;       /* entries have to agree with those of before, too: */
     int *was;          /* [switch]: channel of the tables before, in service, or NONE */
 } dnet_build_t;
@@ -98,10 +99,11 @@ dnet_build_t *dnet_build_crew_new(const dnet_build_t *b, int threads);
 /** Free what dnet_build_crew_new() has made; NULL is allowed. */
 void dnet_build_crew_free(dnet_build_t *crew, int threads);
 
-/** Choose the switches that must have an entry: with servers, or all of them. */
+/** Choose the switches that must have an entry for what they are connected with: those with
+ * servers, or all of them. */
 void dnet_build_want(dnet_build_t *b, bool everywhere);
 
-/** Every switch that must have an entry has one? */
+/** Every switch that must have an entry, and is connected with the destination, has one? */
 bool dnet_build_complete(const dnet_build_t *b);
 
 /** A tree with nothing but its root, switch `dest`. */

@@ -6,13 +6,15 @@
 
 #include <stdlib.h>
 
-/* b has the tree of the old tables to a column.  @return every entry there is still leads there */
+/* b has the tree of the old tables to a column.  @return every entry there is at a connected switch
+ * still leads there */
 static bool adopt_whole(dnet_build_t *b, const dnet_tables_t *from, int column)
 {
     int entries = 0;
     dnet_build_adopt(b, from, column);
     for (int s = 0; s < b->t->n_switches; s++)
-        entries += !b->t->sw[s].down && dnet_tables_row(from, s)[column] != DNET_TABLE_NONE;
+        entries += !b->t->sw[s].down && b->piece[s] == b->piece[b->dest] &&
+                   dnet_tables_row(from, s)[column] != DNET_TABLE_NONE;
     return b->labelled == entries && dnet_build_complete(b);
 }
 

@@ -85,11 +85,12 @@ void dnet_build_label_by_hops(dnet_build_t *shared, int dest)
     shared->labelled = b.labelled;
 }
 
-/* The first switch from `first` on that must have an entry and has none, or NONE. */
+/* The first connected switch from `first` on that must have an entry and has none, or NONE. */
 static int left_over(const dnet_build_t *b, int first)
 {
     for (int s = first; s < b->t->n_switches; s++)
-        if (b->must[s] && dnet_topo_degree(b->t, s) && s != b->dest && b->next[s] == DNET_TOPO_NONE)
+        if (b->must[s] && b->piece[s] == b->piece[b->dest] && s != b->dest &&
+            b->next[s] == DNET_TOPO_NONE)
             return s;
     return DNET_TOPO_NONE;
 }

@@ -367,6 +367,27 @@ bool dnet_topo_connected(const dnet_topo_t *t)
     return found == wanted;
 }
 
+void dnet_topo_pieces(const dnet_topo_t *t, int *piece, int *queue)
+{
+    for (int s = 0; s < t->n_switches; s++)
+        piece[s] = DNET_TOPO_NONE;
+    for (int first = 0; first < t->n_switches; first++) {
+        int n = 0;
+        if (piece[first] != DNET_TOPO_NONE)
+            continue;
+        piece[first] = first;
+        queue[n++] = first;
+        for (int at = 0; at < n; at++)
+            for (int i = 0; i < dnet_topo_degree(t, queue[at]); i++) {
+                int u = dnet_topo_head(t, dnet_topo_channel(t, queue[at], i));
+                if (piece[u] != DNET_TOPO_NONE)
+                    continue;
+                piece[u] = first;
+                queue[n++] = u;
+            }
+    }
+}
+
 static bool is_guid(const char *name, uint64_t *guid)
 {
     if (name[0] != '0' || (name[1] | 32) != 'x')

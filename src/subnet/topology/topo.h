@@ -246,6 +246,10 @@ int dnet_topo_cut_off(const dnet_topo_t *t);
 /** True if all switches in service that have servers can reach each other. */
 bool dnet_topo_connected(const dnet_topo_t *t);
 
+/** Set piece[switch]: switches that are connected by links in service have the same number.
+ *  queue[switch] is working space. */
+void dnet_topo_pieces(const dnet_topo_t *t, int *piece, int *queue);
+
 /**
  * Read link hints, lines "switch port cost" ('#' starts a comment): a cost above 1 makes tables
  * avoid the link, below 1 seek it.
