@@ -76,3 +76,10 @@ health '## Summary: 0 nodes checked, 0 bad nodes found' 'has checked no node'
 expect 3 'cannot open' health --topology file:net --before good --after missing
 printf '\n%s\n##          3 PMA query failures\n' "$summary" >failures
 expect 0 'counters of 3 ports could not be read' health --topology file:net --before good --after failures
+
+# Networks in which what is asked for is not there.
+expect 2 'not leaves with one link to every spine' lid --topology ring:4:0 --fail 1
+refuse 'has 0 servers' rails --topology ring:4:0 --sick 1
+printf 'Switch 4 "a"\nHca 1 "g"\n[1] "a"[1]\nHca 1 "h"\n[1] "a"[2]\n' >one
+expect 2 'no link between switches that could be sick' rails --topology file:one --sick 1
+expect 0 ' 8 nodes: worst pair' rails --topology leaf-spine:4:2:2 --trials 1

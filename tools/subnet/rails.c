@@ -39,7 +39,8 @@ const rails_setting_t rails_settings[RAILS_SETTINGS] = {
     {"hetero", {"ftree", "dfsssp"}, true},
 };
 
-/* The i-th sick link: one uplink of an edge switch, another switch for each i. */
+/* The i-th sick link: one uplink of an edge switch, another switch for each i.  NONE, logged: there
+ * is none. */
 static int sick_link(const dnet_topo_t *t, int i, uint64_t seed)
 {
     dnet_rng_t rng = {seed};
@@ -47,8 +48,14 @@ static int sick_link(const dnet_topo_t *t, int i, uint64_t seed)
     if (!order)
         return DNET_TOPO_NONE;
     for (int s = 0; s < t->n_switches; s++)
-        if (t->sw[s].hosts)
+        if (t->sw[s].hosts && dnet_topo_degree(t, s))
             order[edges++] = s;
+    if (edges == 0) {
+        dnet_error("rails: %s has no link between switches that could be sick; leave --sick out",
+                   t->name);
+        free(order);
+        return DNET_TOPO_NONE;
+    }
     dnet_rng_shuffle(&rng, order, edges);
     int s = order[i % edges];
     link = t->adj[t->adj_start[s] + i % dnet_topo_degree(t, s)] >> 1;
@@ -63,8 +70,10 @@ static dnet_status_t route_rail(const rails_setting_t *setting, int i, const cha
     dnet_traffic_t tr = {0};
     dnet_status_t st = dnet_topo_make(topology, seed, t);
     int link[RAILS_SICK_MAX];
-    for (int k = 0; k < sick && !st; k++)
+    for (int k = 0; k < sick && !st; k++) {
         link[k] = sick_link(*t, k, seed + (uint64_t) i);
+        st = link[k] == DNET_TOPO_NONE ? DNET_ERR_ARGUMENT : DNET_OK;
+    }
     for (int k = 0; k < sick && !st && setting->repaired; k++)
         st = dnet_topo_set_link(*t, link[k], true);
     if (!st)
@@ -132,7 +141,7 @@ static dnet_status_t one_setting(const options_t *o, const rails_setting_t *sett
     printf("%s (%s / %s)\n", setting->name, setting->engine[0], setting->engine[1]);
     dnet_json_object(j, setting->name);
     dnet_json_array(j, "points");
-    for (int n = 40; n <= o->nodes && !st; n += 60) {
+    for (int n = o->nodes < 40 ? o->nodes : 40; n <= o->nodes && !st; n += 60) {
         rails_sample_t sample;
         double split, all, loose;
         st = rails_sample(&rs, n, o->trials, o->seed, DNET_STRIPE_AVERAGED, &sample);
@@ -184,7 +193,13 @@ static int run(int argc, char **argv)
         return subnet_exit(st);
     if (o.nodes > t->n_hosts)
         o.nodes = t->n_hosts;
+    if (o.nodes < 2) {
+        dnet_error("rails: %s has %d servers; pairs take 2", t->name, t->n_hosts);
+        st = DNET_ERR_ARGUMENT;
+    }
     dnet_topo_free(t);
+    if (st)
+        return subnet_exit(st);
     st = dnet_json_open(&j, o.json);
     if (st)
         return subnet_exit(st);
