@@ -219,6 +219,8 @@ dnet_status_t dnet_fabric_make(const char *topology, const char *engine, dnet_fa
         status = assign_lids(f->topo);
     if (status == DNET_OK)
         status = route(f->engine, f->topo, NULL, &f->tables, &f->verdict);
+    if (status == DNET_OK)
+        status = dnet_lft_check(f->tables);
     if (status == DNET_OK) {
         f->text = text_of(f, false, &f->text_bytes);
         status = f->text ? DNET_OK : DNET_ERR_NO_MEMORY;

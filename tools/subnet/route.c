@@ -112,8 +112,8 @@ static dnet_status_t write_files(const options_t *o, dnet_topo_t *t, const dnet_
         return DNET_ERR_ARGUMENT;
     }
     const char *const path[] = {o->write_lfts, o->guid2lid, o->write_sl};
-    dnet_status_t st = DNET_OK;
-    if (!o->from) /* those of the tables in force */
+    dnet_status_t st = o->write_lfts ? dnet_lft_check(r->tables) : DNET_OK;
+    if (!st && !o->from) /* those of the tables in force */
         st = dnet_lid_assign(t, (dnet_lid_scheme_t) o->scheme);
     for (int part = 0; part < 3 && !st; part++)
         st = write_one(t, r, part, path[part]);

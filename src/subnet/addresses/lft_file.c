@@ -28,9 +28,27 @@ dnet_status_t dnet_lid_write_guid2lid(const dnet_topo_t *t, FILE *out)
     return ferror(out) ? DNET_ERR_SYSTEM : DNET_OK;
 }
 
+dnet_status_t dnet_lft_check(const dnet_tables_t *tables)
+{
+    const dnet_topo_t *t = tables->topo;
+    for (int s = 0; s < t->n_switches; s++)
+        for (int x = 0; x < dnet_tables_columns(tables) && t->sw[s].ports >= DNET_FDB_DROP; x++) {
+            int port = dnet_tables_row(tables, s)[x];
+            if (port == DNET_TABLE_NONE || port < DNET_FDB_DROP)
+                continue;
+            dnet_error("subnet: %s: tables of %s lead to port %d; InfiniBand's ports end at %d",
+                       t->name, t->sw[s].name, port, DNET_FDB_DROP - 1);
+            return DNET_ERR_LIMIT;
+        }
+    return DNET_OK;
+}
+
 dnet_status_t dnet_lft_write(const dnet_topo_t *t, const dnet_tables_t *tables, FILE *out)
 {
     int top = dnet_fdb_blocks(t) * DNET_LID_BLOCK - 1;
+    dnet_status_t st = dnet_lft_check(tables);
+    if (st)
+        return st;
     for (int s = 0; s < t->n_switches; s++) {
         const uint16_t *row = dnet_tables_row(tables, s);
         if (t->sw[s].down)

@@ -79,7 +79,12 @@ double dnet_fdb_seconds(long mads, double mad_us, int window);
 /** Write "port GUID, LID, LID" lines for OpenSM's guid2lid file. */
 dnet_status_t dnet_lid_write_guid2lid(const dnet_topo_t *t, FILE *out);
 
-/** Write tables as OpenSM's `file` routing engine reads them; every destination needs a LID. */
+/** Do tables lead to ports that InfiniBand has, below DNET_FDB_DROP?  @return DNET_OK; ERR_LIMIT,
+ * logged */
+dnet_status_t dnet_lft_check(const dnet_tables_t *tables);
+
+/** Write tables as OpenSM's `file` routing engine reads them; every destination needs a LID.
+ *  @return DNET_OK; ERR_SYSTEM; as dnet_lft_check() */
 dnet_status_t dnet_lft_write(const dnet_topo_t *t, const dnet_tables_t *tables, FILE *out);
 
 /* What is wrong with the addresses in a dump. */
