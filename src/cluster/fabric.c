@@ -48,6 +48,8 @@ _Static_assert(sizeof(version_t) == 24 + 2 * 64 + 64 * 64, "fabric file layout")
 /* [nic 2] Numbers from 1, without those no compressed LID names. */
 static dnet_status_t assign_lids(dnet_topo_t *t)
 {
+    for (int h = 0; h < t->n_hosts; h++)
+        t->host[h].lmc = 0; /* whatever a file says: a NIC has one */
     dnet_status_t status = dnet_lid_assign(t, DNET_LID_CONVENTIONAL);
     for (int h = 0; status == DNET_OK && h < t->n_hosts; h++) {
         if (t->host[h].lid > DNET_NODES_MAX) {

@@ -161,6 +161,27 @@ static void test_assign_lids_are_unique(void **state)
         }
 }
 
+/* With several LIDs an end port: no LID of a block twice, each block at a multiple of its size. */
+static void test_assign_blocks_of_lids_are_apart(void **state)
+{
+    (void) state;
+    for (int scheme = 0; dnet_lid_schemes[scheme]; scheme++) {
+        dnet_topo_t *t = make("leaf-spine:20:16:18", DNET_LID_CONVENTIONAL);
+        for (int h = 0; h < t->n_hosts; h++)
+            t->host[h].lmc = 3;
+        t->sw[5].lmc = 1;
+        assert_int_equal(dnet_lid_assign(t, (dnet_lid_scheme_t) scheme), DNET_OK);
+        char *seen = calloc(65536, 1);
+        for (int d = 0; d < dnet_topo_dests(t); d++)
+            for (int k = 0; k < dnet_topo_lids(t, d); k++)
+                if (seen[dnet_lid_of(t, d) + k]++ || dnet_lid_of(t, d) % dnet_topo_lids(t, d))
+                    fail_msg("%s: LID %d of destination %d", dnet_lid_schemes[scheme],
+                             dnet_lid_of(t, d) + k, d);
+        free(seen);
+        dnet_topo_free(t);
+    }
+}
+
 static FILE *scratch(char *path)
 {
     int fd = mkstemp(path);
@@ -216,6 +237,16 @@ static void test_topology_files_with_faults_are_refused(void **state)
     assert_int_equal(read_text("Switch 4 \"a\"\nSwitch 4 \"a\"\n"), DNET_ERR_FORMAT);
     assert_int_equal(read_text("Switch 4 \"a\"\n[1] \"b\"[2]\nSwitch 4 \"b\"\n[2] \"a\"[3]\n"),
                      DNET_ERR_FORMAT);
+    assert_int_equal(read_text("Switch 4 \"a\"\n[0] \"b\"[2]\nSwitch 4 \"b\"\n"), DNET_ERR_FORMAT);
+    assert_int_equal(read_text("Switch 4 \"a\"\n[4294967297] \"b\"[2]\nSwitch 4 \"b\"\n"),
+                     DNET_ERR_FORMAT);
+    assert_int_equal(read_text("Switch 4 \"a\"\n[1] \"b\"[4294967297]\nSwitch 4 \"b\"\n"),
+                     DNET_ERR_FORMAT);
+    assert_int_equal(read_text("Switch 4 \"a\"\n[] \"b\"[2]\nSwitch 4 \"b\"\n"), DNET_ERR_FORMAT);
+    assert_int_equal(read_text("Switch 4 \"a\"\nHca 1 \"h\"\n[1](abc"), DNET_ERR_FORMAT);
+    assert_int_equal(read_text("switchguid=none\nSwitch 4 \"a\"\n"), DNET_ERR_FORMAT);
+    assert_int_equal(read_text("switchguid=0x7\nSwitch 4 \"a\"\nswitchguid=0x7\nSwitch 4 \"b\"\n"),
+                     DNET_ERR_FORMAT);
     assert_int_equal(read_text("Hca 2 \"h\"\n"), DNET_ERR_FORMAT);
     assert_int_equal(read_text(""), DNET_ERR_FORMAT);
 }
@@ -255,15 +286,15 @@ static void test_topology_of_ibnetdiscover_keeps_guids_and_ports(void **state)
     (void) state;
     static const char *const text =
         "switchguid=0x2c9020000a000(2c9020000a000)\n"
-        "Switch 36 \"S-0002c9020000a000\" # \"leaf #1\" enhanced port 0 lid 7 lmc 0\n"
+        "Switch 36 \"S-0002c9020000a000\" # \"Euclid 9 lid 3 #1\" enhanced port 0 lid 7 lmc 1\n"
         "[1] \"H-0002c90300000010\"[1](2c90300000011) # \"two\" lid 1 4xQDR\n"
         "[2] \"H-0002c90300000010\"[2](2c903000000ff) # \"two\" lid 2 4xQDR\n"
         "[3] \"H-0002c90300000020\"[4](2c90300000024) # \"four\" lid 3 4xQDR\n\n"
         "caguid=0x2c90300000010\nCa 2 \"H-0002c90300000010\" # \"two\"\n"
-        "[1](2c90300000011) \"S-0002c9020000a000\"[1] # lid 1 lmc 0 \"leaf #1\" lid 7 4xQDR\n"
-        "[2](2c903000000ff) \"S-0002c9020000a000\"[2] # lid 2 lmc 0 \"leaf #1\" lid 7 4xQDR\n\n"
+        "[1](2c90300000011) \"S-0002c9020000a000\"[1] # lid 4 lmc 2 \"Euclid 9 lid 3 #1\" lid 7 4xQDR\n"
+        "[2](2c903000000ff) \"S-0002c9020000a000\"[2] # lid 8 lmc 2 \"Euclid 9 lid 3 #1\" lid 7 4xQDR\n\n"
         "caguid=0x2c90300000020\nCa 4 \"H-0002c90300000020\" # \"four\"\n"
-        "[4](2c90300000024) \"S-0002c9020000a000\"[3] # lid 3 lmc 0 \"leaf #1\" lid 7 4xQDR\n";
+        "[4](2c90300000024) \"S-0002c9020000a000\"[3] # lid 12 lmc 2 \"Euclid 9 lid 3 #1\" lid 7 4xQDR\n";
     char path[] = "net-XXXXXX", again[] = "net-XXXXXX";
     dnet_topo_t *t = NULL, *back = NULL;
     FILE *out = scratch(path);
@@ -277,7 +308,15 @@ static void test_topology_of_ibnetdiscover_keeps_guids_and_ports(void **state)
     assert_int_equal(dnet_topo_make(again, 1, &back), DNET_OK);
     assert_int_equal(back->n_hosts, t->n_hosts);
     assert_int_equal(back->sw[0].guid, 0x2c9020000a000);
-    assert_string_equal(back->sw[0].name, "leaf #1");
+    assert_string_equal(back->sw[0].name, "Euclid 9 lid 3 #1");
+    assert_int_equal(t->sw[0].lid, 7);
+    assert_int_equal(t->sw[0].lmc, 1);
+    for (int h = 0; h < t->n_hosts; h++) {
+        static const int lids[] = {4, 12, 8}; /* in the order of GUIDs */
+        assert_int_equal(t->host[h].lid, lids[h]);
+        assert_int_equal(t->host[h].lmc, 2);
+        assert_true(dnet_topo_gbps(t->host[h].rate) == 40);
+    }
     for (int h = 0; h < t->n_hosts; h++) {
         assert_string_equal(back->host[h].name, t->host[h].name);
         assert_int_equal(back->host[h].guid, t->host[h].guid);
@@ -324,6 +363,7 @@ int main(void)
         cmocka_unit_test(test_spine_failure_grouped_beats_port_major_in_total),
         cmocka_unit_test(test_update_time_as_in_table_2),
         cmocka_unit_test(test_assign_lids_are_unique),
+        cmocka_unit_test(test_assign_blocks_of_lids_are_apart),
         cmocka_unit_test(test_lft_file_written_and_read_is_the_same),
         cmocka_unit_test(test_topology_files_with_faults_are_refused),
         cmocka_unit_test(test_topology_written_as_ibsim_reads_back),

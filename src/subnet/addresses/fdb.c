@@ -144,6 +144,15 @@ static void fill_leaves(const clos_t *c, dnet_switch_routes_t rule, dnet_tables_
     }
 }
 
+/* All LIDs of a server are reached as its first. */
+static void copy_planes(const dnet_topo_t *t, dnet_tables_t *tables)
+{
+    for (int s = 0; s < t->n_switches; s++)
+        for (int x = tables->dests; x < dnet_tables_columns(tables); x++)
+            if (dnet_tables_dest(tables, x) != DNET_TOPO_NONE)
+                dnet_tables_row(tables, s)[x] = dnet_tables_row(tables, s)[x % tables->dests];
+}
+
 /* A failed spine's own LID leads nowhere any more. */
 static void fill_spines(const clos_t *c, dnet_tables_t *tables)
 {
@@ -174,6 +183,7 @@ dnet_status_t dnet_fdb_leaf_spine(const dnet_topo_t *t, int failed, dnet_switch_
         fill_hosts(&c, *out);
         fill_leaves(&c, rule, *out);
         fill_spines(&c, *out);
+        copy_planes(t, *out);
         if (failed >= 0) /* the table of a dead switch is not written */
             memset(dnet_tables_row(*out, c.spine[failed]), 0xff,
                    (size_t) dnet_tables_columns(*out) * sizeof(uint16_t));

@@ -24,7 +24,7 @@ dnet_status_t dnet_lid_write_guid2lid(const dnet_topo_t *t, FILE *out)
                 t->host[h].lid + dnet_topo_lids(t, h) - 1);
     for (int s = 0; s < t->n_switches; s++)
         fprintf(out, "0x%016" PRIx64 " 0x%04x 0x%04x\n\n", t->sw[s].guid, t->sw[s].lid,
-                t->sw[s].lid);
+                t->sw[s].lid + dnet_topo_lids(t, t->n_hosts + s) - 1);
     return ferror(out) ? DNET_ERR_SYSTEM : DNET_OK;
 }
 

@@ -12,10 +12,12 @@
 
 const char *const dnet_lid_schemes[] = {"conventional", "port-major", "grouped", "aligned", NULL};
 
-/* What the formulas need: leaves and spines numbered, server ports numbered from 0. */
+/* What the formulas need, which count as if everyone had one LID: leaves and spines numbered,
+ * server ports numbered from 0. */
 typedef struct shape {
     int leaves, spines;
     int first_port, ports; /* server ports of a leaf: first_port .. first_port + ports - 1 */
+    int host_lmc, sw_lmc;  /* the largest */
     int *number;           /* [switch]: place among leaves or among spines */
 } shape_t;
 
@@ -26,10 +28,13 @@ static dnet_status_t measure(const dnet_topo_t *t, shape_t *sh)
     sh->number = dnet_subnet_alloc((size_t) t->n_switches, sizeof(int));
     if (!sh->number)
         return DNET_ERR_NO_MEMORY;
-    for (int s = 0; s < t->n_switches; s++)
+    for (int s = 0; s < t->n_switches; s++) {
         sh->number[s] = t->sw[s].hosts ? sh->leaves++ : sh->spines++;
+        sh->sw_lmc = t->sw[s].lmc > sh->sw_lmc ? t->sw[s].lmc : sh->sw_lmc;
+    }
     for (int h = 0; h < t->n_hosts; h++) {
         int port = t->host[h].port;
+        sh->host_lmc = t->host[h].lmc > sh->host_lmc ? t->host[h].lmc : sh->host_lmc;
         sh->first_port = port < sh->first_port ? port : sh->first_port;
         last = port > last ? port : last;
     }
@@ -58,13 +63,12 @@ static long host_lid(const shape_t *sh, dnet_lid_scheme_t scheme, int leaf, int 
     return 0;
 }
 
-/* Switches: behind the servers' range, or inside their group. */
-static long switch_lid(const shape_t *sh, dnet_lid_scheme_t scheme, bool leaf, int number,
-                       long first)
+/* Switches inside their groups, or, from 0 on, behind the servers' range. */
+static long switch_lid(const shape_t *sh, dnet_lid_scheme_t scheme, bool leaf, int number)
 {
     long leaves = sh->leaves, spines = sh->spines ? sh->spines : 1;
     if (scheme != DNET_LID_GROUPED)
-        return first + (leaf ? number : leaves + number);
+        return leaf ? number : leaves + number;
     long in_group = (leaves + spines - 1) / spines, size = leaves + in_group + 1;
     if (leaf)
         return 1 + number % spines * size + leaves + number / spines;
@@ -76,17 +80,25 @@ dnet_status_t dnet_lid_assign(dnet_topo_t *t, dnet_lid_scheme_t scheme)
     shape_t sh;
     dnet_status_t st = measure(t, &sh);
     long highest = 0, first = DNET_LID_SWITCHES;
+    if (scheme == DNET_LID_GROUPED) { /* servers and switches take turns */
+        first = 0;
+        sh.host_lmc = sh.sw_lmc = sh.host_lmc > sh.sw_lmc ? sh.host_lmc : sh.sw_lmc;
+    }
     for (int h = 0; h < t->n_hosts && !st; h++) {
         const dnet_topo_host_t *host = &t->host[h];
-        long lid = host_lid(&sh, scheme, sh.number[host->sw], host->port - sh.first_port);
-        highest = lid > highest ? lid : highest;
+        long lid = host_lid(&sh, scheme, sh.number[host->sw], host->port - sh.first_port)
+                   << sh.host_lmc;
+        long last = lid + (1 << sh.host_lmc) - 1;
+        highest = last > highest ? last : highest;
         t->host[h].lid = (uint16_t) lid;
     }
     if (scheme != DNET_LID_GROUPED && highest >= first)
         first = round_up(highest + 1, DNET_LID_BLOCK);
+    first = round_up(first, 1 << sh.sw_lmc);
     for (int s = 0; s < t->n_switches && !st; s++) {
-        long lid = switch_lid(&sh, scheme, t->sw[s].hosts > 0, sh.number[s], first);
-        highest = lid > highest ? lid : highest;
+        long lid = first + (switch_lid(&sh, scheme, t->sw[s].hosts > 0, sh.number[s]) << sh.sw_lmc);
+        long last = lid + (1 << sh.sw_lmc) - 1;
+        highest = last > highest ? last : highest;
         t->sw[s].lid = (uint16_t) lid;
     }
     if (!st && highest > DNET_LID_UNICAST_MAX) {

@@ -29,7 +29,8 @@ extern const char *const dnet_lid_schemes[]; /* names by dnet_lid_scheme_t, NULL
 /**
  * Give every server and switch a LID by closed formula, so that a missing node keeps its place.
  *
- * A leaf is a switch with servers; the other switches are its spines.
+ * A leaf is a switch with servers; the other switches are its spines.  Each gets as many LIDs as
+ * the largest LMC needs, beginning at a multiple of that number.
  * @return DNET_OK; ERR_LIMIT (more LIDs than unicast ones, logged)
  */
 dnet_status_t dnet_lid_assign(dnet_topo_t *t, dnet_lid_scheme_t scheme);

@@ -18,11 +18,13 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define LMC_MAX 7
+#define PORTS_MAX 254
 
 typedef struct node {
     char id[64];
@@ -83,18 +85,27 @@ static const char *quoted(const char *p, char *out, size_t size)
     return end + 1;
 }
 
-static uint16_t lid_in(const char *comment)
+/* The number behind a word between two places of a comment, where it stands alone; 0: none. */
+static unsigned long number_in(const char *from, const char *to, const char *word)
 {
-    const char *p = comment ? strstr(comment, "lid ") : NULL;
-    return p ? (uint16_t) strtoul(p + 4, NULL, 10) : 0;
+    for (const char *p = from; (p = strstr(p, word)) && p < to; p++)
+        if (p == from || isspace((unsigned char) p[-1]))
+            return strtoul(p + strlen(word), NULL, 10);
+    return 0;
 }
 
-/* The port's own "lmc N" stands behind its "lid N", before the peer's name. */
-static uint8_t lmc_in(const char *comment)
+/* Base LID and LMC that a comment says of a header's node, behind its description, or of the
+ * adapter port that a line is of, before the peer's. */
+static void take_lids(const char *comment, bool header, uint16_t *lid, uint8_t *lmc)
 {
-    const char *p = comment ? strstr(comment, "lmc ") : NULL;
-    unsigned long lmc = p ? strtoul(p + 4, NULL, 10) : 0;
-    return lmc <= LMC_MAX ? (uint8_t) lmc : 0;
+    if (!comment)
+        return;
+    const char *first = strchr(comment, '"'), *last = strrchr(comment, '"');
+    const char *from = header && last ? last + 1 : comment;
+    const char *to = header || !first ? comment + strlen(comment) : first;
+    unsigned long n = number_in(from, to, "lid "), bits = number_in(from, to, "lmc ");
+    *lid = n <= UINT16_MAX ? (uint16_t) n : 0;
+    *lmc = bits <= LMC_MAX ? (uint8_t) bits : 0;
 }
 
 /* Signalling rates of a lane; a name that begins another stands behind it. */
@@ -108,7 +119,8 @@ static const struct {
 /* "4xQDR" and the like: lanes times the lane's signalling rate. */
 static dnet_topo_rate_t rate_in(const char *comment)
 {
-    for (const char *p = comment; p && (p = strchr(p, 'x')); p++) {
+    const char *last = comment ? strrchr(comment, '"') : NULL;
+    for (const char *p = last ? last : comment; p && (p = strchr(p, 'x')); p++) {
         const char *digits = p;
         while (digits > comment && isdigit((unsigned char) digits[-1]))
             digits--;
@@ -180,11 +192,11 @@ static dnet_status_t read_header(reader_t *r, char *p, kind_t kind, const char *
     *n = (node_t){.ports = (int) ports,
                   .line = r->line,
                   .is_switch = kind == SWITCH,
-                  .guid = r->next_guid[kind],
-                  .lid = lid_in(comment),
-                  .lmc = lmc_in(comment)};
-    if (end == after_word || ports < 1 || ports > 254) {
-        dnet_error("subnet: %s:%d: number of ports missing or outside 1..254", r->where, r->line);
+                  .guid = r->next_guid[kind]};
+    take_lids(comment, true, &n->lid, &n->lmc);
+    if (end == after_word || ports < 1 || ports > PORTS_MAX) {
+        dnet_error("subnet: %s:%d: number of ports missing or outside 1..%d", r->where, r->line,
+                   PORTS_MAX);
         return DNET_ERR_FORMAT;
     }
     if (!quoted(end, n->id, sizeof(n->id))) {
@@ -198,9 +210,19 @@ static dnet_status_t read_header(reader_t *r, char *p, kind_t kind, const char *
     return DNET_OK;
 }
 
-static dnet_status_t read_cable(reader_t *r, char *p, const char *comment)
+/* "[port]" of a node with so many; the place behind it, or NULL. */
+static const char *bracketed(const char *p, int ports, int *port_p)
 {
-    char *end;
+    char *end = NULL;
+    long port = *p == '[' && isdigit((unsigned char) p[1]) ? strtol(p + 1, &end, 10) : 0;
+    if (port < 1 || port > ports || *end != ']')
+        return NULL;
+    *port_p = (int) port;
+    return end + 1;
+}
+
+static dnet_status_t read_cable(reader_t *r, const char *p, const char *comment)
+{
     if (r->nodes == 0) {
         dnet_error("subnet: %s:%d: a cable before the first node", r->where, r->line);
         return DNET_ERR_FORMAT;
@@ -208,30 +230,23 @@ static dnet_status_t read_cable(reader_t *r, char *p, const char *comment)
     if (!grow((void **) &r->cable, r->cables, &r->cable_cap, sizeof(cable_t)))
         return DNET_ERR_NO_MEMORY;
     cable_t *c = &r->cable[r->cables];
-    *c = (cable_t){.node = r->nodes - 1,
-                   .line = r->line,
-                   .lid = lid_in(comment),
-                   .rate = rate_in(comment),
-                   .peer = DNET_TOPO_NONE};
-    c->port = (int) strtol(p + 1, &end, 10);
-    if (*end != ']' || c->port < 0 || c->port > r->node[c->node].ports) {
+    *c = (cable_t){
+        .node = r->nodes - 1, .line = r->line, .rate = rate_in(comment), .peer = DNET_TOPO_NONE};
+    take_lids(comment, false, &c->lid, &c->lmc);
+    p = bracketed(p, r->node[c->node].ports, &c->port);
+    if (!p) {
         dnet_error("subnet: %s:%d: port outside 1..%d of node %s", r->where, r->line,
                    r->node[c->node].ports, r->node[c->node].id);
         return DNET_ERR_FORMAT;
     }
-    if (end[1] == '(') { /* ibnetdiscover puts the adapter's port GUID here */
-        c->port_guid = strtoull(end + 2, &end, 16);
-        end = strchr(end, ')') ? strchr(end, ')') : end;
+    if (*p == '(') { /* ibnetdiscover puts the adapter's port GUID here */
+        c->port_guid = strtoull(p + 1, NULL, 16);
+        p = strchr(p, ')');
+        p = p ? p + 1 : "";
     }
-    const char *behind = quoted(end + 1, c->peer_id, sizeof(c->peer_id));
-    if (!behind || *behind != '[') {
+    const char *behind = quoted(p, c->peer_id, sizeof(c->peer_id));
+    if (!behind || !bracketed(behind, PORTS_MAX, &c->peer_port)) {
         dnet_error("subnet: %s:%d: expected \"peer\"[port] behind the local port", r->where,
-                   r->line);
-        return DNET_ERR_FORMAT;
-    }
-    c->peer_port = (int) strtol(behind + 1, &end, 10);
-    if (*end != ']') {
-        dnet_error("subnet: %s:%d: expected a port number in brackets behind the peer", r->where,
                    r->line);
         return DNET_ERR_FORMAT;
     }
@@ -275,7 +290,10 @@ static dnet_status_t read_line(reader_t *r, char *line)
                                                        : KINDS;
     if (kind != KINDS) {
         r->next_guid[kind] = strtoull(strchr(p, '=') + 1, NULL, 16);
-        return DNET_OK;
+        if (r->next_guid[kind])
+            return DNET_OK;
+        dnet_error("subnet: %s:%d: '%.40s': expected a GUID in hexadecimal", r->where, r->line, p);
+        return DNET_ERR_FORMAT;
     }
     if (strchr(p, '=') || strncmp(p, "module", 6) == 0)
         return DNET_OK; /* vendid=, devid=, sysimgguid=; ibsim's switchguid is handled above */
@@ -314,7 +332,7 @@ static dnet_status_t match_peers(reader_t *r)
         cable_t *c = &r->cable[i];
         node_t **found =
             bsearch(c->peer_id, sorted, (size_t) r->nodes, sizeof(*sorted), node_by_id_key);
-        if (found && c->peer_port >= 0 && c->peer_port <= (*found)->ports) {
+        if (found && c->peer_port <= (*found)->ports) {
             c->peer = (int) (*found - r->node);
             continue;
         }
@@ -440,6 +458,38 @@ static dnet_status_t assemble(reader_t *r, dnet_topo_t *t)
     return st;
 }
 
+typedef struct owner {
+    uint64_t guid;
+    const char *name;
+} owner_t;
+
+static int owner_by_guid(const void *a, const void *b)
+{
+    const owner_t *x = a, *y = b;
+    return (x->guid > y->guid) - (x->guid < y->guid);
+}
+
+/* Files exchanged with OpenSM name end ports by their GUIDs. */
+static dnet_status_t check_guids(const dnet_topo_t *t)
+{
+    int dests = dnet_topo_dests(t);
+    owner_t *all = dnet_subnet_alloc((size_t) dests, sizeof(*all));
+    dnet_status_t st = all ? DNET_OK : DNET_ERR_NO_MEMORY;
+    for (int d = 0; d < dests && !st; d++)
+        all[d] = d < t->n_hosts ? (owner_t){t->host[d].guid, t->host[d].name}
+                                : (owner_t){t->sw[d - t->n_hosts].guid, t->sw[d - t->n_hosts].name};
+    if (!st)
+        qsort(all, (size_t) dests, sizeof(*all), owner_by_guid);
+    for (int d = 1; d < dests && !st; d++)
+        if (all[d - 1].guid == all[d].guid) {
+            dnet_error("subnet: %s: %s and %s have the same GUID, 0x%016" PRIx64, t->name,
+                       all[d - 1].name, all[d].name, all[d].guid);
+            st = DNET_ERR_FORMAT;
+        }
+    free(all);
+    return st;
+}
+
 /* Adapters in the order of the file, as ibsim numbers them, whatever switch names them first. */
 static int host_by_guid(const void *a, const void *b)
 {
@@ -473,8 +523,8 @@ dnet_status_t dnet_topo_read(FILE *in, const char *where, dnet_topo_t **out)
     free(r.cable);
     if (!st && t->n_hosts)
         qsort(t->host, (size_t) t->n_hosts, sizeof(*t->host), host_by_guid);
-    if (!st && dnet_topo_finish(t))
-        st = DNET_ERR_FORMAT;
+    if (!st)
+        st = dnet_topo_finish(t) ? DNET_ERR_FORMAT : check_guids(t);
     if (st)
         dnet_topo_free(t);
     else
