@@ -351,14 +351,17 @@ static void test_service_levels_are_judged_for_each_server(void **state)
     dnet_topo_free(r.t);
 }
 
-static void write_sl2vl(const dnet_topo_t *t, char *path, const char *lanes)
+/* to_servers: of the ports that servers hang on */
+static void write_sl2vl(const dnet_topo_t *t, char *path, const char *lanes, const char *to_servers)
 {
+    int which;
     FILE *out = fdopen(mkstemp(path), "w");
     for (int s = 0; s < t->n_switches; s++)
         for (int in = 0; in <= t->sw[s].ports; in++) {
             fprintf(out, "# SL2VL table: Lid %d\n", t->sw[s].lid);
             for (int port = 0; port <= t->sw[s].ports; port++)
-                fprintf(out, "ports: in %2d, out %2d: %s\n", in, port, lanes);
+                fprintf(out, "ports: in %2d, out %2d: %s\n", in, port,
+                        dnet_topo_port(t, s, port, &which) == DNET_PORT_HOST ? to_servers : lanes);
         }
     fclose(out);
 }
@@ -381,7 +384,7 @@ static void test_lanes_are_those_of_the_sl2vl_tables(void **state)
         char sl[] = "sl-XXXXXX", vl[] = "vl-XXXXXX";
         dnet_lanes_t *lanes;
         records(&r, sl, 0, true);
-        write_sl2vl(r.t, vl, cases[i].vl);
+        write_sl2vl(r.t, vl, cases[i].vl, cases[i].vl);
         assert_int_equal(dnet_sl_read(r.tables, sl, &lanes), DNET_OK);
         assert_int_equal(dnet_sl2vl_read(r.t, vl, lanes), DNET_OK);
         dnet_verdict_t v = judge(r.tables, lanes);
@@ -394,6 +397,30 @@ static void test_lanes_are_those_of_the_sl2vl_tables(void **state)
         unlink(sl);
         unlink(vl);
     }
+    dnet_tables_free(r.tables);
+    dnet_topo_free(r.t);
+}
+
+/* A packet is lost that gets lane 15 on the last link, to the server, on the way from its neighbour
+ * on the switch, too. */
+static void test_a_lane_that_drops_at_the_last_switch_is_seen(void **state)
+{
+    (void) state;
+    char sl[] = "sl-XXXXXX", vl[] = "vl-XXXXXX";
+    ring_t r = shortest_ways("ring:6:2");
+    dnet_lanes_t *lanes;
+    records(&r, sl, 0, true);
+    write_sl2vl(r.t, vl, "| 0| 1| 2| 3| 4| 5| 6| 7| 8| 9|10|11|12|13|14| 7|",
+                "|15|15| 2| 3| 4| 5| 6| 7| 8| 9|10|11|12|13|14| 7|");
+    assert_int_equal(dnet_sl_read(r.tables, sl, &lanes), DNET_OK);
+    assert_int_equal(dnet_sl2vl_read(r.t, vl, lanes), DNET_OK);
+    dnet_verdict_t v = judge(r.tables, lanes);
+    assert_int_equal(v.data.pairs, 12 * 11);
+    assert_int_equal(v.data.missing, 12 * 11);
+    assert_int_equal(v.data.fault.kind, DNET_FAULT_LANE);
+    dnet_lanes_free(lanes);
+    unlink(sl);
+    unlink(vl);
     dnet_tables_free(r.tables);
     dnet_topo_free(r.t);
 }
@@ -570,6 +597,7 @@ int main(void)
         cmocka_unit_test(test_duplicate_and_stale_lids_are_found),
         cmocka_unit_test(test_service_levels_are_judged_for_each_server),
         cmocka_unit_test(test_lanes_are_those_of_the_sl2vl_tables),
+        cmocka_unit_test(test_a_lane_that_drops_at_the_last_switch_is_seen),
         cmocka_unit_test(test_levels_written_are_those_read),
         cmocka_unit_test(test_data_goes_where_partitions_let_it),
         cmocka_unit_test(test_links_of_other_rates_carry_their_part),

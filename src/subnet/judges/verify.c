@@ -120,6 +120,9 @@ static int follow(walker_t *w, int kind, int source, int in, int sl)
         in = dnet_topo_out_port(t, c ^ 1);
         s = dnet_topo_head(t, c);
     }
+    bool arrives = mapped && w->out[s] == HERE && w->dest < t->n_hosts;
+    if (arrives && dnet_lanes_vl(w->lanes, t, s, in, t->host[w->dest].port, sl) == DNET_VL_DROP)
+        return s;
     return DNET_TOPO_NONE;
 }
 
