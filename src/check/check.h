@@ -48,9 +48,6 @@ typedef struct {
  * intercommunicators are passed over. */
 void dnet_check_watch(MPI_Comm comm);
 
-/** Is it watched? */
-bool dnet_check_watches(MPI_Comm comm);
-
 /**
  * This rank enters a collective.  A difference from the left neighbour's ends the job with a line
  * that names both.

@@ -142,11 +142,6 @@ static watched_t *find(MPI_Comm comm)
     return is_set ? w : NULL;
 }
 
-bool dnet_check_watches(MPI_Comm comm)
-{
-    return find(comm) != NULL;
-}
-
 void dnet_check_enter(MPI_Comm comm, const dnet_check_record_t *record, bool waits)
 {
     watched_t *w = find(comm);

@@ -95,7 +95,7 @@ bool dsh_take_node(dsh_t *d, uint32_t index, unsigned wid);
 
 void dsh_detach(dsh_t *d);
 
-/** Print every NIC of this user.  @return false: nothing could be printed */
+/** Print every NIC of this user. */
 void dsh_list(void);
 
 /* ---- commands ---- */

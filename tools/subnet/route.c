@@ -124,7 +124,7 @@ static dnet_status_t write_files(const options_t *o, dnet_topo_t *t, const dnet_
 static dnet_status_t judge(const options_t *o, const dnet_topo_t *t, const dnet_routing_t *r,
                            const dnet_traffic_t *tr, dnet_json_t *j, int *rc)
 {
-    dnet_traffic_t in, across;
+    dnet_traffic_t in, across = {0};
     dnet_verdict_t v;
     bool joined = tr->kind == DNET_TRAFFIC_WEIGHTED && tr->n_trees > 1;
     dnet_traffic_kind_t alone = DNET_TRAFFIC_UNIFORM;

@@ -42,7 +42,7 @@ typedef struct dnet_cycle {
 /**
  * Look for cycles.
  *
- * @param cyclic_p  lanes on which one was met
+ * @param cyclic_p  on how many lanes one was met
  * @param cycle     one of them
  * @return DNET_OK, ERR_NO_MEMORY
  */
