@@ -191,7 +191,8 @@ static double issue_time(int side, end_t *e, unsigned rounds)
 
             for (unsigned j = 0; j < BATCH; j++)
                 send_one(e, j);
-            batches[batch_count++ % BATCHES_MAX] = (now_ns() - start) / BATCH;
+            if (batch_count < BATCHES_MAX)
+                batches[batch_count++] = (now_ns() - start) / BATCH;
             receive_one(e, i);
         } else {
             while (DNET_GET(atomic_load_explicit(
