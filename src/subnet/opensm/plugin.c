@@ -86,8 +86,8 @@ static int number_of(const fabric_t *f, osm_switch_t *sw)
 static dnet_topo_rate_t rate_of(const osm_physp_t *port)
 {
     static const double speeds[] = {0, 2.5, 5, 0, 10},
-                        extended[] = {0, 14.0625, 25.78125, 0, 53.125};
-    static const int widths[] = {0, 1, 4, 0, 8, 0, 0, 0, 12};
+                        extended[] = {0, 14.0625, 25.78125, 0, 53.125, 0, 0, 0, 106.25};
+    static const int widths[] = {[1] = 1, [2] = 4, [4] = 8, [8] = 12, [16] = 2};
     const ib_port_info_t *info = &port->port_info;
     unsigned speed = ib_port_info_get_link_speed_active(info);
     unsigned more = ib_port_info_get_link_speed_ext_active(info), width = info->link_width_active;
