@@ -207,14 +207,22 @@ static double busy_turn(const load_t *l, int exchanges)
     return took;
 }
 
-/* Of the median of the sorted values the 95 % interval: it lies between two of them, by the
- * binomial distribution. */
+/* Of the median of the sorted values the 95 % interval: with that probability or more it lies
+ * between two of them, by the binomial distribution; of less than 6 values between all. */
 static void report_spread(const char *name, const double *sorted, int count)
 {
-    int root = 0;
-    while ((root + 1) * (root + 1) <= count)
-        root++;
-    int aside = count / 2 > root ? count / 2 - root : 0; /* 2 standard deviations */
+    int aside = 0;
+    double term = 1, below; /* that just, and that at most, `aside` values are below the median */
+    for (int i = 0; i < count; i++)
+        term /= 2;
+    below = term;
+    while (aside + 1 < count / 2) {
+        term *= (double) (count - aside) / (aside + 1);
+        if (below + term > 0.025)
+            break;
+        below += term;
+        aside++;
+    }
     printf("%s_low %.2f\n%s_high %.2f\n", name, sorted[aside], name, sorted[count - 1 - aside]);
 }
 

@@ -157,3 +157,13 @@ printf '#!/bin/sh\n[ "$1" = --version ] && echo "HYDRA build details: --prefix=/
 expect 0 "$DNET_SRC/benchmarks/compare" theirs=theirs --any-state --rounds 1 --tests fop_latency
 shows '| fop_latency .* 1.5 '
 ! grep -q vader out || fail 'a launcher that says "open" is taken for that of Open MPI'
+
+# The 95 % interval of a median: by its probability (1 - 2 P(binomial <= index)), not by a rule of thumb.
+{
+    printf '#include <stdio.h>\n'
+    sed -n '/^static void report_spread/,/^}/p' "$DNET_SRC/benchmarks/incast.c"
+    printf 'int main(void) { double v[101]; for (int i = 0; i < 101; i++) v[i] = i; report_spread("a", v, 5); report_spread("b", v, 15); report_spread("c", v, 101); return 0; }\n'
+} >spread.c
+"${CC:-cc}" -o spread spread.c || fail 'report_spread'
+expect 0 ./spread
+[ "$(tr '\n' ' ' <out)" = 'a_low 0.00 a_high 4.00 b_low 3.00 b_high 11.00 c_low 40.00 c_high 60.00 ' ] || fail 'another interval'
