@@ -29,6 +29,11 @@ for tool in dnet-cluster dnet-info dnet-replay dnet-stat dnet-subnet dnet-trace 
         grep -q "^.SH $section" "$page" || fail "$tool.1 has no $section"
     done
 done
+for command in dsh dnet-replay 'dnet-subnet gen'; do
+    # shellcheck disable=SC2086
+    expect 2 $command --help=all
+    says '--help=all: it takes no value'
+done
 if [ -x "$DNET_BUILD/tools/dnet-check" ]; then
     helps dnet-check
     shows '^Exit status: that of the program; 2: '
@@ -36,6 +41,8 @@ if [ -x "$DNET_BUILD/tools/dnet-check" ]; then
     shows '^dnet-check (dimmnet) '
     expect 2 dnet-check --nonsense
     says nonsense
+    expect 2 dnet-check
+    says 'PROGRAM is missing'
     expect 2 dnet-check nosuchprogram
     says 'no program nosuchprogram'
     for section in 'EXIT STATUS' EXAMPLES; do

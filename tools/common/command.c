@@ -260,6 +260,8 @@ static bool wrong_option(const tool_command_t *c, int code, char **argv)
         tool_error("--%s: its %s is missing", o->name, o->arg);
     else if (o)
         tool_error("--%s takes no value", o->name);
+    else if (optopt >= CODE_HELP) /* one that all have */
+        tool_error("%s: it takes no value", argv[optind - 1]);
     else if (optopt)
         tool_error("no option -%c; --help shows the options", optopt);
     else
