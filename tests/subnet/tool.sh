@@ -172,3 +172,14 @@ for kind in ("definition", "calibrated"):
     assert count[kind] == r[kind] > 0, (kind, count)
 assert count["not computed"] == r["not_computed"] == sum("why" in row for row in r["rows"])
 P
+
+# Data of which a file could not be written whole.
+if [ -e /dev/full ]; then
+    ln -sf /dev/full data/random.dat
+    expect 3 'cannot write data to data' reproduce --nodes 16 --seeds 1 --data data
+fi
+# A name that is no UTF-8, in JSON.
+"$subnet" gen --topology ring:5:1 --output "$(printf 'caf\351-caf\303\251')"
+expect 0 '' route --quiet --topology "file:$(printf 'caf\351-caf\303\251')" --json name.json
+python3 -c 'import json; t = json.load(open("name.json", encoding="utf-8"))["topology"]; assert t == "caf\u00e9-caf\u00e9", t' ||
+    { echo "FAIL: name.json"; exit 1; }

@@ -35,8 +35,9 @@ for command in "dnet-stat $gone" "dnet-stat --json $gone" "dnet-stat -i 1 $gone"
     # shellcheck disable=SC2086
     refused $command
 done
+expect 0 dnet-replay bt 4 --iterations 2 --write bt.dnt
 if [ -e /dev/full ]; then
-    for command in dnet-info 'dnet-info --json' 'dnet-cluster status' 'dnet-cluster --help' 'dnet-trace list' 'dnet-replay bt 4' 'dnet-stat --help' \
+    for command in dnet-info 'dnet-info --json' 'dnet-cluster status' 'dnet-cluster --help' 'dnet-trace list' 'dnet-replay bt 4' 'dnet-replay --print bt.dnt' 'dnet-stat --help' \
         'dsh --help' 'dnet-subnet gen --topology torus:20x20' 'dnet-subnet draw --topology torus:20x20' 'dnet-subnet draw --topology ring:5' \
         'dnet-subnet show --topology ring:5' 'dnet-subnet lid --topology ring:5' 'dnet-subnet path --topology ring:5 H00001 H00002'; do
         rc=0

@@ -11,16 +11,34 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Bytes of the UTF-8 character that s begins with; 0: none does. */
+static int character(const unsigned char *s)
+{
+    int bytes = s[0] < 0x80                   ? 1
+                : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
+                : s[0] >= 0xe0 && s[0] < 0xf0 ? 3
+                : s[0] >= 0xf0 && s[0] < 0xf5 ? 4
+                                              : 0;
+    for (int i = 1; i < bytes; i++)
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    bool overlong = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xf0 && s[1] < 0x90);
+    bool beyond = (s[0] == 0xed && s[1] >= 0xa0) || (s[0] == 0xf4 && s[1] >= 0x90);
+    return overlong || beyond ? 0 : bytes;
+}
+
+/* Names come from devices: a byte that is no UTF-8 is taken for Latin-1. */
 static void quoted(FILE *out, const char *s)
 {
     fputc('"', out);
-    for (; *s; s++) {
+    for (int bytes; *s; s += bytes ? bytes : 1) {
+        bytes = character((const unsigned char *) s);
         if (*s == '"' || *s == '\\')
             fprintf(out, "\\%c", *s);
-        else if ((unsigned char) *s < 0x20)
+        else if ((unsigned char) *s < 0x20 || !bytes)
             fprintf(out, "\\u%04x", (unsigned char) *s);
         else
-            fputc(*s, out);
+            fwrite(s, 1, (size_t) bytes, out);
     }
     fputc('"', out);
 }

@@ -281,7 +281,8 @@ static void generate(char **argument, const options_t *o, subject_t *s)
     snprintf(s->name, sizeof(s->name), "%s", argument[0]);
 }
 
-static void load(char **path, int paths, const options_t *o, subject_t *s)
+/* @return false: it was to be printed only */
+static bool load(char **path, int paths, const options_t *o, subject_t *s)
 {
     dnet_calls_t trace = {0};
     for (int i = 0; i < paths; i++)
@@ -289,7 +290,8 @@ static void load(char **path, int paths, const options_t *o, subject_t *s)
     must(dnet_calls_complete(&trace));
     if (o->print) {
         dnet_calls_print(&trace, stdout);
-        exit(0);
+        dnet_calls_free(&trace);
+        return false;
     }
     must(dnet_replay_from_trace(&trace, &s->program));
     /* It is printed between quotes and commas. */
@@ -298,6 +300,7 @@ static void load(char **path, int paths, const options_t *o, subject_t *s)
         if (*c == ',' || *c == '"' || *c == '\\' || (unsigned char) *c < ' ')
             *c = '_';
     dnet_calls_free(&trace);
+    return true;
 }
 
 static int run(int argc, char **argv);
@@ -331,8 +334,8 @@ static int run(int argc, char **argv)
     }
     if (shape)
         generate(argv, &o, &s);
-    else
-        load(argv, argc, &o, &s);
+    else if (!load(argv, argc, &o, &s))
+        return TOOL_GOOD;
     dnet_replay_config_t enough = {
         .buffers = ENOUGH_BUFFERS, .wire_ns = o.wire_ns, .call_ns = o.call_ns};
     if (o.write != NULL) {

@@ -166,6 +166,17 @@ static FILE *data_file(book_t *b, const char *name, const char *columns)
     return f;
 }
 
+/* Data count as written when all of them are, on a full disk too. */
+static void close_data(book_t *b, FILE *f)
+{
+    bool lost = f && ferror(f) != 0;
+    lost |= f && fclose(f) != 0;
+    if (!lost || b->st)
+        return;
+    dnet_error("reproduce: cannot write data to %s: %s", b->o->data, strerror(errno));
+    b->st = DNET_ERR_SYSTEM;
+}
+
 /* Throughputs of pair routing under one engine's turns. */
 typedef struct pair_result {
     double inside, between;       /* or uniform in `inside` */
@@ -271,8 +282,7 @@ static void random_networks(book_t *b)
         if (f)
             fprintf(f, "%d %.4f %.4f %.4f\n", n, mean[n / 10][0], mean[n / 10][1], mean[n / 10][2]);
     }
-    if (f)
-        fclose(f);
+    close_data(b, f);
     if (b->st)
         return;
     row(b, "TA-01", "random, 100 switches: turn addition / Up-Down",
@@ -307,8 +317,7 @@ static void junctions(book_t *b)
         row(b, "TA-05", "inside a tree, turn addition", r[s][TURNADD].inside, "1.00", 0.99, 1.01);
         row(b, "TA-05", "inside a tree, TP", r[s][TP].inside, "1.00", 0.99, 1.01);
     }
-    if (f)
-        fclose(f);
+    close_data(b, f);
     if (b->st)
         return;
     row(b, "TA-06", "inside, Up-Down, middle", r[1][UPDN].inside, "below 1", 0, 0.99);
@@ -398,8 +407,7 @@ static void scale(book_t *b)
             fprintf(f, "%d %.4f %.4f %.4f %.4f %.4f %.4f %.2f\n", table2[i].n, r[0].inside,
                     r[0].between, r[1].inside, r[1].between, r[2].inside, r[2].between, share);
     }
-    if (f)
-        fclose(f);
+    close_data(b, f);
     if (!b->st)
         growth(b, prohibited, between);
 }
@@ -635,8 +643,7 @@ static void rails(book_t *b)
         alltoall[0] = fmin(alltoall[0], r[s].alltoall);
         alltoall[1] = fmax(alltoall[1], r[s].alltoall);
     }
-    if (f)
-        fclose(f);
+    close_data(b, f);
     if (b->st)
         return;
     const rails_result_t *updn = &r[1], *hetero = &r[RAILS_SETTINGS - 1];
