@@ -42,20 +42,31 @@ static int by_key(const void *a, const void *b)
     return 0;
 }
 
-/* Upper links of s, and the place of a slot among them; NONE if it is not one. */
-static int upper_place(const dnet_topo_t *t, int s, int slot, int *uppers)
+/* Where channels to a higher level stand among those of their switch. */
+typedef struct uppers {
+    int *place; /* [channel]; NONE: it leads elsewhere */
+    int *count; /* [switch] */
+} uppers_t;
+
+static dnet_status_t uppers_init(uppers_t *u, const dnet_topo_t *t)
 {
-    int place = DNET_TOPO_NONE;
-    *uppers = 0;
-    for (int i = 0; i < dnet_topo_degree(t, s); i++) {
-        int v = dnet_topo_head(t, dnet_topo_channel(t, s, i));
-        if (t->sw[v].level <= t->sw[s].level)
-            continue;
-        if (i == slot)
-            place = *uppers;
-        ++*uppers;
-    }
-    return place;
+    u->place = dnet_subnet_alloc((size_t) dnet_topo_channels(t), sizeof(int));
+    u->count = dnet_subnet_alloc((size_t) t->n_switches, sizeof(int));
+    if (!u->place || !u->count)
+        return DNET_ERR_NO_MEMORY;
+    for (int s = 0; s < t->n_switches; s++)
+        for (int i = 0; i < dnet_topo_degree(t, s); i++) {
+            int c = dnet_topo_channel(t, s, i);
+            bool up = t->sw[dnet_topo_head(t, c)].level > t->sw[s].level;
+            u->place[c] = up ? u->count[s]++ : DNET_TOPO_NONE;
+        }
+    return DNET_OK;
+}
+
+static void uppers_free(uppers_t *u)
+{
+    free(u->place);
+    free(u->count);
 }
 
 /*
@@ -63,16 +74,16 @@ static int upper_place(const dnet_topo_t *t, int s, int slot, int *uppers)
  * neither a switch nor an upper link collects the prohibitions.  Inside a round: tree by tree, at
  * the ends of links inside a level in the order of those links, else in the order of the switches.
  */
-static void set_rounds(const dnet_topo_t *t, dnet_turn_pair_t *p, bool rotate)
+static void set_rounds(const dnet_topo_t *t, const uppers_t *u, dnet_turn_pair_t *p, bool rotate)
 {
     const dnet_topo_switch_t *sw = &t->sw[p->sw];
-    int uppers, slots[2] = {p->i, p->j};
+    int uppers = u->count[p->sw], slots[2] = {p->i, p->j};
     p->tree = sw->tree;
     p->line = p->sw;
     p->round = 0;
     for (int k = 0; k < 2; k++) {
         int c = dnet_topo_channel(t, p->sw, slots[k]);
-        int place = upper_place(t, p->sw, slots[k], &uppers);
+        int place = u->place[c];
         if (t->sw[dnet_topo_head(t, c)].level == sw->level)
             p->line = c >> 1;
         if (place == DNET_TOPO_NONE)
@@ -82,8 +93,8 @@ static void set_rounds(const dnet_topo_t *t, dnet_turn_pair_t *p, bool rotate)
     }
 }
 
-static void set_keys(const dnet_topo_t *t, const dnet_route_options_t *opt, dnet_turn_pair_t *pairs,
-                     size_t n)
+static void set_keys(const dnet_topo_t *t, const dnet_route_options_t *opt, const uppers_t *u,
+                     dnet_turn_pair_t *pairs, size_t n)
 {
     dnet_rng_t rng = {opt->seed ^ 0x7475726e73u};
     dnet_ties_t ties = opt->ties;
@@ -96,7 +107,7 @@ static void set_keys(const dnet_topo_t *t, const dnet_route_options_t *opt, dnet
         if (ties == DNET_TIES_RANDOM)
             p->line = (int) (dnet_rng_next(&rng) >> 33);
         else
-            set_rounds(t, p, ties == DNET_TIES_ROUNDS);
+            set_rounds(t, u, p, ties == DNET_TIES_ROUNDS);
     }
     qsort(pairs, n, sizeof(*pairs), by_key);
 }
@@ -123,8 +134,12 @@ dnet_status_t dnet_turnadd_order(const dnet_topo_t *t, const dnet_route_options_
             }
     }
     *n = count;
-    set_keys(t, opt, *out, count);
-    return DNET_OK;
+    uppers_t u = {NULL, NULL};
+    dnet_status_t st = uppers_init(&u, t);
+    if (!st)
+        set_keys(t, opt, &u, *out, count);
+    uppers_free(&u);
+    return st;
 }
 
 long dnet_turnadd_decide(dnet_order_t *o, const dnet_turn_pair_t *pairs, size_t n)
