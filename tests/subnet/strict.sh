@@ -87,3 +87,8 @@ expect 0 ' 8 nodes: worst pair' rails --topology leaf-spine:4:2:2 --trials 1
 # Ports that InfiniBand does not have.
 expect 2 'spine0001 lead to port 255' route --quiet --topology leaf-spine:256:1:2 --engine minhop --write-lfts many.lfts
 [ ! -e many.lfts ] || { echo "FAIL: tables that were refused"; exit 1; }
+
+# A row of an SL2VL table that ends before its lanes do, as the last of a file.
+"$subnet" route --topology ring:5:1 --engine dfsssp --write-lfts five.lfts --write-sl five.sl --quiet >out || exit 1
+printf 'SL2VL table: Lid 16385\nports: in  1, out  2: | 0| 1| 2| 3| 4| 5| 6| 7| 8| 9|10|11|12|13|14| 7|\nports: in  1, out  3: | 0| 1' >short
+refuse 'short:3: expected 16 virtual lanes' verify --topology ring:5:1 --lfts five.lfts --sl five.sl --sl2vl short

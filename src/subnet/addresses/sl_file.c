@@ -151,16 +151,15 @@ static dnet_status_t read_ports(const dnet_topo_t *t, const char *path, int numb
     if (s == DNET_TOPO_NONE || in > t->sw[s].ports || out > t->sw[s].ports)
         return DNET_OK; /* an adapter's, or a switch outside the topology file */
     for (int sl = 0; sl < DNET_SERVICE_LEVELS; sl++) {
-        char *end;
-        long vl = strtol(p + 1, &end, 10);
-        if (end == p + 1 || vl < 0 || vl > DNET_VL_DROP) {
+        char *end = NULL;
+        long vl = p ? strtol(p + 1, &end, 10) : 0;
+        if (!p || end == p + 1 || vl < 0 || vl > DNET_VL_DROP) {
             dnet_error("subnet: %s:%d: expected %d virtual lanes 0..%d", path, number,
                        DNET_SERVICE_LEVELS, DNET_VL_DROP);
             return DNET_ERR_FORMAT;
         }
         vl_row(t, lanes, s, in, out)[sl] = (uint8_t) vl;
         p = strchr(end, '|');
-        p = p ? p : end;
     }
     return DNET_OK;
 }
