@@ -199,7 +199,9 @@ enum { REQUEST, ANSWER, SETTLED };
 /* For so long a peer that does not take messages is waited for when a request is withdrawn. */
 enum { WITHDRAW_S = 1 };
 
-static _Thread_local uint32_t asked = DNET_EP_NO_RANK;
+#define NOBODY UINT64_MAX
+static _Thread_local uint64_t asked =
+    NOBODY;                            /* MPICH's name of whoever has a request of this thread */
 static _Thread_local uint32_t attempt; /* number of the request that was sent, or received, last */
 
 /* A number that no other request to the same process has; those of others begin elsewhere. */
@@ -223,17 +225,35 @@ static void watch(uint32_t peer, bool on)
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
 }
 
-/* Whoever was asked has answered; or there will be no connection, and why is the error. */
-static int asked_ends(uint32_t peer, bool answered)
+static uint32_t peer_of(uint64_t gpid)
 {
+    const MPIDI_av_entry_t *av =
+        &MPIDIU_get_av(MPIDIU_GPID_GET_AVTID(gpid), MPIDIU_GPID_GET_LPID(gpid));
+    return MPIDI_DIMMNET_AV(av).peer;
+}
+
+/* There is no connection with it after all.  It is missed no more, but by those who have another.
+ */
+static void part_from(uint64_t gpid)
+{
+    int table = MPIDIU_GPID_GET_AVTID(gpid);
+    if (table == 0)
+        return;
+    MPIDIU_avt_add_ref(table);
+    MPIDIU_avt_release_ref(table); /* goes with the last one */
+    MPIDI_DIMMNET_drop_peers();
+}
+
+/* Whoever was asked has answered; or there will be no connection, and why is the error. */
+static int asked_ends(uint64_t gpid, bool answered)
+{
+    const uint32_t peer = peer_of(gpid);
     int mpi_errno = MPI_SUCCESS;
     if (!answered)
         mpi_errno = no_answer(is_gone(peer));
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+    watch(peer, false);
     if (!answered)
-        dnet_ep_drop_peer(MPIDI_DIMMNET_EP(0), peer);
-    dnet_ep_set_asked(MPIDI_DIMMNET_EP(0), peer, false);
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+        part_from(gpid);
     return mpi_errno;
 }
 
@@ -280,16 +300,20 @@ static dnet_status_t recv_short(uint64_t envelope, void *buf, size_t size, int t
     return req.status;
 }
 
-/* The answer; true: the peer has it and still waited.  Not longer than the peer lives. */
-static bool answer(uint32_t peer, const void *buf, size_t size)
+/* The answer; true: it has come, and still waited.  Not longer than it lives. */
+static bool answer(uint64_t gpid, const void *buf, size_t size)
 {
+    const uint32_t peer = peer_of(gpid);
     bool waits = false;
     watch(peer, true);
     dnet_status_t status = send_short(peer, port_envelope(ANSWER, attempt), buf, size, 0);
     if (status == DNET_OK)
         status = recv_short(port_envelope(SETTLED, attempt), &waits, sizeof(waits), 0, peer);
     watch(peer, false);
-    return status == DNET_OK && waits;
+    waits &= status == DNET_OK;
+    if (!waits)
+        part_from(gpid);
+    return waits;
 }
 
 /* What MPICH sends, behind the request's number. */
@@ -301,40 +325,39 @@ typedef struct {
 int MPIDI_DIMMNET_dynamic_send(uint64_t remote_gpid, int tag, const void *buf, int size,
                                int timeout)
 {
-    MPIDI_av_entry_t *av =
-        &MPIDIU_get_av(MPIDIU_GPID_GET_AVTID(remote_gpid), MPIDIU_GPID_GET_LPID(remote_gpid));
-    uint32_t peer = MPIDI_DIMMNET_AV(av).peer;
+    const uint32_t peer = peer_of(remote_gpid);
     if (size == sizeof(MPIR_Context_id_t))
-        return answer(peer, buf, (size_t) size) ? MPI_SUCCESS : no_answer(true);
+        return answer(remote_gpid, buf, (size_t) size) ? MPI_SUCCESS : no_answer(true);
     port_request_t request = {.attempt = new_attempt()};
     memcpy(request.data, buf, (size_t) size);
     watch(peer, true);
     dnet_status_t status = send_short(peer, port_envelope(REQUEST, (uint32_t) tag), &request,
                                       offsetof(port_request_t, data) + (size_t) size, 0);
     if (status != DNET_OK)
-        return asked_ends(peer, false);
-    asked = peer;
+        return asked_ends(remote_gpid, false);
+    asked = remote_gpid;
     attempt = request.attempt;
     return MPI_SUCCESS;
 }
 
 /* The answer of the peer that was asked, which is told whether it has come in time. */
-static int receive_answer(uint32_t peer, void *buf, int size, int timeout)
+static int receive_answer(uint64_t gpid, void *buf, int size, int timeout)
 {
+    const uint32_t peer = peer_of(gpid);
     bool answered =
         recv_short(port_envelope(ANSWER, attempt), buf, (size_t) size, timeout, peer) == DNET_OK;
     (void) send_short(peer, port_envelope(SETTLED, attempt), &answered, sizeof(answered),
                       answered ? 0 : WITHDRAW_S);
-    return asked_ends(peer, answered);
+    return asked_ends(gpid, answered);
 }
 
 int MPIDI_DIMMNET_dynamic_recv(int tag, void *buf, int size, int timeout)
 {
     port_request_t request;
-    uint32_t peer = asked;
-    asked = DNET_EP_NO_RANK;
-    if (peer != DNET_EP_NO_RANK)
-        return receive_answer(peer, buf, size, timeout);
+    const uint64_t gpid = asked;
+    asked = NOBODY;
+    if (gpid != NOBODY)
+        return receive_answer(gpid, buf, size, timeout);
     dnet_status_t status = recv_short(port_envelope(REQUEST, (uint32_t) tag), &request,
                                       sizeof(request), timeout, DNET_EP_NO_RANK);
     if (status != DNET_OK)

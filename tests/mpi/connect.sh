@@ -4,7 +4,8 @@
 # Two jobs, each with a process manager of its own, meet by a port, exchange messages of all ways, and part.
 # When a rank of one is killed while the other waits for it, the other ends within 5 seconds and names a rank of
 # the first: whichever it misses, for the first's process manager ends them all.  When whoever opened the port ends,
-# or has ended, without accepting, whoever connects gets an error, and goes on.
+# or has ended, without accepting, whoever connects gets an error, and goes on.  Whoever has given up connecting, and has been
+# killed since, is not missed by who accepts later, and accepts the next one.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 program=$DNET_TEST_DIR/connect-$RANKS
@@ -36,6 +37,14 @@ echo "a rank of the other job killed: status $one after $took ms: $(grep -m 1 'o
 [ $one != 0 ] || fail "a rank of the other job was killed, and this one ends with status 0"
 [ $took -lt 5000 ] || fail "a rank of the other job was killed: took $took ms"
 grep -q 'rank [0-9]* of another job (pid [0-9]*) has ended' "$program.one" || fail "no rank is named: $(tail -n 3 "$program.one")"
+rm -f "$program.port" "$program.port.go"
+timeout -k 2 60 mpirun -n "$RANKS" "$program" accept "$program.port" late >"$program.one" 2>&1 &
+first=$!
+timeout -k 2 20 mpirun -n 1 "$program" give-up "$program.port" >"$program.two" 2>&1 || :
+grep -q 'given up' "$program.two" || fail "who does not wait: $(tail -n 3 "$program.two")"
+: >"$program.port.go"
+timeout -k 2 60 mpirun -n $((RANKS + 1)) "$program" connect "$program.port" >"$program.two" 2>&1 || fail "connecting behind one that has given up: status $?: $(tail -n 5 "$program.two")"
+wait $first || fail "one that had given up was killed, and who accepts ends with status $?: $(tail -n 5 "$program.one")"
 for how in '' die; do
     rm -f "$program.port"
     timeout -k 2 60 mpirun -n 1 "$program" leave "$program.port" $how >"$program.one" 2>&1 &

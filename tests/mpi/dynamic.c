@@ -6,6 +6,8 @@
  * "accept FILE", "connect FILE": two jobs of two process managers, which meet by the port in a file
  * (connect.sh); with "die" the last rank that connects ends by SIGKILL, and the others wait for it;
  * with "often" they part and meet many times; with "join" their first ranks meet by a socket.
+ * with "late" it is accepted when FILE.go is there. "give-up FILE": connects, does not wait long,
+ * and ends by SIGKILL.
  * "leave FILE": opens a port and ends without accepting, while somebody may be connecting; with
  * "die" by SIGKILL. "missed FILE": the job of that port is there no more, ends, or cannot be
  * reached. "spawn HOST": children on that host.
@@ -368,6 +370,29 @@ static void leave(const char *path, int die)
 }
 
 /* An error comes back, and the job goes on. */
+static const char *go_path(const char *path)
+{
+    static char go[4096];
+    snprintf(go, sizeof(go), "%s.go", path);
+    return go;
+}
+
+/* Who accepts later is not to answer this process, nor to end with it. */
+static void give_up(const char *path)
+{
+    MPI_Comm inter;
+    MPI_Info soon;
+    char port[MPI_MAX_PORT_NAME] = "";
+    int class = MPI_SUCCESS;
+    read_port(path, port);
+    MPI_Info_create(&soon);
+    MPI_Info_set(soon, "timeout", "1");
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    MPI_Error_class(MPI_Comm_connect(port, soon, 0, MPI_COMM_SELF, &inter), &class);
+    fprintf(stderr, class == MPI_ERR_PORT ? "given up\n" : "class %d\n", class);
+    raise(SIGKILL);
+}
+
 static void missed(const char *path)
 {
     MPI_Comm inter;
@@ -464,6 +489,8 @@ static void meet_other_job(int accept, const char *path, const char *how)
     } else if (rank == 0) {
         read_port(path, port);
     }
+    while (rank == 0 && strcmp(how, "late") == 0 && access(go_path(path), F_OK) != 0)
+        usleep(10000);
     if (strcmp(how, "often") == 0)
         meet_often(accept, port);
     (accept ? MPI_Comm_accept : MPI_Comm_connect)(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter);
@@ -494,6 +521,8 @@ int main(int argc, char **argv)
         leave(argv[2], argc > 3);
         return check_end();
     }
+    if (argc > 2 && strcmp(argv[1], "give-up") == 0)
+        give_up(argv[2]);
     if (argc > 2 && strcmp(argv[1], "missed") == 0) {
         missed(argv[2]);
         return check_end();

@@ -104,8 +104,9 @@ static void partitioned(int to, int from)
                 out[part * PART + k] = rank * 1e6 + round * 1e4 + part * PART + k;
             MPI_Pready(part, send);
         }
-        MPI_Wait(&send, MPI_STATUS_IGNORE);
-        MPI_Wait(&receive, MPI_STATUS_IGNORE);
+        MPI_Request both[] = {send, receive};
+        for (int done = 0; !done;)
+            MPI_Testall(2, both, &done, MPI_STATUSES_IGNORE);
         for (int k = 0; k < PARTS * PART; k++)
             if (in[k] != from * 1e6 + round * 1e4 + k) {
                 CHECK(0, "round %d: element %d is %g", round, k, in[k]);
@@ -142,12 +143,23 @@ static void to_nobody(void)
 /* In the memory of a request to nobody, which has been freed. */
 static void collective_after_nobody(void)
 {
-    int word = 5, index;
+    int word = 5, index, flag;
+    MPI_Status status;
     MPI_Request request;
     MPI_Send_init(&word, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &request);
     MPI_Request_free(&request);
     MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE); /* it was not started */
+    MPI_Testall(1, &request, &flag, MPI_STATUSES_IGNORE);
+    CHECK(flag, "a barrier that was not started is not complete");
+    status.MPI_SOURCE = 77;
+    MPI_Testany(1, &request, &index, &flag, &status);
+    CHECK(flag && index == MPI_UNDEFINED && status.MPI_SOURCE == MPI_ANY_SOURCE,
+          "a barrier that was not started: flag %d, index %d, source %d", flag, index,
+          status.MPI_SOURCE);
+    MPI_Start(&request);
+    for (flag = 0; !flag;)
+        MPI_Testall(1, &request, &flag, MPI_STATUSES_IGNORE);
     for (int round = 0; round < 3; round++) {
         MPI_Start(&request);
         MPI_Waitany(1, &request, &index, MPI_STATUS_IGNORE);
