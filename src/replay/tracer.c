@@ -13,6 +13,16 @@
 #define TICK_NS 16u /* keeps most gaps in two bytes */
 #define BUCKETS 1024u
 
+typedef struct known_comm {
+    MPI_Comm comm;
+    int64_t number;
+    int size;
+    int *world;        /* rank in MPI_COMM_WORLD of each (remote) rank */
+    unsigned requests; /* that name it */
+    bool gone;         /* freed by the program; its last request frees this */
+    struct known_comm *next;
+} known_comm_t;
+
 /* A request that is under way, or a persistent one. */
 typedef struct open_request {
     uint64_t handle;
@@ -20,17 +30,9 @@ typedef struct open_request {
     dnet_calls_op_t op;
     int64_t argument[4];
     bool live, persistent, any, cancelled;
-    MPI_Comm comm;
+    known_comm_t *comm; /* NULL: there was no memory for it */
     struct open_request *next;
 } open_request_t;
-
-typedef struct known_comm {
-    MPI_Comm comm;
-    int64_t number;
-    int size;
-    int *world; /* rank in MPI_COMM_WORLD of each (remote) rank */
-    struct known_comm *next;
-} known_comm_t;
 
 static struct {
     pthread_mutex_t lock;
@@ -49,6 +51,7 @@ static struct {
 static __thread struct {
     uint64_t left_ns, gap_ns;
     unsigned depth;
+    bool notes; /* what the current wait completed, and holds the lock */
 } thread;
 
 static void give_up(const char *why)
@@ -79,36 +82,6 @@ void tracer_begin(void)
     thread.left_ns = dnet_clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-static void free_tables(void)
-{
-    for (unsigned b = 0; b < BUCKETS; b++)
-        while (tracer.bucket[b] != NULL) {
-            open_request_t *gone = tracer.bucket[b];
-            tracer.bucket[b] = gone->next;
-            free(gone);
-        }
-    while (tracer.comm != NULL)
-        tracer_comm_gone(tracer.comm->comm);
-    free(tracer.age);
-}
-
-void tracer_end(void)
-{
-    if (tracer.writer != NULL) {
-        uint64_t gap_ns = dnet_clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - thread.left_ns;
-        dnet_status_t status = dnet_calls_end(
-            tracer.writer, gap_ns, dnet_clock_read_ns(CLOCK_MONOTONIC) - tracer.began_ns);
-        tracer.writer = NULL;
-        if (status != DNET_OK)
-            give_up(status == DNET_ERR_SYSTEM ? strerror(errno) : "not enough memory");
-        else if (fclose(tracer.file) != 0) {
-            tracer.file = NULL;
-            give_up(strerror(errno));
-        }
-    }
-    free_tables();
-}
-
 void tracer_enter(void)
 {
     if (thread.depth++ != 0)
@@ -122,18 +95,24 @@ void tracer_leave(void)
         thread.left_ns = dnet_clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* Calls that an MPI library makes to itself are part of the call it is in. */
+static void unlock(void)
+{
+    pthread_mutex_unlock(&tracer.lock);
+}
+
+/*
+ * Calls that an MPI library makes to itself are part of the call it is in; those before MPI_Init
+ * and in MPI_Finalize, and those of a rank that is not traced, are not recorded.
+ */
 static bool lock(void)
 {
     if (thread.depth > 1)
         return false;
     pthread_mutex_lock(&tracer.lock);
-    return true;
-}
-
-static void unlock(void)
-{
-    pthread_mutex_unlock(&tracer.lock);
+    if (tracer.writer != NULL)
+        return true;
+    unlock();
+    return false;
 }
 
 /* With the lock held. */
@@ -177,12 +156,24 @@ static open_request_t *find(uint64_t handle)
     return r;
 }
 
+static void free_unused(known_comm_t *k)
+{
+    if (!k->gone || k->requests != 0)
+        return;
+    free(k->world);
+    free(k);
+}
+
 static void drop(open_request_t *gone)
 {
     open_request_t **at = bucket_of(gone->handle);
     while (*at != gone)
         at = &(*at)->next;
     *at = gone->next;
+    if (gone->comm != NULL) {
+        gone->comm->requests--;
+        free_unused(gone->comm);
+    }
     free(gone);
 }
 
@@ -239,16 +230,24 @@ static known_comm_t *comm_of(MPI_Comm comm)
     return k != NULL ? k : learn(comm);
 }
 
+/* Its handle may be used again, but its requests may still be under way. */
+static void unlink_comm(known_comm_t **at)
+{
+    known_comm_t *gone = *at;
+    *at = gone->next;
+    gone->gone = true;
+    free_unused(gone);
+}
+
 void tracer_comm_gone(MPI_Comm comm)
 {
+    pthread_mutex_lock(&tracer.lock);
     for (known_comm_t **at = &tracer.comm; *at != NULL; at = &(*at)->next)
         if ((*at)->comm == comm) {
-            known_comm_t *gone = *at;
-            *at = gone->next;
-            free(gone->world);
-            free(gone);
-            return;
+            unlink_comm(at);
+            break;
         }
+    unlock();
 }
 
 /* Rank in MPI_COMM_WORLD; -1: no rank, or a process of another world. */
@@ -267,9 +266,8 @@ static int64_t bytes_of(int64_t count, MPI_Datatype type)
 
 /* Arguments of a message record; false when a trace does not know its partner. */
 static bool describe(dnet_calls_op_t op, int count, MPI_Datatype type, int peer, int tag,
-                     MPI_Comm comm, int64_t argument[4])
+                     const known_comm_t *k, int64_t argument[4])
 {
-    const known_comm_t *k = comm_of(comm);
     argument[0] = world_rank(k, peer);
     argument[1] = tag == MPI_ANY_TAG ? DNET_CALLS_ANY : tag;
     argument[2] = k != NULL ? k->number : 0;
@@ -284,7 +282,7 @@ static void begin_request(open_request_t *r)
     r->live = true;
 }
 
-static void remember(dnet_calls_op_t op, const int64_t argument[4], MPI_Comm comm,
+static void remember(dnet_calls_op_t op, const int64_t argument[4], known_comm_t *k,
                      MPI_Request request, bool persistent)
 {
     open_request_t *r = keep(key(&request, sizeof(request)));
@@ -295,7 +293,9 @@ static void remember(dnet_calls_op_t op, const int64_t argument[4], MPI_Comm com
     r->op = op;
     memcpy(r->argument, argument, sizeof(r->argument));
     r->any = argument[0] == DNET_CALLS_ANY || argument[1] == DNET_CALLS_ANY;
-    r->comm = comm;
+    r->comm = k;
+    if (k != NULL)
+        k->requests++;
     r->persistent = persistent;
     if (!persistent)
         begin_request(r);
@@ -307,10 +307,11 @@ void tracer_message(dnet_calls_op_t op, int count, MPI_Datatype type, int peer, 
     int64_t argument[4];
     if (!lock())
         return;
-    if (!describe(op, count, type, peer, tag, comm, argument)) {
+    known_comm_t *k = comm_of(comm);
+    if (!describe(op, count, type, peer, tag, k, argument)) {
         record(DNET_CALLS_OTHER, NULL, 0);
     } else if (request != NULL) {
-        remember(op, argument, comm, *request, false);
+        remember(op, argument, k, *request, false);
     } else {
         record(op, argument, 4);
         tracer.requests++;
@@ -324,8 +325,9 @@ void tracer_persistent(dnet_calls_op_t op, int count, MPI_Datatype type, int pee
     int64_t argument[4];
     if (!lock())
         return;
-    if (describe(op, count, type, peer, tag, comm, argument))
-        remember(op, argument, comm, request, true);
+    known_comm_t *k = comm_of(comm);
+    if (describe(op, count, type, peer, tag, k, argument))
+        remember(op, argument, k, request, true);
     unlock();
 }
 
@@ -378,15 +380,15 @@ bool tracer_wants_status(const MPI_Request *requests, int count)
 
 void tracer_wait_begin(void)
 {
-    if (!lock())
-        return;
-    tracer.ages = 0;
+    thread.notes = lock();
+    if (thread.notes)
+        tracer.ages = 0;
 }
 
 /* The sender a wildcard receive was matched with.  @return false: one that a trace does not know */
 static bool matched(const open_request_t *r, const MPI_Status *status)
 {
-    int64_t peer = world_rank(comm_of(r->comm), status->MPI_SOURCE);
+    int64_t peer = world_rank(r->comm, status->MPI_SOURCE);
     int64_t argument[3] = {tracer.requests - r->id, peer, status->MPI_TAG};
     if (peer < 0)
         return false;
@@ -396,7 +398,7 @@ static bool matched(const open_request_t *r, const MPI_Status *status)
 
 void tracer_completed(MPI_Request request, const MPI_Status *status)
 {
-    open_request_t *r = thread.depth > 1 ? NULL : find(key(&request, sizeof(request)));
+    open_request_t *r = thread.notes ? find(key(&request, sizeof(request))) : NULL;
     if (r == NULL || !r->live)
         return;
     int cancelled = 0;
@@ -425,8 +427,9 @@ void tracer_completed(MPI_Request request, const MPI_Status *status)
 
 void tracer_wait_end(void)
 {
-    if (thread.depth > 1)
+    if (!thread.notes)
         return;
+    thread.notes = false;
     for (uint32_t i = 0; i < tracer.ages; i += AGES_MAX)
         record(DNET_CALLS_WAIT, tracer.age + i,
                tracer.ages - i < AGES_MAX ? tracer.ages - i : AGES_MAX);
@@ -442,5 +445,36 @@ void tracer_collective(dnet_calls_coll_t kind, MPI_Comm comm, int64_t count, MPI
     const known_comm_t *k = comm_of(comm);
     int64_t argument[3] = {kind, k != NULL ? k->number : 0, bytes_of(count, type)};
     record(DNET_CALLS_COLL, argument, 3);
+    unlock();
+}
+
+static void free_tables(void)
+{
+    for (unsigned b = 0; b < BUCKETS; b++)
+        while (tracer.bucket[b] != NULL)
+            drop(tracer.bucket[b]);
+    while (tracer.comm != NULL)
+        unlink_comm(&tracer.comm);
+    free(tracer.age);
+    tracer.age = NULL;
+    tracer.ages = tracer.age_capacity = 0;
+}
+
+void tracer_end(void)
+{
+    pthread_mutex_lock(&tracer.lock);
+    if (tracer.writer != NULL) {
+        uint64_t gap_ns = dnet_clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - thread.left_ns;
+        dnet_status_t status = dnet_calls_end(
+            tracer.writer, gap_ns, dnet_clock_read_ns(CLOCK_MONOTONIC) - tracer.began_ns);
+        tracer.writer = NULL;
+        if (status != DNET_OK)
+            give_up(status == DNET_ERR_SYSTEM ? strerror(errno) : "not enough memory");
+        else if (fclose(tracer.file) != 0) {
+            tracer.file = NULL;
+            give_up(strerror(errno));
+        }
+    }
+    free_tables();
     unlock();
 }

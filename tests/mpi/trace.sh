@@ -3,7 +3,7 @@
 #
 # libdimmnet-trace on adi.c, loaded before it and linked to it: dnet-replay finds the calls of every
 # rank that the pattern says, and replays them to the end; a trace of a rank missing or cut gets one
-# line.
+# line.  And on traced.c, whose calls a tracer must not trip over.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 program=$DNET_TEST_DIR/trace-adi
@@ -73,10 +73,18 @@ mpicc -O2 -I"$here" "$here/adi.c" -o "$program" -L"$DNET_BUILD" -ldimmnet-trace 
 DNET_MPI_TRACE=$trace mpirun -n "$RANKS" "$program" $iterations
 counts linked
 
+# Communicators freed early, calls in MPI_Finalize.
+rm -f "$trace".*.dnt
+mpicc -O2 -pthread -I"$here" "$here/traced.c" -o "$program-traced"
+DNET_MPI_TRACE=$trace mpirun -genv LD_PRELOAD "$library" -n "$RANKS" "$program-traced" ||
+    fail "a program that frees its communicators early: status $?"
+"$replay" --print "$trace".*.dnt >"$trace.txt" || fail "the trace of traced is not read"
+[ "$(grep -c " match " "$trace.txt")" = "$RANKS" ] || fail "matches: $(grep " match " "$trace.txt")"
+
 # Nowhere to write: a line, and the program runs.
 rc=0
 DNET_MPI_TRACE=/nonexistent/trace mpirun -genv LD_PRELOAD "$library" -n 4 "$program" 1 \
     2>"$trace.err" || rc=$?
 [ $rc = 0 ] && [ "$(grep -c '/nonexistent/trace.*not traced' "$trace.err")" = 4 ] ||
     fail "no directory: status $rc, $(cat "$trace.err")"
-rm -f "$trace".*.dnt "$trace.err"
+rm -f "$trace".*.dnt "$trace.err" "$trace.txt"
