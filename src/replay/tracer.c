@@ -16,6 +16,7 @@
 typedef struct known_comm {
     MPI_Comm comm;
     int64_t number;
+    bool inter;
     int size;
     int *world;        /* rank in MPI_COMM_WORLD of each (remote) rank */
     unsigned requests; /* that name it */
@@ -216,6 +217,7 @@ static known_comm_t *learn(MPI_Comm comm)
     PMPI_Group_free(&group);
     PMPI_Group_free(&world);
     k->comm = comm;
+    k->inter = inter != 0;
     k->number = comm == MPI_COMM_WORLD ? 0 : ++tracer.comms;
     k->next = tracer.comm;
     tracer.comm = k;
@@ -261,6 +263,8 @@ static int64_t world_rank(const known_comm_t *k, int peer)
 static int64_t bytes_of(int64_t count, MPI_Datatype type)
 {
     int size = 0;
+    if (type == MPI_DATATYPE_NULL)
+        return 0;
     return PMPI_Type_size(type, &size) == MPI_SUCCESS && size > 0 ? count * size : 0;
 }
 
@@ -443,7 +447,8 @@ void tracer_collective(dnet_calls_coll_t kind, MPI_Comm comm, int64_t count, MPI
     if (!lock())
         return;
     const known_comm_t *k = comm_of(comm);
-    int64_t argument[3] = {kind, k != NULL ? k->number : 0, bytes_of(count, type)};
+    int64_t bytes = k == NULL || k->inter ? 0 : bytes_of(count, type);
+    int64_t argument[3] = {kind, k != NULL ? k->number : 0, bytes};
     record(DNET_CALLS_COLL, argument, 3);
     unlock();
 }

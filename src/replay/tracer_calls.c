@@ -4,6 +4,7 @@
  * tracer_enter and tracer_leave; calls that are not here count as computing.  MPI's Fortran calls
  * come through these.
  */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -369,7 +370,24 @@ TRACED MPI_Comm_disconnect(MPI_Comm *comm)
     return PMPI_Comm_disconnect(comm);
 }
 
-/* Collective calls; bytes are those of the arguments `count` and `type`. */
+static bool is_rank(MPI_Comm comm, int root)
+{
+    int rank;
+    PMPI_Comm_rank(comm, &rank);
+    return rank == root;
+}
+
+static int own_of(const int counts[], MPI_Comm comm)
+{
+    int rank;
+    PMPI_Comm_rank(comm, &rank);
+    return counts[rank];
+}
+
+/*
+ * Collective calls; bytes are those of the arguments `count` and `type`: of a pair that MPI reads
+ * on this rank, for others may be anything.
+ */
 #define IN const void *in, int n, MPI_Datatype type
 #define OUT void *out, int n_out, MPI_Datatype type_out
 #define COUNTS const int counts[], const int places[]
@@ -392,19 +410,22 @@ COLLECTIVE(Reduce, REDUCE, n, type,
 COLLECTIVE(Allreduce, ALLREDUCE, n, type,
            (const void *in, void *out, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
            (in, out, n, type, op, comm))
-COLLECTIVE(Gather, GATHER, n_out, type_out, (IN, OUT, int root, MPI_Comm comm),
-           (in, n, type, out, n_out, type_out, root, comm))
-COLLECTIVE(Gatherv, GATHER, n, type,
+COLLECTIVE(Gather, GATHER, is_rank(comm, root) ? n_out : n, is_rank(comm, root) ? type_out : type,
+           (IN, OUT, int root, MPI_Comm comm), (in, n, type, out, n_out, type_out, root, comm))
+COLLECTIVE(Gatherv, GATHER, in == MPI_IN_PLACE ? own_of(counts, comm) : n,
+           in == MPI_IN_PLACE ? type_out : type,
            (IN, void *out, COUNTS, MPI_Datatype type_out, int root, MPI_Comm comm),
            (in, n, type, out, counts, places, type_out, root, comm))
-COLLECTIVE(Scatter, SCATTER, n_out, type_out, (IN, OUT, int root, MPI_Comm comm),
-           (in, n, type, out, n_out, type_out, root, comm))
-COLLECTIVE(Scatterv, SCATTER, n_out, type_out,
+COLLECTIVE(Scatter, SCATTER, is_rank(comm, root) ? n : n_out, is_rank(comm, root) ? type : type_out,
+           (IN, OUT, int root, MPI_Comm comm), (in, n, type, out, n_out, type_out, root, comm))
+COLLECTIVE(Scatterv, SCATTER, out == MPI_IN_PLACE ? own_of(counts, comm) : n_out,
+           out == MPI_IN_PLACE ? type : type_out,
            (const void *in, COUNTS, MPI_Datatype type, OUT, int root, MPI_Comm comm),
            (in, counts, places, type, out, n_out, type_out, root, comm))
 COLLECTIVE(Allgather, ALLGATHER, n_out, type_out, (IN, OUT, MPI_Comm comm),
            (in, n, type, out, n_out, type_out, comm))
-COLLECTIVE(Allgatherv, ALLGATHER, n, type,
+COLLECTIVE(Allgatherv, ALLGATHER, in == MPI_IN_PLACE ? own_of(counts, comm) : n,
+           in == MPI_IN_PLACE ? type_out : type,
            (IN, void *out, COUNTS, MPI_Datatype type_out, MPI_Comm comm),
            (in, n, type, out, counts, places, type_out, comm))
 COLLECTIVE(Alltoall, ALLTOALL, n_out, type_out, (IN, OUT, MPI_Comm comm),

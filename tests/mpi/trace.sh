@@ -73,12 +73,16 @@ mpicc -O2 -I"$here" "$here/adi.c" -o "$program" -L"$DNET_BUILD" -ldimmnet-trace 
 DNET_MPI_TRACE=$trace mpirun -n "$RANKS" "$program" $iterations
 counts linked
 
-# Communicators freed early, calls in MPI_Finalize.
+# Arguments that MPI does not read, communicators freed early, calls in MPI_Finalize.
 rm -f "$trace".*.dnt
 mpicc -O2 -pthread -I"$here" "$here/traced.c" -o "$program-traced"
 DNET_MPI_TRACE=$trace mpirun -genv LD_PRELOAD "$library" -n "$RANKS" "$program-traced" ||
     fail "a program that frees its communicators early: status $?"
 "$replay" --print "$trace".*.dnt >"$trace.txt" || fail "the trace of traced is not read"
+# kinds of calls.def, MPI_COMM_WORLD, bytes: MPI_Gather 5, MPI_Scatter 6, MPI_Allgather 7, MPI_Alltoall 8
+for call in '7 0 4' '7 0 12' '8 0 8' '5 0 4' '5 0 12' '6 0 16' '6 0 12'; do
+    [ "$(grep -c " coll $call\$" "$trace.txt")" = "$RANKS" ] || fail "not of all ranks, coll $call: $(grep ' coll ' "$trace.txt")"
+done
 [ "$(grep -c " match " "$trace.txt")" = "$RANKS" ] || fail "matches: $(grep " match " "$trace.txt")"
 
 # Nowhere to write: a line, and the program runs.

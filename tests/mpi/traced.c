@@ -1,11 +1,62 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * For trace.sh: communicators that are freed before their requests are complete, threads that free
- * them at once, and calls made while MPI ends.
+ * For trace.sh: calls of which a tracer must not look at every argument, communicators that are
+ * freed before their requests are complete, threads that free them at once, and calls made while
+ * MPI ends.
  */
 #include <pthread.h>
 
 #include "check.h"
+
+/* Arguments that MPI does not read on a rank may be anything: 4, 8, 12 or 16 bytes a rank. */
+static void insignificant(void)
+{
+    int one = rank, four[4] = {rank, rank, rank, rank};
+    int *all = check_alloc((size_t) size * 4 * sizeof(int));
+    int *counts = check_alloc((size_t) size * sizeof(int));
+    int *places = check_alloc((size_t) size * sizeof(int));
+    for (int i = 0; i < size; i++)
+        counts[i] = 3, places[i] = 3 * i;
+    for (int i = 0; i < 4 * size; i++)
+        all[i] = i;
+    MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, 1, MPI_INT, MPI_COMM_WORLD);
+    MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, counts, places, MPI_INT,
+                   MPI_COMM_WORLD);
+    MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, 2, MPI_INT, MPI_COMM_WORLD);
+    if (rank == 0) {
+        MPI_Gather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, 1, MPI_INT, 0, MPI_COMM_WORLD);
+        MPI_Gatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, counts, places, MPI_INT, 0,
+                    MPI_COMM_WORLD);
+        MPI_Scatter(all, 4, MPI_INT, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD);
+        MPI_Scatterv(all, counts, places, MPI_INT, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, 0,
+                     MPI_COMM_WORLD);
+    } else {
+        MPI_Gather(&one, 1, MPI_INT, NULL, 0, MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD);
+        MPI_Gatherv(four, 3, MPI_INT, NULL, NULL, NULL, MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD);
+        MPI_Scatter(NULL, 0, MPI_DATATYPE_NULL, four, 4, MPI_INT, 0, MPI_COMM_WORLD);
+        MPI_Scatterv(NULL, NULL, NULL, MPI_DATATYPE_NULL, four, 3, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+    free(all);
+    free(counts);
+    free(places);
+}
+
+/* Between the even and the odd ranks: only the root, of the even ones, has data. */
+static void between(void)
+{
+    MPI_Comm half, inter;
+    int data = 7;
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 1, &inter);
+    if (rank % 2 == 1)
+        MPI_Bcast(&data, 1, MPI_INT, 0, inter);
+    else if (rank == 0)
+        MPI_Bcast(&data, 1, MPI_INT, MPI_ROOT, inter);
+    else
+        MPI_Bcast(NULL, 0, MPI_DATATYPE_NULL, MPI_PROC_NULL, inter);
+    MPI_Comm_free(&inter);
+    MPI_Comm_free(&half);
+}
 
 static void freed_before_its_receive(void)
 {
@@ -68,6 +119,8 @@ int main(int argc, char **argv)
     int provided, key;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     check_world();
+    insignificant();
+    between();
     freed_before_its_receive();
     if (provided == MPI_THREAD_MULTIPLE)
         threads();
