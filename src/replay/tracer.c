@@ -67,11 +67,18 @@ static void give_up(const char *why)
 void tracer_begin(void)
 {
     int rank, size;
+    MPI_Comm parent;
     const char *prefix = getenv("DNET_MPI_TRACE");
     if (prefix == NULL || *prefix == '\0')
         prefix = "dimmnet-trace";
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &size);
+    PMPI_Comm_get_parent(&parent);
+    if (parent != MPI_COMM_NULL) { /* its files are those of its parents' ranks */
+        if (rank == 0)
+            fprintf(stderr, "dimmnet-trace: processes started by MPI_Comm_spawn are not traced\n");
+        return;
+    }
     snprintf(tracer.path, sizeof(tracer.path), "%s.%05d.dnt", prefix, rank);
     tracer.file = fopen(tracer.path, "wb");
     if (tracer.file == NULL)

@@ -85,6 +85,13 @@ for call in '7 0 4' '7 0 12' '8 0 8' '5 0 4' '5 0 12' '6 0 16' '6 0 12'; do
 done
 [ "$(grep -c " match " "$trace.txt")" = "$RANKS" ] || fail "matches: $(grep " match " "$trace.txt")"
 
+# The files of ranks stay theirs when they start others.
+rm -f "$trace".*.dnt
+DNET_MPI_TRACE=$trace mpirun -genv LD_PRELOAD "$library" -n 2 "$program-traced" spawn 2>"$trace.err" ||
+    fail "spawn: status $?, $(cat "$trace.err")"
+[ "$(grep -c 'MPI_Comm_spawn are not traced' "$trace.err")" = 1 ] || fail "spawn: $(cat "$trace.err")"
+[ "$("$replay" --print "$trace".*.dnt | grep -c " coll ")" = 4 ] || fail "spawn: $("$replay" --print "$trace".*.dnt)"
+
 # Nowhere to write: a line, and the program runs.
 rc=0
 DNET_MPI_TRACE=/nonexistent/trace mpirun -genv LD_PRELOAD "$library" -n 4 "$program" 1 \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * For trace.sh: calls of which a tracer must not look at every argument, communicators that are
- * freed before their requests are complete, threads that free them at once, and calls made while
- * MPI ends.
+ * freed before their requests are complete, threads that free them at once, calls made while MPI
+ * ends, and (traced spawn) processes that this one starts.
  */
 #include <pthread.h>
 
@@ -114,17 +114,35 @@ static int at_the_end(MPI_Comm comm, int key, void *value, void *extra)
     return MPI_Waitall(200, request, MPI_STATUSES_IGNORE);
 }
 
+static void spawn(const char *program)
+{
+    MPI_Comm children;
+    MPI_Comm_spawn(program, MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children,
+                   MPI_ERRCODES_IGNORE);
+    MPI_Barrier(children);
+    MPI_Comm_disconnect(&children);
+}
+
 int main(int argc, char **argv)
 {
     int provided, key;
+    MPI_Comm parent;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     check_world();
-    insignificant();
-    between();
-    freed_before_its_receive();
-    if (provided == MPI_THREAD_MULTIPLE)
-        threads();
-    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_the_end, &key, NULL);
-    MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
+    MPI_Comm_get_parent(&parent);
+    if (parent != MPI_COMM_NULL) {
+        MPI_Barrier(parent);
+        MPI_Comm_disconnect(&parent);
+    } else if (argc > 1) {
+        spawn(argv[0]);
+    } else {
+        insignificant();
+        between();
+        freed_before_its_receive();
+        if (provided == MPI_THREAD_MULTIPLE)
+            threads();
+        MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_the_end, &key, NULL);
+        MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
+    }
     return check_end();
 }
