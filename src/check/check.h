@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * libdimmnet-check: collective calls that do not fit together (`mpirun -n 4 dnet-check ./program`).
- * It stands between a program and any MPI library of MPICH's binary interface, by the profiling
+ * It stands between a program and any MPI 4 library of MPICH's binary interface, by the profiling
  * interface (MPI 4.0, section 15), and costs a program that is run without it nothing.
  *
  * Each rank tells its right neighbour in the communicator which collective it has entered, and
@@ -47,6 +47,10 @@ typedef struct {
 /** Watch a communicator, which all of its ranks have just made; MPI_COMM_NULL and
  * intercommunicators are passed over. */
 void dnet_check_watch(MPI_Comm comm);
+
+/** Is the communicator watched?  If not, MPI may not read what the arguments of a call on it say.
+ * When none ever was, a line says so once. */
+bool dnet_check_watches(MPI_Comm comm);
 
 /**
  * This rank enters a collective.  A difference from the left neighbour's ends the job with a line

@@ -57,7 +57,8 @@ static uint64_t kind_of(MPI_Datatype type)
 
 static part_t part_of(MPI_Datatype type);
 
-static part_t made_of(int combiner, const int *n, const MPI_Datatype *type, MPI_Datatype whole)
+static part_t made_of(int combiner, const MPI_Count *n, const MPI_Datatype *type,
+                      MPI_Datatype whole)
 {
     uint64_t times = 1;
     switch (combiner) {
@@ -73,11 +74,11 @@ static part_t made_of(int combiner, const int *n, const MPI_Datatype *type, MPI_
         case MPI_COMBINER_INDEXED:
         case MPI_COMBINER_HINDEXED:
             times = 0;
-            for (int i = 1; i <= n[0]; i++)
+            for (MPI_Count i = 1; i <= n[0]; i++)
                 times += (uint64_t) n[i];
             break;
         case MPI_COMBINER_SUBARRAY:
-            for (int i = 0; i < n[0]; i++)
+            for (MPI_Count i = 0; i < n[0]; i++)
                 times *= (uint64_t) n[1 + n[0] + i];
             break;
         case MPI_COMBINER_DARRAY: {
@@ -89,7 +90,7 @@ static part_t made_of(int combiner, const int *n, const MPI_Datatype *type, MPI_
         }
         case MPI_COMBINER_STRUCT: {
             part_t all = nothing;
-            for (int i = 0; i < n[0]; i++)
+            for (MPI_Count i = 0; i < n[0]; i++)
                 all = joined(all, repeated(part_of(type[i]), (uint64_t) n[1 + i]));
             return all;
         }
@@ -99,29 +100,63 @@ static part_t made_of(int combiner, const int *n, const MPI_Datatype *type, MPI_
     return repeated(part_of(type[0]), times);
 }
 
+/* Numbers of a type's arguments, as the call that made it has them. */
+typedef struct {
+    MPI_Count integers, addresses, large, types;
+    int combiner;
+} envelope_t;
+
+static envelope_t envelope_of(MPI_Datatype type)
+{
+    envelope_t e;
+    PMPI_Type_get_envelope_c(type, &e.integers, &e.addresses, &e.large, &e.types, &e.combiner);
+    return e;
+}
+
+/* A type that was not made of others, and that nobody may free. */
+static bool is_basic(const envelope_t *e)
+{
+    return e->types == 0 && e->combiner != MPI_COMBINER_STRUCT;
+}
+
+/* The counts among the arguments: integers, or with a large-count call behind the dimensions. */
+static void put_counts(const envelope_t *e, MPI_Count *n, const int *integer,
+                       const MPI_Count *large)
+{
+    MPI_Count used = e->large == 0 ? e->integers : e->integers != 0;
+    for (MPI_Count i = 0; i < used; i++)
+        n[i] = integer[i];
+    for (MPI_Count i = 0; i < e->large; i++)
+        n[used + i] = large[i];
+}
+
 static part_t part_of(MPI_Datatype type)
 {
-    int integers, addresses, types, combiner;
-    PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
-    if (types == 0) {
+    envelope_t e = envelope_of(type);
+    if (is_basic(&e)) {
         uint64_t kind = kind_of(type);
         return (part_t){{1, kind}, PRIME};
     }
-    int *n = malloc(sizeof(*n) * (size_t) (integers + 1));
-    MPI_Aint *at = malloc(sizeof(*at) * (size_t) (addresses + 1));
-    MPI_Datatype *of = malloc(sizeof(*of) * (size_t) types);
+    MPI_Count *n = malloc(sizeof(*n) * (size_t) (e.integers + e.large + 1));
+    MPI_Count *large = malloc(sizeof(*large) * (size_t) (e.large + 1));
+    int *integer = malloc(sizeof(*integer) * (size_t) (e.integers + 1));
+    MPI_Aint *at = malloc(sizeof(*at) * (size_t) (e.addresses + 1));
+    MPI_Datatype *of = malloc(sizeof(*of) * (size_t) (e.types + 1));
     part_t part = nothing;
-    if (n && at && of) {
-        PMPI_Type_get_contents(type, integers, addresses, types, n, at, of);
-        part = made_of(combiner, n, of, type);
-        for (int i = 0; i < types; i++) {
-            int a, b, c, named;
-            PMPI_Type_get_envelope(of[i], &a, &b, &c, &named);
-            if (named != MPI_COMBINER_NAMED)
+    if (n && large && integer && at && of) {
+        PMPI_Type_get_contents_c(type, e.integers, e.addresses, e.large, e.types, integer, at,
+                                 large, of);
+        put_counts(&e, n, integer, large);
+        part = made_of(e.combiner, n, of, type);
+        for (MPI_Count i = 0; i < e.types; i++) {
+            envelope_t inner = envelope_of(of[i]);
+            if (!is_basic(&inner))
                 PMPI_Type_free(&of[i]);
         }
     }
     free(n);
+    free(large);
+    free(integer);
     free(at);
     free(of);
     return part;
