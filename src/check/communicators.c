@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The calls that make and free communicators, windows and files, those that wait, and begin and
- * end: a new communicator is watched from its first moment on.
+ * The calls that make and free communicators, windows and files, those that wait or test, and
+ * begin and end: a new communicator is watched from its first moment on.
  */
 #include <sched.h>
 
@@ -151,6 +151,10 @@ WAITS(Waitall, Testall, (int n, MPI_Request *request, MPI_Status *status), (n, r
       (n, request, &done, status))
 WAITS(Waitany, Testany, (int n, MPI_Request *request, int *index, MPI_Status *status),
       (n, request, index, status), (n, request, index, &done, status))
+WAITS(Probe, Iprobe, (int from, int tag, MPI_Comm comm, MPI_Status *status),
+      (from, tag, comm, status), (from, tag, comm, &done, status))
+WAITS(Mprobe, Improbe, (int from, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status),
+      (from, tag, comm, message, status), (from, tag, comm, &done, message, status))
 int MPI_Waitsome(int n, MPI_Request *request, int *count, int *index, MPI_Status *status)
 {
     int error = MPI_SUCCESS;
@@ -163,3 +167,27 @@ int MPI_Waitsome(int n, MPI_Request *request, int *count, int *index, MPI_Status
     }
     return error;
 }
+
+/* ---- calls that may be made until something has happened ---- */
+
+#define ASKS(name, parameters, arguments) \
+    int MPI_##name parameters \
+    { \
+        (void) dnet_check_look(); \
+        return PMPI_##name arguments; \
+    }
+
+ASKS(Test, (MPI_Request * request, int *done, MPI_Status *status), (request, done, status))
+ASKS(Testall, (int n, MPI_Request *request, int *done, MPI_Status *status),
+     (n, request, done, status))
+ASKS(Testany, (int n, MPI_Request *request, int *index, int *done, MPI_Status *status),
+     (n, request, index, done, status))
+ASKS(Testsome, (int n, MPI_Request *request, int *count, int *index, MPI_Status *status),
+     (n, request, count, index, status))
+ASKS(Request_get_status, (MPI_Request request, int *done, MPI_Status *status),
+     (request, done, status))
+ASKS(Iprobe, (int from, int tag, MPI_Comm comm, int *there, MPI_Status *status),
+     (from, tag, comm, there, status))
+ASKS(Improbe,
+     (int from, int tag, MPI_Comm comm, int *there, MPI_Message *message, MPI_Status *status),
+     (from, tag, comm, there, message, status))
