@@ -45,12 +45,13 @@ static void enter_rooted(MPI_Comm comm, dnet_check_call_t call, int root, int co
         enter_with(comm, call, root, count, type);
 }
 
-/* MPI_`name`: `say` with `call`, then the library's own. */
+/* MPI_`name`: `say` with `call`, where the communicator is watched, then the library's own. */
 #define COLLECTIVE(name, parameters, arguments, say) \
     int MPI_##name parameters \
     { \
         const dnet_check_call_t call = DNET_CHECK_##name; \
-        say; \
+        if (dnet_check_watches(comm)) \
+            say; \
         return PMPI_##name arguments; \
     }
 

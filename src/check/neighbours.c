@@ -142,6 +142,20 @@ static watched_t *find(MPI_Comm comm)
     return is_set ? w : NULL;
 }
 
+bool dnet_check_watches(MPI_Comm comm)
+{
+    static bool said;
+    int rank = -1;
+    if (keyval == MPI_KEYVAL_INVALID && !said) {
+        said = true;
+        PMPI_Comm_rank(comm, &rank);
+        if (rank == 0)
+            fprintf(stderr, "dnet-check: nothing is compared: the program began MPI by a call that "
+                            "is not seen, that of use mpi_f08 or of a session\n");
+    }
+    return find(comm) != NULL;
+}
+
 void dnet_check_enter(MPI_Comm comm, const dnet_check_record_t *record, bool waits)
 {
     watched_t *w = find(comm);

@@ -6,8 +6,56 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "check.h"
+
+/* The same 4 ints, and those of a part of a matrix, with counts of both sizes; then nothing. */
+static void large_counts(void)
+{
+    MPI_Datatype type;
+    int four[16] = {0};
+    const MPI_Count large[3][2] = {{4, 4}, {2, 2}, {1, 1}};
+    const int small[3][2] = {{4, 4}, {2, 2}, {1, 1}};
+    if (rank == 0)
+        MPI_Type_contiguous(4, MPI_INT, &type);
+    else
+        MPI_Type_contiguous_c(4, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    MPI_Bcast(four, 1, type, 0, MPI_COMM_WORLD);
+    MPI_Type_free(&type);
+    if (rank == 0)
+        MPI_Type_create_subarray(2, small[0], small[1], small[2], MPI_ORDER_C, MPI_INT, &type);
+    else
+        MPI_Type_create_subarray_c(2, large[0], large[1], large[2], MPI_ORDER_C, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    MPI_Bcast(four, 1, type, 0, MPI_COMM_WORLD);
+    MPI_Type_free(&type);
+    MPI_Type_create_struct(0, NULL, NULL, NULL, &type);
+    MPI_Type_commit(&type);
+    MPI_Bcast(four, rank == 0 ? 1 : 2, type, 0, MPI_COMM_WORLD);
+    MPI_Bcast(four, rank == 0 ? 1 : 0, rank == 0 ? type : MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Type_free(&type);
+}
+
+/* What ranks beside the root give on an intercommunicator need not be anything. */
+static void between(void)
+{
+    MPI_Comm half, inter;
+    int *all = check_alloc((size_t) size * sizeof(int));
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 1, &inter);
+    const MPI_Datatype none = (MPI_Datatype) 0x1234;
+    if (rank % 2 == 1)
+        MPI_Gather(&rank, 1, MPI_INT, NULL, 1, none, 0, inter);
+    else if (rank == 0)
+        MPI_Gather(NULL, 1, none, all, 1, MPI_INT, MPI_ROOT, inter);
+    else
+        MPI_Gather(NULL, 1, none, NULL, 1, none, MPI_PROC_NULL, inter);
+    MPI_Comm_free(&inter);
+    MPI_Comm_free(&half);
+    free(all);
+}
 
 static void all_right(void)
 {
@@ -47,6 +95,8 @@ static void all_right(void)
     MPI_Scatter(many, 4, MPI_INT, rank == 0 ? MPI_IN_PLACE : (void *) four, 4, MPI_INT, 0,
                 MPI_COMM_WORLD);
     MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, many, 4, MPI_INT, MPI_COMM_WORLD);
+    large_counts();
+    between();
     MPI_Comm_free(&copy);
     MPI_Comm_free(&cart);
     free(many);
@@ -87,6 +137,16 @@ int main(int argc, char **argv)
         else
             MPI_Iallreduce(four, sum, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else if (!strcmp(way, "tested")) {
+        /* none has heard of a difference when it begins to test */
+        int done;
+        usleep(rank == 0 ? 0 : odd ? 200000 : 400000);
+        if (odd)
+            MPI_Ibcast(four, 4, MPI_INT, 0, MPI_COMM_WORLD, &request);
+        else
+            MPI_Iallreduce(four, sum, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+        while (true)
+            MPI_Test(&request, &done, MPI_STATUS_IGNORE);
     } else if (!strcmp(way, "absent")) {
         if (odd)
             MPI_Recv(four, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

@@ -26,6 +26,25 @@ ends count 'the same number of elements'
 ends type 'of different types'
 ends operation 'the same operation'
 ends later 'MPI_Ibcast, root 0, 4 elements.* all ranks must enter the same collective'
+ends tested 'MPI_Ibcast, root 0, 4 elements.* all ranks must enter the same collective'
+
+# Of Fortran 2008 the beginning is not seen: a line says what that means.
+if [ -x "$DNET_BIN/mpifort" ]; then
+    cat >f08.f90 <<'F'
+program f08
+    use mpi_f08
+    implicit none
+    integer :: one = 1, total
+    call MPI_Init()
+    call MPI_Allreduce(one, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
+    call MPI_Allreduce(one, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
+    call MPI_Finalize()
+end program
+F
+    mpifort f08.f90 -o f08
+    mpirun -n "$RANKS" dnet-check ./f08 >out 2>&1 || fail "a Fortran 2008 program is ended"
+    [ "$(grep -c '^dnet-check: nothing is compared' out)" = 1 ] || fail "a Fortran 2008 program: not one line"
+fi
 
 # No collective at all: whoever waits for a second says so, with and without dnet-check.
 for with in dnet-check ''; do
