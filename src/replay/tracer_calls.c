@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * libdimmnet-trace: the MPI calls it takes the place of.  Each is the PMPI_ call between
- * tracer_enter and tracer_leave; calls that are not here count as computing.  MPI's Fortran calls
- * come through these.
+ * tracer_enter and tracer_leave; calls that are not here count as computing.  The calls of mpif.h
+ * and `use mpi` come through these; of those of `use mpi_f08`, MPI_Init among them, only some do.
  */
 #include <stdbool.h>
 #include <stdlib.h>
