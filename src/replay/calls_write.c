@@ -3,6 +3,7 @@
  * Writes sections of a trace (calls.h): definitions are found again by a hash, records are kept
  * until a block is full.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,7 @@ struct dnet_calls_writer {
     uint32_t records;
     bytes_t column[2]; /* of the block: definitions, gaps */
     dnet_status_t status;
+    int error; /* errno of DNET_ERR_SYSTEM */
 };
 
 static void put(dnet_calls_writer_t *w, bytes_t *b, uint8_t byte)
@@ -67,8 +69,10 @@ static void put_s(dnet_calls_writer_t *w, bytes_t *b, int64_t value)
 static void flush(dnet_calls_writer_t *w, const bytes_t *b, size_t from)
 {
     if (w->status == DNET_OK && b->used > from &&
-        fwrite(b->at + from, b->used - from, 1, w->out) != 1)
+        fwrite(b->at + from, b->used - from, 1, w->out) != 1) {
         w->status = DNET_ERR_SYSTEM;
+        w->error = errno;
+    }
 }
 
 dnet_status_t dnet_calls_begin(FILE *out, uint32_t rank, uint32_t ranks, uint32_t tick_ns,
@@ -185,14 +189,19 @@ dnet_status_t dnet_calls_end(dnet_calls_writer_t *w, uint64_t gap_ns, uint64_t w
     put_v(w, &tail, ticks(w, gap_ns));
     put_v(w, &tail, wall_ns);
     flush(w, &tail, 0);
-    if (w->status == DNET_OK && fflush(w->out) != 0)
+    if (w->status == DNET_OK && fflush(w->out) != 0) {
         w->status = DNET_ERR_SYSTEM;
+        w->error = errno;
+    }
     dnet_status_t status = w->status;
+    int error = w->error;
     free(tail.at);
     free(w->known.at);
     free(w->def);
     free(w->column[0].at);
     free(w->column[1].at);
     free(w);
+    if (status == DNET_ERR_SYSTEM)
+        errno = error;
     return status;
 }
