@@ -126,7 +126,8 @@ static bool in_range(const import_t *m, const int64_t *where)
            where[1] <= INT32_MAX;
 }
 
-/* @param where  peer, tag */
+/* Communicators have no numbers that ranks share, so all have one channel for a tag.
+ * @param where  peer, tag */
 static uint32_t channel_of(import_t *m, bool send, const int64_t *where)
 {
     uint32_t peer = (uint32_t) where[0];

@@ -308,6 +308,8 @@ static bool start(sim_t *s)
             return false;
         if (of->count != 0)
             schedule(s, of->call[0].gap_ns, i, 0, false);
+        else if (of->last_gap_ns > s->end_ns)
+            s->end_ns = of->last_gap_ns;
     }
     return true;
 }

@@ -3,6 +3,7 @@
  * src/replay: the generated pattern's counts, time lines that can be worked out by hand, traces
  * written and read back, traces that are malformed, and the traces of docs/replay.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -204,6 +205,20 @@ static void test_replay_receive_nobody_sends_refused(void **state)
     dnet_replay_free(&program);
 }
 
+/* The time is that of the rank that computes longest, whether it makes calls or not. */
+static void test_replay_rank_without_calls_has_its_time(void **state)
+{
+    (void) state;
+    dnet_replay_program_t program;
+    assert_int_equal(dnet_replay_new(2, &program), DNET_OK);
+    dnet_replay_add(&program, 0, DNET_REPLAY_OTHER, 500, 0, 0);
+    program.rank[0].last_gap_ns = 100;
+    program.rank[1].last_gap_ns = 7000;
+    assert_int_equal(dnet_replay_finish(&program), DNET_OK);
+    assert_int_equal(run(&program, 1, true).time_ns, 7000);
+    dnet_replay_free(&program);
+}
+
 /* Thesis table 7.3: 6 partners in bt and sp. */
 static void test_replay_pattern_has_six_partners(void **state)
 {
@@ -334,6 +349,23 @@ static void test_trace_wildcard_receive_gets_its_match(void **state)
     }
 }
 
+/* What went wrong with the file is what went wrong first, not what errno is at the end. */
+static void test_trace_full_disk_is_told_at_the_end(void **state)
+{
+    (void) state;
+    FILE *out = fopen("/dev/full", "wb");
+    if (out == NULL)
+        skip();
+    dnet_calls_writer_t *w;
+    assert_int_equal(dnet_calls_begin(out, 0, 1, 1, "full", &w), DNET_OK);
+    for (unsigned i = 0; i < 20000; i++)
+        dnet_calls_record(w, DNET_CALLS_OTHER, NULL, 0, i);
+    errno = 0;
+    assert_int_equal(dnet_calls_end(w, 0, 0), DNET_ERR_SYSTEM);
+    assert_int_equal(errno, ENOSPC);
+    fclose(out);
+}
+
 /* Every prefix of a trace is refused, and so is every trace with a byte of its header changed. */
 static void test_trace_cut_or_changed_refused(void **state)
 {
@@ -451,10 +483,12 @@ int main(void)
         cmocka_unit_test(test_replay_wait_names_its_requests),
         cmocka_unit_test(test_replay_synchronising_call_ends_for_all_at_once),
         cmocka_unit_test(test_replay_receive_nobody_sends_refused),
+        cmocka_unit_test(test_replay_rank_without_calls_has_its_time),
         cmocka_unit_test(test_replay_pattern_has_six_partners),
         cmocka_unit_test(test_trace_written_program_is_read_back),
         cmocka_unit_test(test_trace_coarse_tick_keeps_the_sum_of_gaps),
         cmocka_unit_test(test_trace_wildcard_receive_gets_its_match),
+        cmocka_unit_test(test_trace_full_disk_is_told_at_the_end),
         cmocka_unit_test(test_trace_cut_or_changed_refused),
         cmocka_unit_test(test_trace_impossible_records_refused),
         cmocka_unit_test(test_trace_kept_ones_are_the_pattern),

@@ -102,7 +102,8 @@ static void must(dnet_status_t status)
         return;
     if (status == DNET_ERR_STATE)
         dnet_error("a rank waits for a message or a collective call that others never begin; were "
-                   "all ranks traced to their end?");
+                   "all ranks traced to their end, or do messages on two communicators have one "
+                   "tag?");
     else if (status != DNET_ERR_FORMAT && status != DNET_ERR_SYSTEM) /* they have been told */
         dnet_error("%s", dnet_status_text(status));
     exit(status == DNET_ERR_NO_MEMORY || status == DNET_ERR_SYSTEM ? TOOL_SYSTEM : TOOL_USAGE);
@@ -143,7 +144,8 @@ static void point(table_t *t, uint32_t b, unsigned mode, unsigned method,
 {
     uint64_t more = mode == REPLAY ? result->time_ns - t->subject->base.time_ns
                                    : result->events_max * penalty_ns[method];
-    double increase = 100.0 * (double) more / (double) t->subject->base.time_ns;
+    uint64_t base_ns = t->subject->base.time_ns;
+    double increase = base_ns != 0 ? 100.0 * (double) more / (double) base_ns : 0;
     if (increase >= LIMIT_PERCENT)
         t->enough[mode][method] = b + 1;
     const char *release = t->o->release ? "WAITS" : "ANY_CALL";
