@@ -60,8 +60,8 @@ AS_IF([test "$with_mpich" = yes], [
     AS_IF([test "$enable_fortran" = no], [DNET_FORTRAN=no], [
         DNET_FORTRAN=all
         AC_CHECK_PROGS([FC], [gfortran])
-        AS_IF([command -v $FC >/dev/null 2>&1], [],
-            [AC_MSG_ERROR([no Fortran compiler $FC; install gfortran or configure with --disable-fortran])])
+        AS_IF([test -n "$FC" && command -v $FC >/dev/null 2>&1], [],
+            [AC_MSG_ERROR([no Fortran compiler${FC:+ $FC}; install gfortran or configure with --disable-fortran])])
     ])
     for tool in perl python3 automake patch xz; do
         AS_IF([command -v $tool >/dev/null 2>&1], [],
