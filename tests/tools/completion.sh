@@ -9,6 +9,7 @@ command -v bash >/dev/null || {
 }
 cat >complete.bash <<'B'
 . "$DNET_SRC/tools/completion/dimmnet.bash"
+compopt() { echo "compopt $*" >>compopt.out; } # outside of a completion it has nothing to do
 COMP_WORDS=("$@")
 COMP_CWORD=$(($# - 1))
 _dimmnet
@@ -55,6 +56,7 @@ PATH=$PATH:$scratch
 [ ! -x "$DNET_BUILD/tools/dnet-check" ] || completes odd-program dnet-check odd-p
 touch run.0 run.1
 completes 'run.0 run.1' dnet-trace show run
+grep -q '^compopt -o filenames$' compopt.out || fail "files are not completed as files"
 expect 0 dnet-cluster up "$cluster"
 completes "$cluster" dnet-cluster down "$cluster"
 completes "$cluster" dsh --cluster "${cluster%?}"

@@ -37,6 +37,7 @@ _dimmnet_value() {
         return
         ;;
     *FILE* | *SCRIPT* | *TRACE*)
+        compopt -o filenames 2>/dev/null || : # a directory goes on, and blanks are quoted
         _dimmnet_reply -f
         return
         ;;
