@@ -17,6 +17,9 @@ mpich: libdnet_all.la
 
 install-exec-local: mpich
 	+@$(DNET_MPICH_ENV) $(SHELL) $(srcdir)/mpich/build install
+
+uninstall-local:
+	+@$(DNET_MPICH_ENV) $(SHELL) $(srcdir)/mpich/build uninstall
 endif
 
 .PHONY: mpich
