@@ -204,6 +204,14 @@ int dnet_job_run_several(uint32_t several, uint32_t size, unsigned timeout_s, ui
     return failed;
 }
 
+/* Those that have not been waited for. */
+static void kill_all(const pid_t *pids, uint32_t begun)
+{
+    for (uint32_t k = 0; k < begun; k++)
+        if (pids[k] > 0)
+            kill(pids[k], SIGKILL);
+}
+
 int dnet_job_run_mourning(uint32_t size, unsigned timeout_s, uint32_t victim,
                           int (*body)(dnet_job_rank_t *job, void *arg), void *arg)
 {
@@ -213,28 +221,37 @@ int dnet_job_run_mourning(uint32_t size, unsigned timeout_s, uint32_t victim,
     if (shared == MAP_FAILED)
         return 1;
     pid_t pids[all];
+    uint32_t begun = 0;
+    int failed = 0;
     fflush(NULL);
     for (uint32_t r = 0; r < all; r++) {
         pids[r] = fork();
+        if (pids[r] < 0) {
+            perror("fork");
+            failed = 1;
+            break;
+        }
         if (pids[r] == 0) {
             alarm(timeout_s);
             int result = rank_main(r, size, body, arg);
             fflush(NULL);
             _exit(result);
         }
+        begun++;
     }
-    int failed = 0;
-    for (uint32_t r = 0; r < all; r++) {
+    if (failed) /* the others would wait for the rest */
+        kill_all(pids, begun);
+    for (uint32_t r = 0; r < begun; r++) {
         int status;
         waitpid(pids[r], &status, 0);
+        pids[r] = 0;
         if (ended_well(status, r == victim))
             continue;
         fprintf(stderr, "rank %u: %s %d\n", r,
                 WIFEXITED(status) ? "exit status" : "ended by signal",
                 WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
         failed = 1;
-        for (uint32_t k = 0; k < all; k++)
-            kill(pids[k], SIGKILL);
+        kill_all(pids, begun);
     }
     munmap(shared, bytes);
     return failed;
