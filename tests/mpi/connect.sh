@@ -49,12 +49,14 @@ for how in '' die; do
     rm -f "$program.port"
     timeout -k 2 60 mpirun -n 1 "$program" leave "$program.port" $how >"$program.one" 2>&1 &
     first=$!
+    one=0
     for when in while after; do
         two=0
         timeout -k 2 20 mpirun -n 2 "$program" missed "$program.port" >"$program.two" 2>&1 || two=$?
         [ $two = 0 ] || fail "connecting $when the other one ends ${how:+by SIGKILL}: status $two: $(tail -n 5 "$program.two")"
-        wait $first || :
+        [ $when = after ] || wait $first || one=$?
     done
+    [ -n "$how" ] || [ $one = 0 ] || fail "the job that leaves: status $one: $(tail -n 5 "$program.one")"
 done
 [ -z "$(running)" ] || fail "processes remain: $(running)"
 exit $failed
