@@ -14,13 +14,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "common/descriptors.h"
 #include "common/log.h"
 #include "driver/driver.h"
 
@@ -49,16 +49,12 @@ static dnet_status_t check_config(const dnet_cluster_config_t *config)
 /* One descriptor for each NIC. */
 static dnet_status_t allow_descriptors(uint32_t nodes)
 {
-    struct rlimit limit;
-    rlim_t need = nodes + SPARE_DESCRIPTORS;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= need)
-        return DNET_OK;
-    limit.rlim_cur = need;
-    if (need <= limit.rlim_max && setrlimit(RLIMIT_NOFILE, &limit) == 0)
+    uint64_t need = nodes + SPARE_DESCRIPTORS, allowed = dnet_descriptors_allow(need);
+    if (allowed >= need)
         return DNET_OK;
     dnet_error(
         "a cluster of %u nodes needs %lu open files, the limit is %lu; raise it (ulimit -Hn)",
-        nodes, (unsigned long) need, (unsigned long) limit.rlim_max);
+        nodes, (unsigned long) need, (unsigned long) allowed);
     return DNET_ERR_LIMIT;
 }
 

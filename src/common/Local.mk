@@ -9,6 +9,8 @@ libdnet_common_la_SOURCES = \
 	src/common/bulk.h \
 	src/common/clock.h \
 	src/common/compiler.h \
+	src/common/descriptors.c \
+	src/common/descriptors.h \
 	src/common/file_size.c \
 	src/common/file_size.h \
 	src/common/kernel_copies.h \
@@ -33,8 +35,8 @@ libdnet_common_la_SOURCES = \
 	src/common/trace.def \
 	src/common/trace.h
 
-check_PROGRAMS += tests/unit/test_available tests/unit/test_bulk tests/unit/test_clock tests/unit/test_file_size tests/unit/test_move tests/unit/test_number
-DNET_UNIT_TESTS += tests/unit/test_available tests/unit/test_bulk tests/unit/test_clock tests/unit/test_file_size tests/unit/test_move tests/unit/test_number
+check_PROGRAMS += tests/unit/test_available tests/unit/test_bulk tests/unit/test_clock tests/unit/test_descriptors tests/unit/test_file_size tests/unit/test_move tests/unit/test_number
+DNET_UNIT_TESTS += tests/unit/test_available tests/unit/test_bulk tests/unit/test_clock tests/unit/test_descriptors tests/unit/test_file_size tests/unit/test_move tests/unit/test_number
 tests_unit_test_available_SOURCES = tests/unit/test_available.c
 tests_unit_test_available_LDADD = libdnet_common.la -lcmocka
 tests_unit_test_bulk_SOURCES = tests/unit/test_bulk.c
@@ -45,6 +47,9 @@ tests_unit_test_clock_SOURCES = tests/unit/test_clock.c
 tests_unit_test_clock_LDADD = libdnet_common.la -lcmocka
 tests_unit_test_number_SOURCES = tests/unit/test_number.c
 tests_unit_test_number_LDADD = libdnet_common.la -lcmocka
+tests_unit_test_descriptors_SOURCES = tests/unit/test_descriptors.c
+tests_unit_test_descriptors_LDADD = libdnet_common.la -lcmocka
+
 tests_unit_test_file_size_SOURCES = tests/unit/test_file_size.c
 tests_unit_test_file_size_LDADD = libdnet_common.la -lcmocka
 tests_unit_test_file_size_LDFLAGS = -Wl,--wrap=posix_fallocate -Wl,--wrap=posix_fallocate64

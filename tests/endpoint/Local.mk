@@ -105,3 +105,8 @@ check_PROGRAMS += tests/endpoint/test_endpoint_threads
 DNET_UNIT_TESTS += tests/endpoint/test_endpoint_threads
 tests_endpoint_test_endpoint_threads_SOURCES = tests/endpoint/test_endpoint_threads.c
 tests_endpoint_test_endpoint_threads_LDADD = libdnet_all.la -lcmocka
+
+check_PROGRAMS += tests/endpoint/test_endpoint_hosts_tcp
+DNET_UNIT_TESTS += tests/endpoint/test_endpoint_hosts_tcp
+tests_endpoint_test_endpoint_hosts_tcp_SOURCES = tests/endpoint/test_endpoint_hosts_tcp.c
+tests_endpoint_test_endpoint_hosts_tcp_LDADD = libdnet_test_job.la libdnet_all.la -lcmocka

@@ -16,8 +16,11 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "common/descriptors.h"
 #include "common/log.h"
 
+/* A connection with each process that there can be, by each rail, and what the program has open. */
+#define DESCRIPTORS (DNET_NODES_MAX * DNET_PROCESSES_PER_NIC * DNET_RAILS_MAX + 1024u)
 #define EAGER_BYTES 32768u /* above that a read costs less than the copies */
 #define EVENTS 16          /* connections with something, told at once */
 /* Polls between two looks at all connections, where one is polled; the same, where it is the only
@@ -107,6 +110,7 @@ static dnet_status_t tcp_open(const dnet_emu_port_config_t *config, dnet_emu_por
         dnet_error("no memory for a port: %zu bytes needed", sizeof *e);
         return DNET_ERR_NO_MEMORY;
     }
+    (void) dnet_descriptors_allow(DESCRIPTORS);
     e->epoll_fd = e->listen_fd = -1;
     e->key = at->key;
     e->first = e;
@@ -378,7 +382,8 @@ static unsigned tcp_poll(dnet_emu_plug_end_t *e, const dnet_emu_plug_events_t *e
 
 static const char *tcp_why(const dnet_emu_plug_end_t *e, uint64_t peer)
 {
-    (void) e;
+    if (e->is_full) /* this peer may be well, but the job cannot go on */
+        return TCP_FULL;
     return ((const dnet_emu_tcp_peer_t *) (uintptr_t) peer)->why;
 }
 

@@ -103,7 +103,7 @@ static void give_up(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p, int error)
     dnet_emu_tcp_break(e, p, error);
     p->retry_ns = dnet_clock_ns() + RETRY_NS;
     if (error == EMFILE || error == ENFILE)
-        p->why = "cannot be reached: too many open files (ulimit -n)";
+        p->why = TCP_FULL;
 }
 
 /* ---- greetings ---- */

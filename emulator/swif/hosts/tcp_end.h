@@ -21,6 +21,8 @@
 #define TCP_BUFFER_BYTES 139264u
 /* Longest read at once. */
 #define TCP_READ_MOST 0x40000000u
+/* Why nothing can be sent where a process has no descriptor for another connection. */
+#define TCP_FULL "cannot be reached: too many open files (ulimit -n)"
 
 typedef union {
     struct sockaddr any;

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What fails at the sockets of a job on several hosts: those are processes of this machine with
+ * different names for it, which meet on its loopback.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "endpoint/ep.h"
+#include "job.h"
+
+enum { CONTEXT = 3 };
+
+static const int three[] = {0, 1, 2};
+
+static uint64_t envelope(uint32_t from, uint32_t tag)
+{
+    return dnet_ep_envelope(CONTEXT, from, tag);
+}
+
+/* A byte each way.  @return 0, or 1: it is wrong */
+static int swap(dnet_job_rank_t *job, uint32_t peer, uint32_t tag)
+{
+    uint8_t out = (uint8_t) (job->rank + tag), in = 0;
+    dnet_job_request_t s, r;
+    dnet_job_irecv(job, &r, envelope(peer, tag), DNET_MATCH_BITS, &in, 1);
+    dnet_job_isend(job, &s, peer, envelope(job->rank, tag), &out, 1, false);
+    return dnet_job_wait(job, &r) != DNET_OK || dnet_job_wait(job, &s) != DNET_OK ||
+           in != (uint8_t) (peer + tag);
+}
+
+/* ---- no descriptor is left ---- */
+
+/* Only those that are open. */
+static void take_descriptors(void)
+{
+    int next = dup(0);
+    close(next);
+    setrlimit(RLIMIT_NOFILE, &(struct rlimit){(rlim_t) next, (rlim_t) next});
+}
+
+/* Rank 2 connects, and rank 0 cannot accept. */
+static int full(dnet_job_rank_t *job, void *arg)
+{
+    uint8_t byte = 1;
+    int bad = 0;
+    (void) arg;
+    if (job->rank < 2)
+        bad = swap(job, 1 - job->rank, 1); /* connected */
+    if (job->rank == 0)
+        take_descriptors();
+    dnet_job_barrier(job);
+    if (job->rank == 0)
+        bad = bad || dnet_job_recv(job, envelope(2, 2), DNET_MATCH_BITS, &byte, 1) != -1;
+    else if (job->rank == 1) /* until rank 0 has ended */
+        bad = bad || dnet_job_recv(job, envelope(0, 2), DNET_MATCH_BITS, &byte, 1) != -1;
+    else
+        bad = dnet_job_send(job, 0, envelope(2, 2), &byte, 1, true) != -1;
+    _exit(bad); /* nobody comes to the barrier */
+}
+
+static void test_hosts_tcp_no_descriptor_ends_the_job(void **state)
+{
+    (void) state;
+    assert_int_equal(dnet_job_run_hosts(3, 20, three, 3, full, NULL), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_hosts_tcp_no_descriptor_ends_the_job),
+    };
+    setenv("DIMMNET_PLUG", "tcp", 1);
+    setenv("DIMMNET_INTERFACE", "lo", 1);
+    setenv("DIMMNET_SPIN_US", "0", 1); /* the hosts share this machine's processors */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
