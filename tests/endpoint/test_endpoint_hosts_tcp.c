@@ -10,9 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "emulator/swif/hosts/connection.h"
 #include "endpoint/ep.h"
 #include "job.h"
 
@@ -38,12 +39,12 @@ static int swap(dnet_job_rank_t *job, uint32_t peer, uint32_t tag)
 
 /* ---- no descriptor is left ---- */
 
-/* Only those that are open. */
-static void take_descriptors(void)
+/* So many more, beside those that are open. */
+static void leave_descriptors(unsigned more)
 {
     int next = dup(0);
     close(next);
-    setrlimit(RLIMIT_NOFILE, &(struct rlimit){(rlim_t) next, (rlim_t) next});
+    setrlimit(RLIMIT_NOFILE, &(struct rlimit){(rlim_t) next + more, (rlim_t) next + more});
 }
 
 /* Rank 2 connects, and rank 0 cannot accept. */
@@ -55,7 +56,7 @@ static int full(dnet_job_rank_t *job, void *arg)
     if (job->rank < 2)
         bad = swap(job, 1 - job->rank, 1); /* connected */
     if (job->rank == 0)
-        take_descriptors();
+        leave_descriptors(0);
     dnet_job_barrier(job);
     if (job->rank == 0)
         bad = bad || dnet_job_recv(job, envelope(2, 2), DNET_MATCH_BITS, &byte, 1) != -1;
@@ -72,10 +73,39 @@ static void test_hosts_tcp_no_descriptor_ends_the_job(void **state)
     assert_int_equal(dnet_job_run_hosts(3, 20, three, 3, full, NULL), 0);
 }
 
+/* A port that is open is one that answers whether its process lives. */
+static int open_with_few(unsigned more)
+{
+    const dnet_emu_port_config_t config = {.plug = "tcp", .interface = "lo", .wait_s = 5};
+    dnet_emu_port_t *port;
+    leave_descriptors(more);
+    if (dnet_emu_port_open(&config, &port) != DNET_OK)
+        return 1;
+    bool answers = port->alive;
+    dnet_emu_port_close(port);
+    return answers ? 0 : 2;
+}
+
+static void test_hosts_tcp_port_answers_or_is_refused(void **state)
+{
+    enum { ENOUGH = 16 };
+    int status = -1;
+    (void) state;
+    for (unsigned more = 0; more <= ENOUGH; more++) {
+        pid_t pid = fork();
+        if (pid == 0)
+            _exit(open_with_few(more));
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+    }
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hosts_tcp_no_descriptor_ends_the_job),
+        cmocka_unit_test(test_hosts_tcp_port_answers_or_is_refused),
     };
     setenv("DIMMNET_PLUG", "tcp", 1);
     setenv("DIMMNET_INTERFACE", "lo", 1);

@@ -184,8 +184,10 @@ dnet_emu_alive_t *dnet_emu_alive_start(const struct sockaddr_storage *ip, unsign
     dnet_emu_alive_t *a = calloc(1, sizeof *a);
     bool good;
 
-    if (!a)
+    if (!a) {
+        dnet_error("no memory to answer other hosts: %zu bytes needed", sizeof *a);
         return NULL;
+    }
     a->key = at->key;
     a->called = called;
     a->called_arg = arg;

@@ -77,15 +77,18 @@ static bool choose_plug(dnet_emu_port_t *port, const dnet_emu_port_config_t *con
     return port->plug;
 }
 
-/* A thread answers on each rail, where addresses are IP's. */
-static dnet_emu_alive_t *start_alive(dnet_emu_port_t *port)
+/* A thread answers on each rail, where addresses are IP's.  @return false: it cannot (logged), and
+ * peers would take the process for one that has ended */
+static bool start_alive(dnet_emu_port_t *port)
 {
     struct sockaddr_storage ip[DNET_RAILS_MAX];
     unsigned n = 0;
 
     while (n < DNET_RAILS_MAX && port->at[n].bytes && port->plug->ip(&port->at[n], &ip[n]))
         n++;
-    return n ? dnet_emu_alive_start(ip, n, port->at, dnet_emu_guest_called, port) : NULL;
+    if (n)
+        port->alive = dnet_emu_alive_start(ip, n, port->at, dnet_emu_guest_called, port);
+    return n == 0 || port->alive;
 }
 
 dnet_status_t dnet_emu_port_open(const dnet_emu_port_config_t *config, dnet_emu_port_t **port_p)
@@ -114,9 +117,14 @@ dnet_status_t dnet_emu_port_open(const dnet_emu_port_config_t *config, dnet_emu_
         return status;
     }
     pthread_mutex_init(&port->guests_lock, NULL);
+    if (!start_alive(port)) {
+        port->plug->close(port->end);
+        pthread_mutex_destroy(&port->guests_lock);
+        free(port);
+        return DNET_ERR_SYSTEM;
+    }
     port->wait_s = config->wait_s;
     port->buffers = port->plug->buffers ? port->plug->buffers(port->end) : 0;
-    port->alive = start_alive(port);
     port->env = dnet_fc_tx_defaults(&dnet_emu_connection_tx_ops, port);
     port->env.window = WINDOW;
     port->env.ack_ns = port->env.stop_ns = SILENT_NS;
