@@ -101,11 +101,35 @@ static void test_hosts_tcp_port_answers_or_is_refused(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* ---- one address, of two processes ---- */
+
+/* A process has the address of one that has ended and is not forgotten yet. */
+static void test_hosts_tcp_address_is_used_again(void **state)
+{
+    const dnet_emu_plug_ops_t *tcp = &dnet_emu_plug_tcp;
+    const dnet_emu_port_config_t config = {.interface = "lo", .wait_s = 5};
+    dnet_emu_port_address_t own = {.key = 1}, other = {.key = 2};
+    dnet_emu_plug_end_t *end, *other_end;
+    uint64_t before, now;
+    (void) state;
+    assert_int_equal(tcp->open(&config, &own, &end), DNET_OK);
+    assert_int_equal(tcp->open(&config, &other, &other_end), DNET_OK);
+    assert_true(tcp->reach(end, &other, &before));
+    other.key = 3;
+    assert_true(tcp->reach(end, &other, &now));
+    tcp->part(end, before);
+    assert_false(tcp->ready(end, now, true));
+    tcp->part(end, now);
+    tcp->close(other_end);
+    tcp->close(end);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hosts_tcp_no_descriptor_ends_the_job),
         cmocka_unit_test(test_hosts_tcp_port_answers_or_is_refused),
+        cmocka_unit_test(test_hosts_tcp_address_is_used_again),
     };
     setenv("DIMMNET_PLUG", "tcp", 1);
     setenv("DIMMNET_INTERFACE", "lo", 1);

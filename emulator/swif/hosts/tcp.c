@@ -71,6 +71,8 @@ static void tcp_part(dnet_emu_plug_end_t *e, uint64_t peer)
     dnet_emu_tcp_peer_t *p = (dnet_emu_tcp_peer_t *) (uintptr_t) peer;
     dnet_emu_tcp_peer_t **link = &e->peers, **busy = &e->busy;
 
+    if (--p->users)
+        return; /* a process that came later has the address of one that has ended */
     while (*link != p)
         link = &(*link)->next;
     *link = p->next;
@@ -155,6 +157,7 @@ static bool tcp_reach(dnet_emu_plug_end_t *e, const dnet_emu_port_address_t *at,
     if (!p)
         return false;
     p->key = at->key;
+    p->users++;
     *peer_p = (uintptr_t) p;
     return true;
 }

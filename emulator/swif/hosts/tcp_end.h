@@ -93,8 +93,9 @@ typedef enum {
 typedef struct dnet_emu_tcp_peer {
     struct dnet_emu_tcp_peer *next;
     dnet_emu_tcp_address_t at;
-    uint32_t key; /* of its port */
-    int fd;       /* -1: none */
+    uint32_t key;   /* of its port */
+    uint32_t users; /* so many times it has been reached, and not been parted with */
+    int fd;         /* -1: none */
     dnet_emu_tcp_state_t state;
     bool waits_to_write; /* the epoll descriptor tells when it can be written, */
     bool is_quiet;       /* and does not when it can be read */
