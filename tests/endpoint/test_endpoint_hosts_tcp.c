@@ -7,19 +7,22 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "emulator/swif/hosts/connection.h"
 #include "endpoint/ep.h"
 #include "job.h"
 
-enum { CONTEXT = 3 };
+enum { CONTEXT = 3, WAIT_S = 2, DESCRIPTORS = 256 };
 
-static const int three[] = {0, 1, 2};
+static const int two[] = {0, 1}, three[] = {0, 1, 2};
 
 static uint64_t envelope(uint32_t from, uint32_t tag)
 {
@@ -101,6 +104,59 @@ static void test_hosts_tcp_port_answers_or_is_refused(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* ---- a host that refuses connections ---- */
+
+/* The sockets of TCP that listen, in the order of the rails, or (`listens` false) the others. */
+static unsigned sockets(bool listens, int *fd, unsigned most)
+{
+    unsigned n = 0;
+    for (int i = 3; i < DESCRIPTORS && n < most; i++) {
+        int family = 0, type = 0, accepts = 0;
+        socklen_t length = sizeof(int);
+        if (getsockopt(i, SOL_SOCKET, SO_DOMAIN, &family, &length) == 0 && family == AF_INET &&
+            getsockopt(i, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_STREAM &&
+            getsockopt(i, SOL_SOCKET, SO_ACCEPTCONN, &accepts, &length) == 0 &&
+            (bool) accepts == listens)
+            fd[n++] = i;
+    }
+    return n;
+}
+
+/* Who connects to that rail is refused from now on.  @return 0, or 1: it cannot be */
+static int refuse(unsigned rail)
+{
+    int fd[DNET_RAILS_MAX];
+    return sockets(true, fd, DNET_RAILS_MAX) <= rail || shutdown(fd[rail], SHUT_RD) != 0;
+}
+
+/* Rank 1 lives, and cannot be connected to. */
+static int refused(dnet_job_rank_t *job, void *arg)
+{
+    uint8_t byte = 1;
+    int bad = 0;
+    (void) arg;
+    if (job->rank == 1)
+        bad = refuse(0);
+    dnet_job_barrier(job);
+    time_t start = time(NULL);
+    if (job->rank == 0)
+        bad = dnet_job_send(job, 1, envelope(0, 1), &byte, 1, true) != -1 ||
+              time(NULL) - start < WAIT_S - 1;
+    else /* until rank 0 has ended */
+        while (!atomic_load((atomic_int *) dnet_job_shared()))
+            usleep(1000);
+    atomic_store((atomic_int *) dnet_job_shared(), 1);
+    _exit(bad); /* nobody comes to the barrier */
+}
+
+static void test_hosts_tcp_refused_connections_end_the_job(void **state)
+{
+    (void) state;
+    setenv("DIMMNET_HOST_WAIT_S", "2", 1);
+    assert_int_equal(dnet_job_run_hosts(2, 20, two, 2, refused, NULL), 0);
+    unsetenv("DIMMNET_HOST_WAIT_S");
+}
+
 /* ---- one address, of two processes ---- */
 
 /* A process has the address of one that has ended and is not forgotten yet. */
@@ -129,6 +185,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hosts_tcp_no_descriptor_ends_the_job),
         cmocka_unit_test(test_hosts_tcp_port_answers_or_is_refused),
+        cmocka_unit_test(test_hosts_tcp_refused_connections_end_the_job),
         cmocka_unit_test(test_hosts_tcp_address_is_used_again),
     };
     setenv("DIMMNET_PLUG", "tcp", 1);

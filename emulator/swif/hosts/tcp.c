@@ -115,6 +115,7 @@ static dnet_status_t tcp_open(const dnet_emu_port_config_t *config, dnet_emu_por
     (void) dnet_descriptors_allow(DESCRIPTORS);
     e->epoll_fd = e->listen_fd = -1;
     e->key = at->key;
+    e->wait_ns = config->wait_s * UINT64_C(1000000000);
     e->first = e;
     if (!dnet_emu_tcp_own_address(config->interface, &e->at, e->network, sizeof e->network, all,
                                   sizeof all)) {
@@ -156,6 +157,10 @@ static bool tcp_reach(dnet_emu_plug_end_t *e, const dnet_emu_port_address_t *at,
     p = dnet_emu_tcp_peer_of(e, &address);
     if (!p)
         return false;
+    if (p->key != at->key) { /* what is known is of another process */
+        p->failing_ns = 0;
+        p->why = NULL;
+    }
     p->key = at->key;
     p->users++;
     *peer_p = (uintptr_t) p;

@@ -20,7 +20,9 @@
 
 #define MAGIC 0x31504354u           /* "TCP1" */
 #define RETRY_NS UINT64_C(10000000) /* nobody was there */
-#define WAITING 1024                /* connections that wait to be accepted */
+/* Nobody has tried for so long: what failed before says nothing of what fails now. */
+#define PAUSED_NS UINT64_C(2000000000)
+#define WAITING 1024 /* connections that wait to be accepted */
 /* A packet was sent again so often without an answer, on a local network after 1.4 s, or 1 s. */
 #define SENT_AGAIN 3
 #define CONNECTS_AGAIN 1
@@ -96,14 +98,21 @@ static bool has(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p, int fd, dnet_emu
            watch(e, p, EPOLL_CTL_ADD, state == TCP_CONNECTING ? EPOLLOUT : EPOLLIN);
 }
 
-/* It has come to nothing. */
+/* It has come to nothing.  A port listens before its address is known to anybody, so a process that
+ * lives and is never reached has something in between. */
 static void give_up(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p, int error)
 {
+    uint64_t now = dnet_clock_ns();
+
     dnet_debug("a connection cannot be made: %s", strerror(error));
     dnet_emu_tcp_break(e, p, error);
-    p->retry_ns = dnet_clock_ns() + RETRY_NS;
+    p->retry_ns = now + RETRY_NS;
     if (error == EMFILE || error == ENFILE)
         p->why = TCP_FULL;
+    else if (!e->is_rail && p->failing_ns && now - p->failing_ns >= e->wait_ns)
+        p->why = error == ECONNREFUSED
+                     ? "cannot be reached: its host refuses connections (a firewall?)"
+                     : "cannot be reached: no connection to its host can be made (a firewall?)";
 }
 
 /* ---- greetings ---- */
@@ -211,6 +220,7 @@ static void accept_greeting(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *strange
         p->fd = stranger->fd;
         stranger->fd = -1;
         p->state = TCP_OPEN;
+        p->failing_ns = 0;
         p->key = g.from_key;
         if (!watch(e, p, EPOLL_CTL_MOD, EPOLLIN) || !greet(e, p, true))
             dnet_emu_tcp_break(e, p, errno);
@@ -270,10 +280,13 @@ static bool leave_by(const dnet_emu_plug_end_t *e, int fd)
 
 void dnet_emu_tcp_connect(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
 {
+    uint64_t now;
     int fd;
 
-    if (p->state != TCP_NONE || (p->retry_ns && dnet_clock_ns() < p->retry_ns))
+    if (p->state != TCP_NONE || (now = dnet_clock_ns()) < p->retry_ns)
         return;
+    if (!p->failing_ns || now > p->retry_ns + PAUSED_NS)
+        p->failing_ns = now;
     fd = socket(p->at.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0 || (e->is_rail && !leave_by(e, fd)) ||
         (connect(fd, &p->at.any, dnet_emu_tcp_address_bytes(&p->at)) != 0 &&
@@ -300,6 +313,8 @@ static void connected(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
     p->state = TCP_GREETED;
     if (error)
         give_up(e, p, error);
+    else
+        p->failing_ns = 0;
 }
 
 static void accept_answer(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)

@@ -117,6 +117,7 @@ typedef struct dnet_emu_tcp_peer {
     uint64_t left;              /* bytes of the first of `out` that have left */
     dnet_emu_tcp_queue_t reads; /* asked for */
     uint64_t retry_ns;          /* nobody was there: not before then */
+    uint64_t failing_ns;        /* one connect after the other fails, since then; 0: none has */
     const char *why;            /* nothing can be sent any more; NULL: it can */
 } dnet_emu_tcp_peer_t;
 
@@ -136,6 +137,7 @@ struct dnet_emu_plug_end {
     uint32_t key;
     char network[64];
     uint32_t mbits_per_s; /* of its link; 0: not known */
+    uint64_t wait_ns;     /* connects fail for so long: the peer is lost */
     dnet_emu_tcp_peer_t *peers, *strangers;
     bool is_full;              /* of descriptors; it has been said */
     uint32_t connected;        /* of which so many have a socket */
