@@ -157,6 +157,48 @@ static void test_hosts_tcp_refused_connections_end_the_job(void **state)
     unsetenv("DIMMNET_HOST_WAIT_S");
 }
 
+static int rail_to(const dnet_job_rank_t *job, uint32_t peer)
+{
+    dnet_drv_target_t target = job->ep->peers[peer].target;
+    return dnet_emu_hosts_rail(job->ep->job.emu, dnet_drv_target_lid(target),
+                               dnet_drv_target_wid(target));
+}
+
+/* Connections end while nothing is under way, and on the rail of the messages none is made any
+ * more. */
+static int refused_again(dnet_job_rank_t *job, void *arg)
+{
+    uint32_t peer = 1 - job->rank;
+    int fd[DESCRIPTORS], bad = swap(job, peer, 1), rail = rail_to(job, peer);
+    (void) arg;
+    if (bad || rail < 0 || refuse((unsigned) rail))
+        return 1;
+    for (unsigned i = 0; i < 50; i++) { /* the rails have been looked at, and no more is wanted */
+        dnet_job_settle(job);
+        usleep(10000);
+    }
+    dnet_job_stand(job);
+    if (job->rank == 1)
+        for (unsigned n = sockets(false, fd, DESCRIPTORS); n > 0; n--)
+            shutdown(fd[n - 1], SHUT_RDWR);
+    dnet_job_stand(job);
+    for (uint32_t tag = 2; tag < 10 && !bad; tag++)
+        bad = swap(job, peer, tag);
+    if (!bad && rail_to(job, peer) == rail) {
+        fprintf(stderr, "rank %u: messages go by a rail that is refused\n", job->rank);
+        bad = 1;
+    }
+    return bad;
+}
+
+static void test_hosts_tcp_refused_rail_is_given_up(void **state)
+{
+    (void) state;
+    setenv("DIMMNET_INTERFACE", "lo,lo", 1);
+    assert_int_equal(dnet_job_run_hosts(2, 20, two, 2, refused_again, NULL), 0);
+    setenv("DIMMNET_INTERFACE", "lo", 1);
+}
+
 /* ---- one address, of two processes ---- */
 
 /* A process has the address of one that has ended and is not forgotten yet. */
@@ -186,6 +228,7 @@ int main(void)
         cmocka_unit_test(test_hosts_tcp_no_descriptor_ends_the_job),
         cmocka_unit_test(test_hosts_tcp_port_answers_or_is_refused),
         cmocka_unit_test(test_hosts_tcp_refused_connections_end_the_job),
+        cmocka_unit_test(test_hosts_tcp_refused_rail_is_given_up),
         cmocka_unit_test(test_hosts_tcp_address_is_used_again),
     };
     setenv("DIMMNET_PLUG", "tcp", 1);

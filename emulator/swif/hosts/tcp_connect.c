@@ -22,6 +22,8 @@
 #define RETRY_NS UINT64_C(10000000) /* nobody was there */
 /* Nobody has tried for so long: what failed before says nothing of what fails now. */
 #define PAUSED_NS UINT64_C(2000000000)
+/* One of several rails whose connects have failed for so long carries nothing. */
+#define REFUSED_NS UINT64_C(1000000000)
 #define WAITING 1024 /* connections that wait to be accepted */
 /* A packet was sent again so often without an answer, on a local network after 1.4 s, or 1 s. */
 #define SENT_AGAIN 3
@@ -241,6 +243,8 @@ const char *dnet_emu_tcp_peer_ill(const dnet_emu_tcp_peer_t *p)
     socklen_t length = sizeof info;
     unsigned most = p->state == TCP_CONNECTING ? CONNECTS_AGAIN : SENT_AGAIN;
 
+    if (p->failing_ns && p->retry_ns >= p->failing_ns + REFUSED_NS)
+        return "no connection can be made";
     if (p->fd < 0 || getsockopt(p->fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0)
         return NULL;
     return info.tcpi_retransmits < most ? NULL : "no acknowledgement comes";

@@ -247,8 +247,8 @@ void dnet_emu_tcp_connect(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p);
 /* Somebody connects. */
 void dnet_emu_tcp_accept(dnet_emu_plug_end_t *e);
 
-/* Why nothing gets through to a peer: what was sent is not acknowledged, nor the connection.  NULL:
- * it does, or there is none. */
+/* Why nothing gets through to a peer: what was sent is not acknowledged, nor the connection, or one
+ * after the other is refused.  NULL: it does, or there is none. */
 const char *dnet_emu_tcp_peer_ill(const dnet_emu_tcp_peer_t *p);
 
 /* Has the peer's kernel acknowledged something on an open connection in the last seconds?  From the
