@@ -17,8 +17,8 @@ uint32_t dnet_rndv_show(dnet_ep_t *ep, dnet_op_t *op)
     op->fetch_slot = dnet_aperture_show(ep, op, op->buf, op->len);
     if (!op->fetch_slot)
         return 0;
-    dnet_drv_cursor_set(&ep->drv, op->fetch_slot,
-                        1); /* the receiver takes a piece without asking */
+    /* The receiver takes a piece without asking. */
+    dnet_drv_cursor_set(&ep->drv, op->fetch_slot, 1);
     return dnet_drv_aperture_address(op->fetch_slot);
 }
 

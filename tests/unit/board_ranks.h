@@ -219,4 +219,17 @@ static inline uint64_t *vector_of(const dnet_board_t *b, unsigned round, void *a
     return v;
 }
 
+/* Of a board whose ranks are called in turn by one process: nobody waits. */
+static inline void idle_of_none(void *arg, bool first)
+{
+    (void) first;
+    fail_msg("waits for rank %u", dnet_board_waits_for(arg));
+}
+
+static inline void wake_none(void *arg, uint32_t rank)
+{
+    (void) arg;
+    (void) rank;
+}
+
 #endif

@@ -358,18 +358,6 @@ static void test_long_blocks_are_read(void **state)
     }
 }
 
-static void idle_of_none(void *arg, bool first)
-{
-    (void) first;
-    fail_msg("waits for rank %u", dnet_board_waits_for(arg));
-}
-
-static void wake_none(void *arg, uint32_t rank)
-{
-    (void) arg;
-    (void) rank;
-}
-
 /* Several times, so that slots are used again; who has a block is the last to come. */
 static void test_who_gets_no_block_does_not_wait(void **state)
 {

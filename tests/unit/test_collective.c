@@ -298,18 +298,6 @@ static void test_reduce_gives_the_same_bits_again(void **state)
     check(repeated_once);
 }
 
-static void idle_of_none(void *arg, bool first)
-{
-    (void) first;
-    fail_msg("waits for rank %u", dnet_board_waits_for(arg));
-}
-
-static void wake_none(void *arg, uint32_t rank)
-{
-    (void) arg;
-    (void) rank;
-}
-
 /* Zeros of both signs, which are neither less nor more than each other: what is left of them is
  * that of rank 0, in whatever order ranks come.  The root is the last one, for it waits. */
 static void check_order(const uint32_t order[4])
