@@ -99,9 +99,17 @@ static void wake_dozers(MPIR_Win *win, int rank)
             MPIDI_DIMMNET_wake(peer_of(win, r));
 }
 
-static void take(MPIR_Win *win, int rank, int lock_type)
+/* Who promises that no other lock conflicts takes none: programs such as those of OpenCoarrays hold
+ * one of all ranks that way for as long as they wait for somebody who locks. */
+static void take(MPIR_Win *win, int rank, int lock_type, int assert)
 {
     MPIDI_DIMMNET_window_t *self = MPIDI_DIMMNET_WINDOW(win);
+    if (assert & MPI_MODE_NOCHECK) {
+        self->part[rank].locked = MPI_MODE_NOCHECK;
+        /* Acquire: what others have stored before they told this process so is seen. */
+        atomic_thread_fence(memory_order_acquire);
+        return;
+    }
     wait_t w = {.locks = &self->locks[rank], .exclusive = lock_type == MPI_LOCK_EXCLUSIVE};
     int spins = dnet_ep_oversubscribed(MPIDI_DIMMNET_EP(0)) ? 0 : SPINS;
     w.ticket = atomic_fetch_add_explicit(&w.locks->tickets, 1, memory_order_relaxed);
@@ -125,11 +133,16 @@ static void let_next(MPIR_Win *win, int rank)
 {
     MPIDI_DIMMNET_window_t *self = MPIDI_DIMMNET_WINDOW(win);
     MPIDI_DIMMNET_locks_t *locks = &self->locks[rank];
-    if (self->part[rank].locked == MPI_LOCK_EXCLUSIVE) {
+    int locked = self->part[rank].locked;
+    self->part[rank].locked = 0;
+    if (locked == MPI_MODE_NOCHECK) {
+        atomic_thread_fence(memory_order_seq_cst);
+        return;
+    }
+    if (locked == MPI_LOCK_EXCLUSIVE) {
         atomic_store_explicit(&locks->owner, 0, memory_order_relaxed);
         atomic_fetch_add_explicit(&locks->shared, 1, memory_order_release);
     }
-    self->part[rank].locked = 0;
     /* Release: pairs with still_waits(). */
     atomic_fetch_add_explicit(&locks->exclusive, 1, memory_order_seq_cst);
     if (atomic_load_explicit(&locks->dozers, memory_order_seq_cst))
@@ -147,14 +160,14 @@ static void count_epochs(MPIR_Win *win, int step)
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
 }
 
-int MPIDI_DIMMNET_direct_lock(int lock_type, int rank, MPIR_Win *win)
+int MPIDI_DIMMNET_direct_lock(int lock_type, int rank, int assert, MPIR_Win *win)
 {
     int epoch = MPIDIG_WIN(win, sync).access_epoch_type;
     if ((epoch != MPIDIG_EPOTYPE_NONE && epoch != MPIDIG_EPOTYPE_REFENCE &&
          epoch != MPIDIG_EPOTYPE_LOCK) ||
         MPIDI_DIMMNET_WINDOW(win)->part[rank].locked)
         return error_sync();
-    take(win, rank, lock_type);
+    take(win, rank, lock_type, assert);
     count_epochs(win, 1);
     return MPI_SUCCESS;
 }
@@ -169,13 +182,13 @@ int MPIDI_DIMMNET_direct_unlock(int rank, MPIR_Win *win)
     return progress_at_times(MPIDI_DIMMNET_WINDOW(win));
 }
 
-int MPIDI_DIMMNET_direct_lock_all(MPIR_Win *win)
+int MPIDI_DIMMNET_direct_lock_all(int assert, MPIR_Win *win)
 {
     int epoch = MPIDIG_WIN(win, sync).access_epoch_type;
     if (epoch != MPIDIG_EPOTYPE_NONE && epoch != MPIDIG_EPOTYPE_REFENCE)
         return error_sync();
     for (int r = 0; r < win->comm_ptr->local_size; r++)
-        take(win, r, MPI_LOCK_SHARED);
+        take(win, r, MPI_LOCK_SHARED, assert);
     MPIDIG_WIN(win, sync).access_epoch_type = MPIDIG_EPOTYPE_LOCK_ALL;
     return MPI_SUCCESS;
 }

@@ -32,9 +32,9 @@ int MPIDI_DIMMNET_direct_fetch_and_op(const void *origin, void *result, MPI_Data
 int MPIDI_DIMMNET_direct_compare_and_swap(const void *origin, const void *compare, void *result,
                                           MPI_Datatype type, int rank, MPI_Aint disp,
                                           MPIR_Win *win);
-int MPIDI_DIMMNET_direct_lock(int lock_type, int rank, MPIR_Win *win);
+int MPIDI_DIMMNET_direct_lock(int lock_type, int rank, int assert, MPIR_Win *win);
 int MPIDI_DIMMNET_direct_unlock(int rank, MPIR_Win *win);
-int MPIDI_DIMMNET_direct_lock_all(MPIR_Win *win);
+int MPIDI_DIMMNET_direct_lock_all(int assert, MPIR_Win *win);
 int MPIDI_DIMMNET_direct_unlock_all(MPIR_Win *win);
 /* rank MPI_PROC_NULL: all */
 int MPIDI_DIMMNET_direct_flush(int rank, MPIR_Win *win);
@@ -77,11 +77,10 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_fence(int assert, MPIR_Win *win)
                                      : MPIDIG_mpi_win_fence(assert, win);
 }
 
-/* Who promises that no other lock conflicts gets this one at once. */
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_lock(int lock_type, int rank, int assert,
                                                    MPIR_Win *win, MPIDI_av_entry_t *addr)
 {
-    return MPIDI_DIMMNET_WINDOW(win) ? MPIDI_DIMMNET_direct_lock(lock_type, rank, win)
+    return MPIDI_DIMMNET_WINDOW(win) ? MPIDI_DIMMNET_direct_lock(lock_type, rank, assert, win)
                                      : MPIDIG_mpi_win_lock(lock_type, rank, assert, win);
 }
 
@@ -94,7 +93,7 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_unlock(int rank, MPIR_Win *win,
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_lock_all(int assert, MPIR_Win *win)
 {
-    return MPIDI_DIMMNET_WINDOW(win) ? MPIDI_DIMMNET_direct_lock_all(win)
+    return MPIDI_DIMMNET_WINDOW(win) ? MPIDI_DIMMNET_direct_lock_all(assert, win)
                                      : MPIDIG_mpi_win_lock_all(assert, win);
 }
 

@@ -88,11 +88,12 @@ app_debs() {
     done
 }
 
-# app_abi PROGRAM: a program that is linked with the distribution's MPICH gets our library, by LD_LIBRARY_PATH alone.
+# app_abi PROGRAM [FOLDER]: a program that is linked with the distribution's MPICH gets our library, by LD_LIBRARY_PATH
+# alone.  FOLDER: below $root/usr/lib/ARCH, with libraries of its own.
 app_abi() {
     lib=$(dirname "$DNET_BIN")/lib
-    multi=$(cc -print-multiarch)
-    LD_LIBRARY_PATH=$lib/abi:$lib:$root/usr/lib/$multi:$root/usr/lib/$multi/blas:$root/usr/lib/$multi/lapack
+    multi=$root/usr/lib/$(cc -print-multiarch)
+    LD_LIBRARY_PATH=$lib/abi:$lib:$multi:$multi/blas:$multi/lapack${2:+:$multi/$2}
     export LD_LIBRARY_PATH
     ldd "$1" >"$LOGS/ldd.log" 2>&1 || :
     grep -q 'not found' "$LOGS/ldd.log" && app_skip "$(sed -n 's/^[ \t]*\(.*\) => not found/\1/p' "$LOGS/ldd.log" | head -n 1) is missing"

@@ -287,6 +287,24 @@ static void locks_without_check(MPI_Win win)
     MPI_Win_unlock(1, win);
     CHECK(word == 5, "the word is %d", word);
     MPI_Barrier(MPI_COMM_WORLD);
+    /* Nobody waits for one that was not asked for, as long as it is held. */
+    MPI_Win_lock_all(MPI_MODE_NOCHECK, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        MPI_Win_unlock_all(win);
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
+        word = 6;
+        MPI_Put(&word, 1, MPI_INT32_T, 1, 8, 1, MPI_INT32_T, win);
+        MPI_Win_unlock(1, win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank != 0) {
+        MPI_Get(&word, 1, MPI_INT32_T, 1, 8, 1, MPI_INT32_T, win);
+        MPI_Win_flush(1, win);
+        MPI_Win_unlock_all(win);
+        CHECK(word == 6, "the word is %d", word);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
 }
 
 static int bytes_of(int r)
