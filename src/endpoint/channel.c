@@ -423,6 +423,9 @@ static dnet_flush_t flush(dnet_ep_t *ep, dnet_channel_t *ch)
 {
     dnet_op_t *op;
     while ((op = first(ch)) != NULL) {
+        /* What the end of a send has started may have met no room, and the NIC keep its packet. */
+        if (!dnet_fc_sender_may_send(&ch->sender))
+            return DNET_FLUSH_STOPPED;
         bool granted = dnet_defer_tx_is_held(&ch->defer) && !op->control;
         dnet_status_t status = emit_op(ep, op, granted);
         if (dnet_is_refusal(status))

@@ -352,6 +352,52 @@ static void test_stalled_answer_arrives_once(void **state)
         dnet_ep_close(ep[rank]);
 }
 
+typedef struct {
+    dnet_ep_request_t req; /* first member */
+    dnet_ep_t *ep;
+    uint64_t number;
+    uint32_t started;
+} starter_t;
+
+static void start_others(dnet_ep_request_t *req, dnet_status_t status)
+{
+    starter_t *s = (starter_t *) req;
+    uint64_t envelope = dnet_ep_envelope(CONTEXT, SENDS, FLOOD);
+    assert_int_equal(status, DNET_OK);
+    do
+        s->started++;
+    while (dnet_ep_send(s->ep, ANSWERS, envelope, &s->number, 8, false, NULL) == DNET_OK);
+}
+
+/* A send that has waited is over, and its caller starts others until the NIC keeps one: that one
+ * arrives once. */
+static void test_stalled_send_of_a_callback_arrives_once(void **state)
+{
+    uint64_t envelope = dnet_ep_envelope(CONTEXT, SENDS, FLOOD);
+    dnet_ep_t *ep[ENDPOINTS];
+    (void) state;
+    open_all(ep);
+    starter_t starter = {.req.complete = start_others, .ep = ep[SENDS]};
+    const uint32_t entries = dnet_drv_lh_free(&ep[ANSWERS]->drv);
+    const uint32_t before = ep[ANSWERS]->drv.lh_read;
+    for (uint32_t i = 0; i <= entries; i++)
+        assert_int_equal(
+            dnet_ep_send(ep[SENDS], ANSWERS, envelope, &starter.number, 8, false, NULL),
+            i < entries ? DNET_OK : DNET_IN_PROGRESS);
+    assert_int_equal(
+        dnet_ep_send(ep[SENDS], ANSWERS, envelope, &starter.number, 8, false, &starter.req),
+        DNET_IN_PROGRESS);
+    for (int i = 0; i < 3; i++) {
+        look(ep[ANSWERS]);
+        look(ep[SENDS]);
+    }
+    look(ep[ANSWERS]);
+    assert_true(starter.started > 1);
+    assert_int_equal(ep[ANSWERS]->drv.lh_read - before, entries + 2 + starter.started);
+    for (uint32_t rank = 0; rank < ENDPOINTS; rank++)
+        dnet_ep_close(ep[rank]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -359,6 +405,7 @@ int main(void)
         cmocka_unit_test(test_full_ring_stall_blocks_everything_behind),
         cmocka_unit_test(test_stalled_packet_is_answered_before_its_turn),
         cmocka_unit_test(test_stalled_answer_arrives_once),
+        cmocka_unit_test(test_stalled_send_of_a_callback_arrives_once),
         cmocka_unit_test(test_full_ring_rnr_retries_by_timer),
         cmocka_unit_test(test_full_ring_limit_wakes_a_thread),
     };
