@@ -581,9 +581,12 @@ void dnet_send_control(dnet_ep_t *ep, uint32_t peer, const dnet_ep_head_t *head,
         else
             status = dnet_channel_submit(ep, op);
     }
-    if (status != DNET_OK && status != DNET_IN_PROGRESS)
-        dnet_error("a packet of type %u cannot be sent to rank %u: %s", head->type, peer,
-                   dnet_status_text(status));
+    if (status == DNET_OK || status == DNET_IN_PROGRESS)
+        return;
+    dnet_error("a packet of type %u cannot be sent to rank %u: %s", head->type, peer,
+               dnet_status_text(status));
+    if (status != DNET_ERR_PEER_DEAD && status != DNET_ERR_NO_ROUTE)
+        abort(); /* the peer would wait for it for ever; those two are found by progress */
 }
 
 void dnet_send_ack(dnet_ep_t *ep, uint32_t rank, uint32_t op)

@@ -107,7 +107,8 @@ DNET_COLD void dnet_channel_retry(dnet_ep_t *ep, dnet_channel_t *ch);
  */
 DNET_COLD void dnet_channel_stall(dnet_ep_t *ep);
 
-/** Send a head with `len` bytes behind it that waits for nothing but room.  Failure is logged. */
+/** Send a head with `len` bytes behind it that waits for nothing but room.  Failure is logged, and
+ * ends the process unless the peer is out of reach. */
 void dnet_send_control(dnet_ep_t *ep, uint32_t peer, const dnet_ep_head_t *head, const void *behind,
                        uint32_t len);
 

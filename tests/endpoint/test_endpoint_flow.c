@@ -11,14 +11,16 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include "endpoint/ep.h"
+#include "endpoint/channel.h"
 #include "job.h"
 
 enum { RECEIVER, SENDER, REFUSED, BYSTANDER, RANKS };
@@ -398,6 +400,29 @@ static void test_stalled_send_of_a_callback_arrives_once(void **state)
         dnet_ep_close(ep[rank]);
 }
 
+/* A word that its peer waits for can neither go nor wait, for there is no op left. */
+static void test_control_that_is_lost_ends_the_process(void **state)
+{
+    uint64_t number = 0;
+    int status;
+    (void) state;
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        dnet_ep_t *ep[ENDPOINTS];
+        open_all(ep);
+        while (dnet_ep_send(ep[SENDS], ANSWERS, dnet_ep_envelope(CONTEXT, SENDS, FLOOD), &number,
+                            sizeof(number), false, NULL) == DNET_OK)
+            ;
+        ep[SENDS]->ops.free = NULL;
+        ep[SENDS]->ops.cap = 1u << 20;
+        dnet_send_ack(ep[SENDS], ANSWERS, 0);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -406,6 +431,7 @@ int main(void)
         cmocka_unit_test(test_stalled_packet_is_answered_before_its_turn),
         cmocka_unit_test(test_stalled_answer_arrives_once),
         cmocka_unit_test(test_stalled_send_of_a_callback_arrives_once),
+        cmocka_unit_test(test_control_that_is_lost_ends_the_process),
         cmocka_unit_test(test_full_ring_rnr_retries_by_timer),
         cmocka_unit_test(test_full_ring_limit_wakes_a_thread),
     };
