@@ -180,7 +180,8 @@ typedef struct {
 } dnet_emu_aperture_t;
 
 /* An LH entry whose place, and that of its bytes in an IPUSH ring, is given to a packet, while its
- * sender still copies.  `owner` is stored when the others are, and cleared behind the entry. */
+ * sender still copies.  `owner` is stored when the others are, and stays behind the entry: the next
+ * lap's may be there when a sender that was interrupted goes on. */
 typedef struct {
     uint64_t where;         /* Pointer and Size, of this packet alone, as in the entry's line 1 */
     uint64_t ring;          /* index of its AMT word [31:0], Tail behind its bytes [63:32] */

@@ -68,10 +68,9 @@ static inline void dnet_emu_lh_claim(const dnet_emu_nic_t *nic, unsigned wid, ui
 /* An entry and ring bytes that are this packet's. */
 typedef struct {
     dnet_lh_entry_t *entry; /* NULL: none */
-    dnet_emu_reservation_t *reservation;
-    dnet_emu_ring_t ring; /* Tail: where its bytes begin */
-    uint64_t where;       /* line 1 */
-    uint64_t flags;       /* of line 0 */
+    dnet_emu_ring_t ring;   /* Tail: where its bytes begin */
+    uint64_t where;         /* line 1 */
+    uint64_t flags;         /* of line 0 */
 } dnet_emu_lh_place_t;
 
 /* [nic 10.1, 10.2, 10.3, OP-54] First packet of an LHS message (lflag = 1) that fits the entry:
@@ -138,7 +137,6 @@ static inline void dnet_emu_lh_take(const dnet_emu_nic_t *nic, unsigned wid, uin
 
     charge(nic, RC, 8); /* an entry has 8 lines */
     place_p->entry = dnet_emu_lh_next(nic, wid);
-    place_p->reservation = r;
     place_p->flags = dnet_emu_lh_flags(nic, s->lh_tail);
     place_p->where = DNET_PUT(ring->tail, LH_POINTER) | DNET_PUT(message, LH_SIZE);
     dnet_emu_poke(&r->where, DNET_PUT(ring->tail, LH_POINTER) | DNET_PUT(bytes, LH_SIZE));
@@ -184,7 +182,6 @@ static inline void dnet_emu_lh_finish(const dnet_emu_lh_place_t *place, uint64_t
     dnet_emu_poke(&place->entry->where, place->where);
     memcpy(place->entry->data, first, DNET_LH_DATA_BYTES);
     dnet_emu_publish(&place->entry->envelope, (envelope & ~DNET_EMU_LH_FLAGS) | place->flags);
-    atomic_store_explicit(&place->reservation->owner, 0, memory_order_release);
 }
 
 /* Fill what was reserved: ring first, then the entry.  The receive side need not be held. */
