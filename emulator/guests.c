@@ -142,12 +142,16 @@ bool dnet_emu_guests_know(const dnet_emu_nic_t *nic, unsigned wid, uint32_t numb
            table[number].who.pgid == pgid;
 }
 
+static bool sends(const dnet_emu_guest_entry_t *e)
+{
+    return atomic_load_explicit(&e->uses, memory_order_acquire) & DNET_EMU_GUEST_SENDS;
+}
+
 bool dnet_emu_guests_lost(const dnet_emu_nic_t *nic, unsigned wid, uint32_t number)
 {
     const dnet_emu_guest_entry_t *table = nic->guests[wid];
 
-    return table && number != 0 && number < end_of(table) &&
-           (atomic_load_explicit(&table[number].uses, memory_order_acquire) &
-            DNET_EMU_GUEST_SENDS) &&
-           dnet_emu_process_ended(table[number].who.pid);
+    /* Looked at again: it may have left, and ended, since the first look. */
+    return table && number != 0 && number < end_of(table) && sends(&table[number]) &&
+           dnet_emu_process_ended(table[number].who.pid) && sends(&table[number]);
 }

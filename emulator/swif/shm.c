@@ -301,6 +301,7 @@ static bool shm_lost(dnet_emu_nic_t *nic, uint16_t lid, unsigned wid)
     uint16_t clid = dnet_lid_to_clid(lid);
     const dnet_emu_nic_t *peer;
     const guest_t *guest = guest_at(nic, clid);
+    const _Atomic int32_t *owner;
     int32_t pid;
 
     if (wid >= DNET_PROCESSES_PER_NIC || !nic->routes || dnet_clid_to_lid(clid) != lid)
@@ -310,10 +311,14 @@ static bool shm_lost(dnet_emu_nic_t *nic, uint16_t lid, unsigned wid)
         return nic->routes->to[clid].failed == DNET_ERR_PEER_DEAD ||
                (guest && dnet_emu_guests_lost(nic, nic->routes->own.wid, dnet_emu_guest_of(lid)));
     /* Closing a device clears its owner; a process that is killed does not. */
-    pid = atomic_load_explicit(&peer->area[wid].state->owner, memory_order_acquire);
+    owner = &peer->area[wid].state->owner;
+    pid = atomic_load_explicit(owner, memory_order_acquire);
     if (pid != 0 && peer->process[wid] != 0)
         pid = peer->process[wid];
-    return pid != 0 && pid != nic->pid && dnet_emu_process_ended(pid);
+    if (pid == 0 || pid == nic->pid || !dnet_emu_process_ended(pid))
+        return false;
+    /* It may have closed its device, and ended, since the first look. */
+    return atomic_load_explicit(owner, memory_order_acquire) != 0;
 }
 
 const dnet_emu_swif_ops_t dnet_emu_swif_shm = {.name = "shm", .send = shm_send, .lost = shm_lost};
