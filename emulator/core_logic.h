@@ -34,6 +34,7 @@
 
 #define DNET_EMU_MAGIC 0x314e4d4d49444e44ull /* "DNDIMMN1" */
 #define DNET_EMU_VERSION 4u
+#define DNET_EMU_SEGMENT_LINK "/memfd:dimmnet-nic" /* as /proc shows a segment */
 #define DNET_EMU_PAGE 4096u
 #define DNET_EMU_LINE 128u         /* two cache lines: the adjacent-line prefetcher pairs them */
 #define DNET_EMU_PEERS 4096u       /* one place for each CLID */
@@ -322,7 +323,7 @@ struct dnet_emu_nic {
 };
 
 /* The device handed to the host, and what the emulator keeps beside it. */
-typedef struct {
+typedef struct dnet_emu_device {
     dnet_device_t dev; /* first: the host's pointer is this object's */
     dnet_emu_nic_t *nic;
     dnet_emu_areas_t *area; /* of the WID that is open */
@@ -331,6 +332,9 @@ typedef struct {
     uint32_t late_at; /* which entry, as lh_tail counts */
     uint64_t late_since_ns;
     bool late_told;
+    /* Of the devices that this process has open: the next one, and which NIC this is one of. */
+    struct dnet_emu_device *next;
+    uint64_t nic_id;
 } dnet_emu_device_t;
 
 /* One more of the events that no register shows. */

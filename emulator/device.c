@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "common/clock.h"
@@ -87,7 +88,7 @@ static int32_t other_owner(const dnet_emu_nic_t *nic, unsigned wid)
 {
     int32_t owner = atomic_load_explicit(&nic->area[wid].state->owner, memory_order_acquire);
 
-    return owner != 0 && owner != nic->pid && !dnet_emu_process_ended(owner) ? owner : 0;
+    return owner != 0 && owner != nic->pid && !dnet_emu_process_gone(owner) ? owner : 0;
 }
 
 dnet_status_t dnet_emu_restart(dnet_emu_nic_t *nic, bool start_paused)
@@ -271,12 +272,81 @@ static void device_settle(dnet_device_t *dev)
     }
 }
 
+/* The devices that this process has open. */
+static struct {
+    pthread_mutex_t lock;
+    dnet_emu_device_t *first;
+} opened = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* They are held. */
+static bool is_opened(const dnet_emu_nic_t *nic, unsigned wid)
+{
+    const dnet_emu_device_t *d = opened.first;
+
+    while (d && (d->nic_id != nic->id || d->dev.wid != wid))
+        d = d->next;
+    return d != NULL;
+}
+
+/* One before may have had the number of this process. */
+static bool is_used(const dnet_emu_nic_t *nic, unsigned wid, int32_t owner)
+{
+    return owner == nic->pid ? is_opened(nic, wid) : !dnet_emu_process_gone(owner);
+}
+
+/* Claim a WID for this process; one whose owner has ended is free.  The devices are held. */
+static bool claim(const dnet_emu_nic_t *nic, unsigned wid)
+{
+    _Atomic int32_t *owner = &nic->area[wid].state->owner;
+    int32_t seen = 0;
+
+    while (!atomic_compare_exchange_strong_explicit(owner, &seen, nic->pid, memory_order_acq_rel,
+                                                    memory_order_acquire)) {
+        if (seen != 0 && is_used(nic, wid, seen)) {
+            dnet_error("NIC %#x: process %d has WID %u open", nic->lid, seen, wid);
+            return false;
+        }
+    }
+    atomic_store_explicit(&nic->area[wid].state->member, 0, memory_order_relaxed);
+    nic->area[wid].state->probe = (uint64_t) (uintptr_t) nic->header;
+    return true;
+}
+
+/* Claim the WID of a device, which has its NIC and WID. */
+static bool enter(dnet_emu_device_t *d)
+{
+    bool good;
+
+    pthread_mutex_lock(&opened.lock);
+    good = claim(d->nic, d->dev.wid);
+    if (good) {
+        d->next = opened.first;
+        opened.first = d;
+    }
+    pthread_mutex_unlock(&opened.lock);
+    return good;
+}
+
+/* The opposite. */
+static void leave(dnet_emu_device_t *d)
+{
+    dnet_emu_device_t **at = &opened.first;
+
+    pthread_mutex_lock(&opened.lock);
+    while (*at && *at != d)
+        at = &(*at)->next;
+    if (*at)
+        *at = d->next;
+    atomic_store_explicit(&d->area->state->owner, 0, memory_order_release);
+    pthread_mutex_unlock(&opened.lock);
+}
+
 static void device_close(dnet_device_t *dev)
 {
     dnet_emu_device_t *d = (dnet_emu_device_t *) (void *) dev;
 
     if (!d->nic->watched)
-        atomic_store_explicit(&d->area->state->owner, 0, memory_order_release);
+        leave(d);
     free(d);
 }
 
@@ -310,24 +380,6 @@ static const dnet_device_ops_t device_ops = {
     .close = device_close,
 };
 
-/* Claim a WID for this process; one whose owner has ended is free. */
-static bool claim(const dnet_emu_nic_t *nic, unsigned wid)
-{
-    _Atomic int32_t *owner = &nic->area[wid].state->owner;
-    int32_t seen = 0;
-
-    while (!atomic_compare_exchange_strong_explicit(owner, &seen, nic->pid, memory_order_acq_rel,
-                                                    memory_order_acquire)) {
-        if (seen != 0 && !dnet_emu_process_ended(seen)) {
-            dnet_error("NIC %#x: process %d has WID %u open", nic->lid, seen, wid);
-            return false;
-        }
-    }
-    atomic_store_explicit(&nic->area[wid].state->member, 0, memory_order_relaxed);
-    nic->area[wid].state->probe = (uint64_t) (uintptr_t) nic->header;
-    return true;
-}
-
 /* The memory of a WID comes to the process that has it.  False: no memory, logged. */
 static bool place(dnet_emu_nic_t *nic, unsigned wid)
 {
@@ -340,8 +392,6 @@ static bool place(dnet_emu_nic_t *nic, unsigned wid)
         dnet_emu_memory_touch(nic, nic->header, nic->mapped_bytes);
         /* And what the first round of progress looks at. */
         dnet_emu_memory_touch(nic, nic->area[wid].flow, nic->flow_entries ? DNET_EMU_PAGE : 0);
-    } else {
-        atomic_store_explicit(&nic->area[wid].state->owner, 0, memory_order_release);
     }
     return good;
 }
@@ -369,17 +419,20 @@ dnet_status_t dnet_emu_open(dnet_emu_nic_t *nic, unsigned wid, bool privileged,
         free(d);
         return DNET_ERR_NO_MEMORY;
     }
-    if (!nic->watched && !claim(nic, wid)) {
+    a = &nic->area[wid];
+    d->nic = nic;
+    d->area = a;
+    d->dev.wid = wid;
+    d->nic_id = nic->id;
+    if (!nic->watched && !enter(d)) {
         free(d);
         return DNET_ERR_STATE;
     }
     if (!nic->watched && !place(nic, wid)) {
+        leave(d);
         free(d);
         return DNET_ERR_NO_MEMORY;
     }
-    a = &nic->area[wid];
-    d->nic = nic;
-    d->area = a;
     if (nic->extended && !nic->watched)
         dnet_emu_wc_reset(nic, wid); /* what a process before has left half done */
     d->dev = (dnet_device_t){

@@ -14,6 +14,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -74,6 +75,47 @@ DNET_COLD bool dnet_emu_process_ended(int32_t pid)
     return ended;
 }
 
+/* The effective user of a process; `own` where that is not shown. */
+static uid_t user_of(int32_t pid, uid_t own)
+{
+    char path[32], line[128];
+    unsigned user = own;
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/%d/status", pid);
+    file = fopen(path, "re");
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "Uid: %*u %u", &user) == 1)
+            break;
+    if (file)
+        fclose(file);
+    return user;
+}
+
+/* Does it map a NIC?  True also where its maps are not shown. */
+static bool maps_nics(int32_t pid)
+{
+    char path[32], line[512];
+    bool shown = false, found = false;
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/%d/maps", pid);
+    file = fopen(path, "re");
+    while (file && !found && fgets(line, sizeof line, file)) {
+        shown = true;
+        found = strstr(line, DNET_EMU_SEGMENT_LINK) != NULL;
+    }
+    if (file)
+        fclose(file);
+    return found || !shown;
+}
+
+/* All that use a NIC are of its user. */
+DNET_COLD bool dnet_emu_process_gone(int32_t pid)
+{
+    return dnet_emu_process_ended(pid) || user_of(pid, geteuid()) != geteuid() || !maps_nics(pid);
+}
+
 const char *dnet_emu_process_doing(int32_t pid)
 {
     switch (state_of(pid)) {
@@ -103,7 +145,7 @@ DNET_COLD bool dnet_emu_acquire_slow(_Atomic uint32_t *holder, int32_t pid, cons
                                      uint16_t lid)
 {
     uint64_t start = 0, waited = 0;
-    bool told = false;
+    uint32_t known = 0; /* it is told of, and does use NICs */
 
     for (unsigned round = 1;; round++) {
         uint32_t seen = atomic_load_explicit(holder, memory_order_relaxed);
@@ -113,11 +155,13 @@ DNET_COLD bool dnet_emu_acquire_slow(_Atomic uint32_t *holder, int32_t pid, cons
             waited = start ? dnet_clock_ns() - start : 0;
             start = start ? start : dnet_clock_ns();
             ended = dnet_emu_process_ended((int32_t) seen);
-            if (!ended && !told && waited >= TELL_NS) {
-                dnet_warn("process %u has been in the middle of a packet to NIC %#x for 1 s, and "
-                          "this process waits for it: it holds the %s and %s",
-                          seen, lid, what, dnet_emu_process_doing((int32_t) seen));
-                told = true;
+            if (!ended && seen != known && waited >= TELL_NS) {
+                ended = dnet_emu_process_gone((int32_t) seen);
+                if (!ended && known == 0)
+                    dnet_warn("process %u has been in the middle of a packet to NIC %#x for 1 s, "
+                              "and this process waits for it: it holds the %s and %s",
+                              seen, lid, what, dnet_emu_process_doing((int32_t) seen));
+                known = seen;
             }
         }
         if (seen == 0 || ended) {

@@ -11,6 +11,10 @@
 /* Has that process ended?  True also when only its exit status is left. */
 bool dnet_emu_process_ended(int32_t pid);
 
+/* The same of a process that has used NICs: has it ended, and its number been given to another that
+ * cannot have? */
+bool dnet_emu_process_gone(int32_t pid);
+
 /* What keeps a process from going on, as the end of a sentence about it. */
 const char *dnet_emu_process_doing(int32_t pid);
 

@@ -18,15 +18,13 @@
 #include "emulator/memory.h"
 #include "emulator/process.h"
 
-#define SEGMENT_LINK "/memfd:dimmnet-nic"
-
 static bool link_names_segment(const char *path)
 {
     char target[64];
     ssize_t n = readlink(path, target, sizeof target - 1);
 
     target[n > 0 ? n : 0] = '\0';
-    return strncmp(target, SEGMENT_LINK, sizeof SEGMENT_LINK - 1) == 0;
+    return strncmp(target, DNET_EMU_SEGMENT_LINK, sizeof DNET_EMU_SEGMENT_LINK - 1) == 0;
 }
 
 /* The header of a segment of this user behind a descriptor of another process. */
@@ -95,7 +93,7 @@ void dnet_emu_describe(const dnet_emu_nic_t *nic, dnet_emu_description_t *descri
 
         int32_t owner = atomic_load_explicit(&s->owner, memory_order_acquire);
 
-        description_p->process[w] = owner && !dnet_emu_process_ended(owner) ? owner : 0;
+        description_p->process[w] = owner && !dnet_emu_process_gone(owner) ? owner : 0;
         description_p->member[w] = description_p->process[w] ? (int32_t) member - 1 : -1;
         description_p->pgid[w] = dnet_emu_pgid(nic, w);
     }

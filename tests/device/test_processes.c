@@ -788,7 +788,7 @@ static void reset_waits_with_nothing_held(cluster_t *c)
     _Atomic uint32_t *holder = &c->nic[0]->area[0].wc->holder;
     pthread_t thread;
 
-    atomic_store(holder, (uint32_t) getppid());
+    atomic_store(holder, (uint32_t) getpid());
     begin(&thread, reset_controller, &caller);
     for (unsigned w = 0; w < 2; w++)
         CHECK_EQUAL(atomic_load(&c->nic[0]->area[w].state->rc_holder), 0);
@@ -812,12 +812,57 @@ static void one_at_a_time_asks_a_node(cluster_t *c)
     _Atomic uint32_t *holder = &c->nic[1]->area[0].state->rc_holder;
     pthread_t thread;
 
-    atomic_store(holder, (uint32_t) getppid());
+    atomic_store(holder, (uint32_t) getpid());
     begin(&thread, fetch, &caller);
     CHECK_EQUAL(atomic_load(&c->nic[1]->area[0].wc->rc.tail), 0);
     atomic_store(holder, 0);
     end(thread, &caller);
     CHECK_EQUAL(atomic_load(&c->nic[1]->area[0].wc->rc.tail), 1);
+}
+
+/* ---- numbers of processes that are given again ---- */
+
+/* A process that lives and has no NIC. */
+static pid_t start_stranger(void)
+{
+    int begun[2];
+    char none;
+    pid_t child;
+
+    CHECK(pipe2(begun, O_CLOEXEC) == 0);
+    fflush(NULL);
+    child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        execlp("sleep", "sleep", "100", (char *) NULL);
+        _exit(1);
+    }
+    CHECK(child > 0);
+    close(begun[1]);
+    CHECK(read(begun[0], &none, 1) == 0); /* closed by exec */
+    close(begun[0]);
+    return child;
+}
+
+/* What a process that was killed has left is free although another has its number now, also when
+ * that is the one that wants it. */
+static void numbers_are_given_again(cluster_t *c)
+{
+    dnet_emu_wid_t *s = c->nic[1]->area[1].state;
+    pid_t stranger = start_stranger(), left_by[] = {stranger, getpid()};
+    dnet_device_t *d;
+
+    for (unsigned i = 0; i < 2; i++) {
+        c->dev[1][1]->ops->close(c->dev[1][1]);
+        atomic_store(&s->owner, left_by[i]);
+        CHECK(dnet_emu_open(c->nic[1], 1, true, &c->dev[1][1]) == DNET_OK);
+        CHECK(dnet_emu_open(c->nic[1], 1, true, &d) == DNET_ERR_STATE);
+    }
+    atomic_store(&s->rc_holder, (uint32_t) stranger);
+    send_lhs(c->dev[0][0], 2, 1, 1);
+    CHECK_EQUAL(atomic_load(&s->rc_holder), 0);
+    kill(stranger, SIGKILL);
+    CHECK(waitpid(stranger, NULL, 0) == stranger);
 }
 
 static const board_test_t tests[] = {
@@ -835,6 +880,7 @@ static const board_test_t tests[] = {
     TEST(peers_write_what_they_deliver, BOTH),
     TEST(reset_waits_with_nothing_held, PROTOTYPE),
     TEST(one_at_a_time_asks_a_node, PROTOTYPE),
+    TEST(numbers_are_given_again, BOTH),
 };
 
 int main(int argc, char **argv)
