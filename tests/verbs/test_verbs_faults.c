@@ -253,6 +253,19 @@ static void test_verbs_job_goes_on(void **state)
     run_cases(cases, sizeof(cases) / sizeof(cases[0]));
 }
 
+/* Connections that fail, each of which has taken a receive buffer: none of the few is lost.  One
+ * whose last receive request is not told of ends all the same. */
+static void test_verbs_job_keeps_its_buffers(void **state)
+{
+    (void) state;
+    static fault_case_t cases[] = {
+        {"taken@*=1,wc@10=12,wc@30=12,wc@50=12,wc@70=12,wc@90=12,wc@110=12", "create_qp", 7, false},
+        {"last_wqe@*=1,wc@10=12,wc@30=12", "last_wqe", 2, false}};
+    setenv("DIMMNET_VERBS_BUFFERS", "4", 1);
+    run_cases(cases, sizeof(cases) / sizeof(cases[0]));
+    unsetenv("DIMMNET_VERBS_BUFFERS");
+}
+
 /* Every completion in turn, over the first messages. */
 static void test_verbs_job_each_completion_fails(void **state)
 {
@@ -550,6 +563,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_verbs_open_options),
         cmocka_unit_test(test_verbs_open_takes_the_right_gid),
         cmocka_unit_test(test_verbs_job_goes_on),
+        cmocka_unit_test(test_verbs_job_keeps_its_buffers),
         cmocka_unit_test(test_verbs_job_each_completion_fails),
         cmocka_unit_test(test_verbs_job_reads_without_data),
         cmocka_unit_test(test_verbs_job_without_registration),

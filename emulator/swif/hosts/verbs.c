@@ -515,6 +515,8 @@ static void take_events(dnet_emu_plug_end_t *e, const dnet_emu_plug_events_t *ev
                         e->lib.event_type_str(event.event_type));
             e->is_down = event.event_type == IBV_EVENT_PORT_ERR;
         }
+        if (event.event_type == IBV_EVENT_QP_LAST_WQE_REACHED)
+            dnet_emu_verbs_has_ended(e, event.element.qp);
         e->lib.ack_async_event(&event);
         if (fatal)
             device_failed(e, "its driver has reported a fatal error", events, arg);
@@ -607,8 +609,8 @@ static unsigned verbs_poll(dnet_emu_plug_end_t *e, const dnet_emu_plug_events_t 
     }
     if (e->kept_count < 0)
         device_failed(e, "its completion queue cannot be read", events, arg);
-    if (e->unsettled || e->ud_why)
-        dnet_emu_verbs_settle(e);
+    if ((e->unsettled || e->ud_why) && dnet_emu_verbs_settle(e, go_on))
+        take_events(e, events, arg);
     return arrived;
 }
 

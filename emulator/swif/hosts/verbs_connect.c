@@ -39,6 +39,10 @@ _Static_assert(VERBS_UD_BYTES >= GRH_BYTES + sizeof(dnet_emu_verbs_connect_t), "
 #define STUCK_NS UINT64_C(4000000000)
 #define STUCK_MOST_NS UINT64_C(64000000000)
 
+/* The event of the last receive request of a queue pair in error is waited for so long: not every
+ * driver of a device in software has it. */
+#define LAST_NS 100000000u
+
 #define UD_AGAIN_NS 100000000u /* datagrams that cannot leave are tried again after so long */
 
 /* A Q_Key that no privilege is needed for. */
@@ -231,6 +235,7 @@ void dnet_emu_verbs_connect(dnet_emu_plug_end_t *e, dnet_emu_verbs_peer_t *p)
     p->psn &= 0xffffff;
     p->number++;
     p->peer_number = 0;
+    p->has_ended = false;
     p->state = VERBS_RESOLVING;
     p->wait_ns = VERBS_CONNECT_NS;
     p->next_ns = dnet_clock_ns() + p->wait_ns;
@@ -272,16 +277,28 @@ static bool join(dnet_emu_plug_end_t *e, dnet_emu_verbs_peer_t *p,
     return true;
 }
 
-/* When nothing is under way any more the queue pair goes. */
+/* The queue pair goes, and what of it has not been read from the completion queue. */
 static void end_closing(dnet_emu_plug_end_t *e, dnet_emu_verbs_peer_t *p)
 {
-    if (p->under_way)
-        return;
     if (e->lib.destroy_qp(p->qp) != 0)
         dnet_debug("verbs: ibv_destroy_qp: %s", strerror(errno));
     p->qp = NULL;
     p->state = p->why[0] ? VERBS_DEAD : VERBS_IDLE;
     e->unsettled--;
+}
+
+/* Has all come back?  A buffer that the queue pair has taken from the shared queue comes by the
+ * completion queue: when it goes before, the buffer is lost, or a message that has arrived. */
+static bool has_closed(const dnet_emu_plug_end_t *e, const dnet_emu_verbs_peer_t *p, uint64_t now)
+{
+    return p->under_way == 0 && (p->has_ended || e->fatal || now - p->closing_ns >= LAST_NS);
+}
+
+void dnet_emu_verbs_has_ended(dnet_emu_plug_end_t *e, const struct ibv_qp *qp)
+{
+    for (dnet_emu_verbs_peer_t *p = e->peers; p; p = p->next)
+        if (p->qp == qp)
+            p->has_ended = true;
 }
 
 void dnet_emu_verbs_disconnect(dnet_emu_plug_end_t *e, dnet_emu_verbs_peer_t *p)
@@ -293,8 +310,10 @@ void dnet_emu_verbs_disconnect(dnet_emu_plug_end_t *e, dnet_emu_verbs_peer_t *p)
     if (p->state == VERBS_READY)
         e->unsettled++;
     p->state = VERBS_CLOSING;
+    p->closing_ns = dnet_clock_ns();
     (void) e->lib.modify_qp(p->qp, &a, IBV_QP_STATE);
-    end_closing(e, p);
+    if (!p->peer_number) /* nothing has gone by it */
+        end_closing(e, p);
 }
 
 void dnet_emu_verbs_failed(dnet_emu_plug_end_t *e, dnet_emu_verbs_peer_t *p, const char *why)
@@ -439,21 +458,24 @@ void dnet_emu_verbs_look_at_stuck(dnet_emu_plug_end_t *e)
     }
 }
 
-void dnet_emu_verbs_settle(dnet_emu_plug_end_t *e)
+bool dnet_emu_verbs_settle(dnet_emu_plug_end_t *e, bool emptied)
 {
     uint64_t now = dnet_clock_ns();
+    bool closing = false;
 
     if (e->ud_why)
         ud_reopen(e, now);
     for (dnet_emu_verbs_peer_t *p = e->peers; p; p = p->next) {
-        if (p->state == VERBS_CLOSING)
+        if (p->state == VERBS_CLOSING && emptied && has_closed(e, p, now))
             end_closing(e, p);
+        closing = closing || p->state == VERBS_CLOSING;
         if (p->state != VERBS_RESOLVING || p->next_ns > now)
             continue;
         say(e, p);
         p->wait_ns = p->wait_ns * 2 < VERBS_CONNECT_MAX_NS ? p->wait_ns * 2 : VERBS_CONNECT_MAX_NS;
         p->next_ns = now + p->wait_ns;
     }
+    return closing;
 }
 
 #endif

@@ -102,6 +102,8 @@ typedef struct dnet_emu_verbs_peer {
     uint64_t then_ns;          /* the first look at which they were so many; 0: none is under way */
     uint64_t patience_ns;      /* when none has completed for so long it is connected anew */
     uint64_t next_ns, wait_ns; /* CONNECT is said again */
+    uint64_t closing_ns;       /* CLOSING: since then */
+    bool has_ended;            /* the queue pair, in error: it takes no receive buffer any more */
     bool was_ready;            /* at some time */
     bool asking;               /* whether it is there: by a write of no bytes */
     bool answered;
@@ -243,8 +245,14 @@ void dnet_emu_verbs_disconnect(dnet_emu_plug_end_t *e, dnet_emu_verbs_peer_t *pe
 /* A message could not be sent.  @param why  NULL: for what became of one before it */
 void dnet_emu_verbs_failed(dnet_emu_plug_end_t *e, dnet_emu_verbs_peer_t *peer, const char *why);
 
-/* Say CONNECT again where it is time, and end what is CLOSING. */
-void dnet_emu_verbs_settle(dnet_emu_plug_end_t *e);
+/* A queue pair in error has completed its last receive request. */
+void dnet_emu_verbs_has_ended(dnet_emu_plug_end_t *e, const struct ibv_qp *qp);
+
+/* Say CONNECT again where it is time, and end what is CLOSING.
+ *
+ * @param emptied  completions have been taken until there were none, since the last look at events
+ * @return whether some still is CLOSING, for which one of these may come */
+bool dnet_emu_verbs_settle(dnet_emu_plug_end_t *e, bool emptied);
 
 /* Make the connections anew on which nothing completes. */
 void dnet_emu_verbs_look_at_stuck(dnet_emu_plug_end_t *e);

@@ -515,14 +515,28 @@ void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int n)
     cq->comp_events_completed += n;
 }
 
+/* Those of a queue pair end with it. */
 int ibv_get_async_event(struct ibv_context *c, struct ibv_async_event *event)
 {
-    return recv(c->async_fd, event, sizeof(*event), 0) == sizeof(*event) ? 0 : -1;
+    fake_event_t e;
+    while (recv(c->async_fd, &e, sizeof(e), 0) == sizeof(e)) {
+        fake_qp_t *q = fake_context_of(c)->qps;
+        while (q && e.qpn && q->v.qp_num != e.qpn)
+            q = q->next;
+        if (e.qpn && !q)
+            continue;
+        if (e.qpn)
+            q->events++;
+        *event = e.v;
+        return 0;
+    }
+    return -1;
 }
 
 void ibv_ack_async_event(struct ibv_async_event *event)
 {
-    (void) event;
+    if (event->event_type == IBV_EVENT_QP_LAST_WQE_REACHED)
+        ((fake_qp_t *) event->element.qp)->events--;
 }
 
 /* ---- queues ---- */
@@ -623,11 +637,17 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
     return &q->v;
 }
 
+/* Nothing of it completes any more, also what has completed and not been polled. */
 int ibv_destroy_qp(struct ibv_qp *v)
 {
     fake_qp_t *q = (fake_qp_t *) v;
     fake_qp_t **link = &fake_context_of(v->context)->qps;
+    if (q->events)
+        abort(); /* the real one waits for ever */
     fake_lock();
+    fake_arrive(fake_context_of(v->context));
+    fake_forget(v->send_cq, v->qp_num);
+    fake_forget(v->recv_cq, v->qp_num);
     while (*link != q)
         link = &(*link)->next;
     *link = q->next;
@@ -680,10 +700,10 @@ int ibv_modify_qp(struct ibv_qp *v, struct ibv_qp_attr *attr, int mask)
         q->attr.retry_cnt = attr->retry_cnt;
         q->attr.rnr_retry = attr->rnr_retry;
     }
+    if (to == IBV_QPS_ERR)
+        fake_to_error(q);
     q->v.state = to;
     q->shared->state = to;
-    if (to == IBV_QPS_ERR)
-        fake_flush(q);
     fake_unlock();
     return 0;
 }

@@ -13,7 +13,8 @@
  * or name; of wc (a send on a connection) VALUE is its ibv_wc_status; at the Nth poll happens event
  * 100 + ibv_event_type, the link goes down or up (of fakeI: pollI, downI, upI); the Nth ud
  * (datagram) is lost; of ud_wc as of wc; the Nth forget (a send on a connection) never completes,
- * the Nth empty (a read) completes without its data
+ * the Nth empty (a read) completes without its data; the Nth connection in error has taken a buffer
+ * of the shared queue (taken), or never tells of its last_wqe
  */
 #ifndef DNET_FAKE_VERBS_H
 #define DNET_FAKE_VERBS_H
@@ -35,13 +36,13 @@ enum {
     FAKE_QPN = 0x40, /* number of the first queue pair */
     FAKE_WAITS = 64, /* faults */
     FAKE_DEVICES = 4,
+    FAKE_ENDS = 4, /* polls from error to the last receive request */
 };
 
 /* ---- the file ---- */
 
 typedef struct {
     uint32_t to, from, bytes, imm;
-    int32_t srq; /* that a buffer is taken of; -1: none */
     bool has_imm;
     uint8_t data[FAKE_MESSAGE];
 } fake_message_t;
@@ -91,6 +92,12 @@ typedef struct {
 
 /* ---- handles of this process ---- */
 
+/* What happens to a device, or to a queue pair of it. */
+typedef struct {
+    struct ibv_async_event v;
+    uint32_t qpn; /* 0: to the device */
+} fake_event_t;
+
 typedef struct {
     struct ibv_recv_wr wr;
     struct ibv_sge sge[4];
@@ -119,6 +126,13 @@ typedef struct fake_qp {
     uint32_t size, head, tail;
     struct ibv_qp_attr attr;
     bool signal_all;
+    /* In error, and of a shared receive queue: polls until the event of the last request; and the
+     * request of that queue that it has taken, which completes before.  Destroyed before that, its
+     * buffer is lost. */
+    unsigned ends;
+    bool has_taken;
+    uint64_t taken;
+    unsigned events; /* of it that have been got, and not acknowledged */
 } fake_qp_t;
 
 typedef struct {
@@ -186,8 +200,10 @@ int fake_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr
 int fake_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int fake_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 int fake_req_notify_cq(struct ibv_cq *cq, int solicited_only);
-void fake_flush(fake_qp_t *qp);
-void fake_event(fake_context_t *c, enum ibv_event_type type);
+void fake_arrive(fake_context_t *c);
+void fake_to_error(fake_qp_t *qp);
+void fake_forget(struct ibv_cq *cq, uint32_t qpn);
+void fake_event(fake_context_t *c, enum ibv_event_type type, fake_qp_t *qp);
 void fake_announce(fake_shared_cq_t *cq);
 
 #endif

@@ -70,7 +70,7 @@ static void send_done(fake_qp_t *q, fake_send_t *s, enum ibv_wc_status status)
         complete(q->v.send_cq, &wc);
 }
 
-void fake_flush(fake_qp_t *q)
+static void flush(fake_qp_t *q)
 {
     while (q->head != q->tail)
         send_done(q, &q->sends[q->head % q->size], IBV_WC_WR_FLUSH_ERR);
@@ -84,17 +84,76 @@ void fake_flush(fake_qp_t *q)
     q->shared->credit = 0;
 }
 
+/* A receive buffer of that queue pair is taken.  @return false: there is none */
+static bool take_credit(fake_shared_qp_t *t)
+{
+    uint32_t *credit = t->srq >= 0 ? &fake_fabric->srq[t->srq].credit : &t->credit;
+    if (*credit == 0)
+        return false;
+    --*credit;
+    return true;
+}
+
+static void give_credit(fake_shared_qp_t *t)
+{
+    ++*(t->srq >= 0 ? &fake_fabric->srq[t->srq].credit : &t->credit);
+}
+
+/* What has been acknowledged has arrived before.  One that was connected has a last request. */
+void fake_to_error(fake_qp_t *q)
+{
+    fake_recvs_t *r = q->v.srq ? &((fake_srq_t *) q->v.srq)->recvs : NULL;
+    bool ends = r && q->shared->dest && q->v.state != IBV_QPS_ERR;
+    fake_arrive(fake_context_of(q->v.context));
+    q->v.state = IBV_QPS_ERR;
+    q->shared->state = IBV_QPS_ERR;
+    flush(q);
+    if (!ends)
+        return;
+    q->ends = FAKE_ENDS;
+    if (fake_fault("taken") && take_credit(q->shared)) {
+        q->has_taken = true;
+        q->taken = r->ring[r->head++ % r->size].wr.wr_id;
+    }
+}
+
+/* Its last receive request. */
+static void end(fake_qp_t *q)
+{
+    struct ibv_wc wc = {.wr_id = q->taken,
+                        .status = IBV_WC_WR_FLUSH_ERR,
+                        .opcode = IBV_WC_RECV,
+                        .qp_num = q->v.qp_num};
+    if (q->has_taken)
+        complete(q->v.recv_cq, &wc);
+    q->has_taken = false;
+    if (!fake_fault("last_wqe"))
+        fake_event(fake_context_of(q->v.context), IBV_EVENT_QP_LAST_WQE_REACHED, q);
+}
+
+void fake_forget(struct ibv_cq *v, uint32_t qpn)
+{
+    fake_cq_t *cq = (fake_cq_t *) v;
+    uint32_t to = cq->head;
+    for (uint32_t from = cq->head; from != cq->tail; from++)
+        if (cq->ring[from % cq->size].qp_num != qpn)
+            cq->ring[to++ % cq->size] = cq->ring[from % cq->size];
+    cq->tail = to;
+}
+
 static void fail(fake_qp_t *q, fake_send_t *s, enum ibv_wc_status status)
 {
     send_done(q, s, status);
-    q->v.state = IBV_QPS_ERR;
-    q->shared->state = IBV_QPS_ERR;
-    fake_flush(q);
+    fake_to_error(q);
 }
 
-void fake_event(fake_context_t *c, enum ibv_event_type type)
+void fake_event(fake_context_t *c, enum ibv_event_type type, fake_qp_t *q)
 {
-    struct ibv_async_event e = {.event_type = type, .element.port_num = 1};
+    fake_event_t e = {.v.event_type = type, .v.element.port_num = 1};
+    if (q) {
+        e.v.element.qp = &q->v;
+        e.qpn = q->v.qp_num;
+    }
     (void) send(c->events, &e, sizeof(e), MSG_DONTWAIT);
 }
 
@@ -151,21 +210,6 @@ static enum ibv_wc_status one_sided(const fake_send_t *s, pid_t pid)
               : process_vm_writev(pid, local, s->inlined ? 1 : (unsigned long) s->wr.num_sge,
                                   &remote, 1, 0);
     return n == (ssize_t) s->bytes ? IBV_WC_SUCCESS : IBV_WC_REM_OP_ERR;
-}
-
-/* A receive buffer of that queue pair is taken.  @return false: there is none */
-static bool take_credit(fake_shared_qp_t *t)
-{
-    uint32_t *credit = t->srq >= 0 ? &fake_fabric->srq[t->srq].credit : &t->credit;
-    if (*credit == 0)
-        return false;
-    --*credit;
-    return true;
-}
-
-static void give_credit(fake_shared_qp_t *t)
-{
-    ++*(t->srq >= 0 ? &fake_fabric->srq[t->srq].credit : &t->credit);
 }
 
 /* Has the process ended, though its parent may not have looked yet? */
@@ -232,7 +276,6 @@ static bool put(fake_qp_t *q, fake_send_t *s, uint32_t to, fake_shared_qp_t *t)
     m->from = q->v.qp_num;
     m->bytes = s->bytes;
     m->imm = s->wr.imm_data;
-    m->srq = t->srq;
     m->has_imm = s->wr.opcode == IBV_WR_SEND_WITH_IMM;
     box->tail++;
     fake_announce(&fake_fabric->cq[t->recv_cq]);
@@ -341,7 +384,7 @@ int fake_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr
         else if (!keep(q, wr))
             error = ENOMEM;
         else if (qp->state == IBV_QPS_ERR)
-            fake_flush(q);
+            flush(q);
     }
     push(q, fake_context_of(qp->context));
     fake_unlock();
@@ -408,11 +451,8 @@ static void receive(const fake_context_t *c, const fake_message_t *m)
     fake_qp_t *q = c->qps;
     while (q && q->v.qp_num != m->to)
         q = q->next;
-    if (!q || q->v.state < IBV_QPS_RTR || q->v.state > IBV_QPS_RTS) {
-        if (m->srq >= 0)
-            fake_fabric->srq[m->srq].credit++;
-        return; /* acknowledged, and lost with its queue pair */
-    }
+    if (!q || q->v.state < IBV_QPS_RTR || q->v.state > IBV_QPS_RTS)
+        return; /* a datagram whose queue pair has failed */
     fake_recvs_t *r = q->v.srq ? &((fake_srq_t *) q->v.srq)->recvs : &q->recvs;
     fake_recv_t *at = &r->ring[r->head++ % r->size];
     uint32_t skip = q->v.qp_type == IBV_QPT_UD ? GRH : 0;
@@ -427,6 +467,15 @@ static void receive(const fake_context_t *c, const fake_message_t *m)
     complete(q->v.recv_cq, &wc);
 }
 
+void fake_arrive(fake_context_t *c)
+{
+    fake_inbox_t *box = &fake_fabric->inbox[c->index];
+    while (box->head != box->tail) {
+        receive(c, &box->slot[box->head % FAKE_SLOTS]);
+        box->head++;
+    }
+}
+
 static void progress(fake_context_t *c)
 {
     fake_inbox_t *box = &fake_fabric->inbox[c->index];
@@ -435,17 +484,17 @@ static void progress(fake_context_t *c)
                : fake_fault(fake_of_device("up", c->device)) ? 2
                                                              : 0;
     if (event)
-        fake_event(c, (enum ibv_event_type)(event - 100));
+        fake_event(c, (enum ibv_event_type)(event - 100), NULL);
     if (link) {
         box->link_down = link == 1;
-        fake_event(c, link == 1 ? IBV_EVENT_PORT_ERR : IBV_EVENT_PORT_ACTIVE);
+        fake_event(c, link == 1 ? IBV_EVENT_PORT_ERR : IBV_EVENT_PORT_ACTIVE, NULL);
     }
-    while (box->head != box->tail) {
-        receive(c, &box->slot[box->head % FAKE_SLOTS]);
-        box->head++;
-    }
-    for (fake_qp_t *q = c->qps; q; q = q->next)
+    fake_arrive(c);
+    for (fake_qp_t *q = c->qps; q; q = q->next) {
         push(q, c);
+        if (q->ends && --q->ends == 0)
+            end(q);
+    }
 }
 
 int fake_poll_cq(struct ibv_cq *v, int n, struct ibv_wc *wc)
