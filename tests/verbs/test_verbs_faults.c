@@ -314,6 +314,7 @@ static void test_verbs_job_ends(void **state)
         {"ud_wc@*=2", NULL, 0, true},
         {"poll@100=108", NULL, 0, true}, /* IBV_EVENT_DEVICE_FATAL */
         {"wc@*=12", NULL, 0, true},
+        {"post_send@*=EINVAL", NULL, 0, true},
         {"poll_cq@100=EINVAL", NULL, 0, true},
         {"post_srq_recv@20=ENOMEM", NULL, 0, true},
     };

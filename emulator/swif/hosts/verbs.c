@@ -329,10 +329,14 @@ static dnet_status_t post(dnet_emu_plug_end_t *e, dnet_emu_verbs_peer_t *p, stru
 {
     uint32_t i = e->tx_free;
     struct ibv_send_wr *bad;
+    int error = ibv_post_send(p->qp, wr, &bad);
 
-    if (ibv_post_send(p->qp, wr, &bad) != 0) {
+    if (error) {
+        char why[80];
+
+        snprintf(why, sizeof why, "ibv_post_send: %s", strerror(error));
         e->tx[i].tail = NULL;
-        dnet_emu_verbs_disconnect(e, p);
+        dnet_emu_verbs_failed(e, p, why);
         return DNET_STOPPED;
     }
     e->tx_free = e->tx[i].next;
