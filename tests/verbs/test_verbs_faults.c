@@ -313,6 +313,8 @@ static void test_verbs_job_ends(void **state)
         {"to_rtr@*=EINVAL", NULL, 0, true},
         {"ud_wc@*=2", NULL, 0, true},
         {"poll@100=108", NULL, 0, true}, /* IBV_EVENT_DEVICE_FATAL */
+        {"poll@100=100", NULL, 0, true}, /* IBV_EVENT_CQ_ERR */
+        {"poll@100=114", NULL, 0, true}, /* IBV_EVENT_SRQ_ERR */
         {"wc@*=12", NULL, 0, true},
         {"post_send@*=EINVAL", NULL, 0, true},
         {"poll_cq@100=EINVAL", NULL, 0, true},

@@ -505,12 +505,27 @@ static void device_failed(dnet_emu_plug_end_t *e, const char *why,
             tx_done(e, i, "the device has failed", events, arg);
 }
 
+/* Why nothing goes on after an event of the device; NULL: it does. */
+static const char *end_of(enum ibv_event_type event)
+{
+    switch (event) {
+        case IBV_EVENT_DEVICE_FATAL:
+            return "its driver has reported a fatal error";
+        case IBV_EVENT_CQ_ERR:
+            return "its completion queue is broken";
+        case IBV_EVENT_SRQ_ERR:
+            return "its shared receive queue is broken";
+        default:
+            return NULL;
+    }
+}
+
 static void take_events(dnet_emu_plug_end_t *e, const dnet_emu_plug_events_t *events, void *arg)
 {
     struct ibv_async_event event;
 
     while (e->lib.get_async_event(e->port.context, &event) == 0) {
-        bool fatal = event.event_type == IBV_EVENT_DEVICE_FATAL;
+        const char *why = end_of(event.event_type);
         bool of_port =
             event.event_type == IBV_EVENT_PORT_ERR || event.event_type == IBV_EVENT_PORT_ACTIVE;
 
@@ -522,8 +537,8 @@ static void take_events(dnet_emu_plug_end_t *e, const dnet_emu_plug_events_t *ev
         if (event.event_type == IBV_EVENT_QP_LAST_WQE_REACHED)
             dnet_emu_verbs_has_ended(e, event.element.qp);
         e->lib.ack_async_event(&event);
-        if (fatal)
-            device_failed(e, "its driver has reported a fatal error", events, arg);
+        if (why)
+            device_failed(e, why, events, arg);
     }
 }
 
