@@ -510,12 +510,14 @@ static void test_verbs_job_runs_out_of_buffers(void **state)
     assert_true(refused_of(9, "2", 50000) > 0);
 }
 
-/* InfiniBand: addresses without IP. */
+/* InfiniBand: addresses without IP; and a port that wants a global route. */
 static void test_verbs_job_infiniband(void **state)
 {
     (void) state;
     static fault_case_t plain = {"", "wc", 20, false};
     setenv("DNET_FAKE_VERBS_KIND", "ib", 1);
+    assert_int_equal(dnet_job_run_hosts(2, 60, two, 2, exchange, &plain), 0);
+    setenv("DNET_FAKE_VERBS_KIND", "ibgrh", 1);
     assert_int_equal(dnet_job_run_hosts(2, 60, two, 2, exchange, &plain), 0);
     unsetenv("DNET_FAKE_VERBS_KIND");
 }

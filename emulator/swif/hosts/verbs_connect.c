@@ -69,8 +69,10 @@ static struct ibv_ah_attr way_to(const dnet_emu_plug_end_t *e, const dnet_emu_ve
 {
     struct ibv_ah_attr a = {.dlid = at->lid, .port_num = e->port.port};
 
-    /* Beyond the own subnet, and always with RoCE, a global route header says where. */
-    if (e->port.roce || memcmp(at->gid, e->at.gid, 8) != 0) {
+    /* Beyond the own subnet, and always with RoCE, a global route header says where; also on a
+     * virtual port that has its LID in common with others. */
+    if (e->port.roce || e->port.attr.flags & IBV_QPF_GRH_REQUIRED ||
+        memcmp(at->gid, e->at.gid, 8) != 0) {
         a.is_global = 1;
         a.grh.sgid_index = (uint8_t) e->port.gid_index;
         a.grh.hop_limit = 64;

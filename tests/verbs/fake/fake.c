@@ -110,6 +110,11 @@ static bool is_kind(const char *k)
     return strcmp(kind(), k) == 0;
 }
 
+static bool is_ib(void)
+{
+    return is_kind("ib") || is_kind("ibgrh");
+}
+
 /* ---- devices ---- */
 
 static struct ibv_device device[FAKE_DEVICES];
@@ -183,11 +188,12 @@ static int query_port(struct ibv_context *c, uint8_t port, struct ibv_port_attr 
                               .gid_tbl_len = 4,
                               .max_msg_sz = FAKE_MESSAGE,
                               .pkey_tbl_len = 2,
-                              .lid = is_kind("ib") ? (uint16_t) (7 + number_of(c)) : 0,
+                              .lid = is_ib() ? (uint16_t) (7 + number_of(c)) : 0,
                               .active_width = 2,
                               .active_speed = 32,
-                              .link_layer = is_kind("ib") ? IBV_LINK_LAYER_INFINIBAND
-                                                          : IBV_LINK_LAYER_ETHERNET};
+                              .link_layer =
+                                  is_ib() ? IBV_LINK_LAYER_INFINIBAND : IBV_LINK_LAYER_ETHERNET,
+                              .flags = is_kind("ibgrh") ? IBV_QPF_GRH_REQUIRED : 0};
     int error = fake_fault("query_port");
     if (error || port != 1)
         return error ? error : EINVAL;
@@ -209,11 +215,11 @@ int _ibv_query_gid_ex(struct ibv_context *c, uint32_t port, uint32_t index,
                                        {[10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1}};
     struct ibv_gid_entry e = {.gid_index = index, .port_num = port, .ndev_ifindex = 1};
     (void) flags;
-    if (port != 1 || index >= 4 || is_kind("nogid") || (is_kind("ib") && index > 0))
+    if (port != 1 || index >= 4 || is_kind("nogid") || (is_ib() && index > 0))
         return ENODATA;
     memcpy(e.gid.raw, gid[index / 2], sizeof(e.gid.raw));
     e.gid.raw[15] += (uint8_t) number_of(c);
-    e.gid_type = is_kind("ib")    ? IBV_GID_TYPE_IB
+    e.gid_type = is_ib()          ? IBV_GID_TYPE_IB
                  : index % 2 == 0 ? IBV_GID_TYPE_ROCE_V1
                                   : IBV_GID_TYPE_ROCE_V2;
     memcpy(entry, &e, bytes < sizeof(e) ? bytes : sizeof(e));
@@ -661,13 +667,14 @@ int ibv_destroy_qp(struct ibv_qp *v)
     return 0;
 }
 
-/* RoCE needs a global route, from a GID of type RoCE v2: others leave by another protocol. */
+/* RoCE needs a global route, as some ports of InfiniBand do, from a GID of type RoCE v2: others
+ * leave by another protocol. */
 static bool is_way(struct ibv_context *c, const struct ibv_ah_attr *a)
 {
     struct ibv_gid_entry e = {.gid_index = 0};
     return is_kind("ib") ||
            (a->is_global && _ibv_query_gid_ex(c, 1, a->grh.sgid_index, &e, 0, sizeof(e)) == 0 &&
-            e.gid_type == IBV_GID_TYPE_ROCE_V2);
+            e.gid_type == (is_ib() ? IBV_GID_TYPE_IB : IBV_GID_TYPE_ROCE_V2));
 }
 
 int ibv_modify_qp(struct ibv_qp *v, struct ibv_qp_attr *attr, int mask)

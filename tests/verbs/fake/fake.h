@@ -5,7 +5,8 @@
  * dead, has no queue pair or no receive buffer is treated as an adapter would.
  *
  *   DNET_FAKE_VERBS         the file; made if need be
- *   DNET_FAKE_VERBS_KIND    roce (default), ib, down (its port), nogid, none (no device)
+ *   DNET_FAKE_VERBS_KIND    roce (default), ib, ibgrh (wants global routes), down (its port),
+ * nogid, none (no device)
  *   DNET_FAKE_VERBS_DEVICES how many, up to 4: fake0 ...; 1 where it is left out.  The IPv4 address
  * of fakeI is 127.0.0.(1 + I)
  *   DNET_FAKE_VERBS_SYSFS   the folder with their folders, as /sys/class/infiniband
