@@ -144,6 +144,13 @@ static void test_verbs_open_options(void **state)
         if (status != cases[i].status || !strstr(said, cases[i].text))
             fail_msg("case %u: status %d, and it says: %s", i, status, said);
     }
+    /* Which ports a device has is not known before it is open. */
+    dnet_emu_port_config_t second = usual;
+    second.device = "fake0:2";
+    dnet_fabric_faults("open_device@1=EACCES");
+    assert_int_equal(open_port(&second, &said), DNET_NOT_FOUND);
+    dnet_fabric_faults("");
+    assert_non_null(strstr(said, "able to read and write /dev/infiniband/uverbs"));
 }
 
 /* The GID of RoCE v2 with the IPv4 address, not the first one. */

@@ -161,13 +161,14 @@ static uint32_t rate_of(const struct ibv_port_attr *a)
     return lane[speed < 8 ? speed : 7] * lanes;
 }
 
-/* "name" or "name:port" */
+/* "name" or "name:port"; port 0: any of that device */
 static bool is_wanted(const char *wanted, const char *name, uint8_t port)
 {
     size_t n = strlen(name);
 
-    return !wanted || (strncmp(wanted, name, n) == 0 &&
-                       (!wanted[n] || (wanted[n] == ':' && atoi(wanted + n + 1) == port)));
+    return !wanted ||
+           (strncmp(wanted, name, n) == 0 &&
+            (!wanted[n] || (wanted[n] == ':' && (port == 0 || atoi(wanted + n + 1) == port))));
 }
 
 static void describe(dnet_emu_verbs_port_t *p)
@@ -266,7 +267,7 @@ static bool try_port(void *arg, const dnet_emu_verbs_lib_t *lib, dnet_emu_verbs_
 {
     choice_t *c = arg;
 
-    if (!is_wanted(c->config->device, p->name, p->port))
+    if (!is_wanted(c->config->device, p->name, p->context ? p->port : 0))
         return false;
     if (p->context && look_at(lib, c->config, p)) {
         *c->chosen = *p;
