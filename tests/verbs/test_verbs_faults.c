@@ -153,6 +153,17 @@ static void test_verbs_open_options(void **state)
     assert_non_null(strstr(said, "able to read and write /dev/infiniband/uverbs"));
 }
 
+/* As many receive buffers as the device has completions for. */
+static void test_verbs_open_with_all_buffers(void **state)
+{
+    (void) state;
+    dnet_emu_port_config_t config = usual;
+    const char *said;
+    config.buffers = 32768;
+    assert_int_equal(open_port(&config, &said), DNET_OK);
+    assert_string_equal(said, "");
+}
+
 /* The GID of RoCE v2 with the IPv4 address, not the first one. */
 static void test_verbs_open_takes_the_right_gid(void **state)
 {
@@ -573,6 +584,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_verbs_open_each_call_fails),
         cmocka_unit_test(test_verbs_open_devices),
         cmocka_unit_test(test_verbs_open_options),
+        cmocka_unit_test(test_verbs_open_with_all_buffers),
         cmocka_unit_test(test_verbs_open_takes_the_right_gid),
         cmocka_unit_test(test_verbs_job_goes_on),
         cmocka_unit_test(test_verbs_job_keeps_its_buffers),

@@ -41,6 +41,7 @@
 /* Bytes of a read, most: of a longer one nothing would be seen of its going on for too long
  * (verbs_connect.c). */
 #define READ_BYTES 8388608u
+#define OTHER_EVENTS (VERBS_TX + 2 * VERBS_UD) /* completions but those of receive buffers */
 #define EVENTS_EVERY 1024u /* polls, after which the device's events are looked at */
 
 /* ---- a port ---- */
@@ -85,7 +86,12 @@ static uint32_t buffers_for(const dnet_emu_plug_end_t *e, const dnet_emu_port_co
     uint32_t n = config->buffers ? config->buffers
                                  : (uint32_t) ((bytes + VERBS_BYTES - 1) / VERBS_BYTES) + BURST;
 
-    return n < (uint32_t) device->max_srq_wr ? n : (uint32_t) device->max_srq_wr;
+    if (n > (uint32_t) device->max_srq_wr)
+        n = (uint32_t) device->max_srq_wr;
+    /* All of them complete in one queue. */
+    if (device->max_cqe > (int) OTHER_EVENTS && n > (uint32_t) device->max_cqe - OTHER_EVENTS)
+        n = (uint32_t) device->max_cqe - OTHER_EVENTS;
+    return n;
 }
 
 /* Reads under way at once, of a device's limit. */
@@ -183,8 +189,8 @@ static const char *make_queues(dnet_emu_plug_end_t *e)
         return "ibv_create_comp_channel";
     if (e->wait_fd < 0 || !watch(e, e->channel->fd) || !watch(e, e->port.context->async_fd))
         return "epoll";
-    e->cq = e->lib.create_cq(e->port.context, (int) (e->buffers + VERBS_TX + 2 * VERBS_UD), NULL,
-                             e->channel, 0);
+    e->cq =
+        e->lib.create_cq(e->port.context, (int) (e->buffers + OTHER_EVENTS), NULL, e->channel, 0);
     if (!e->cq)
         return "ibv_create_cq";
     e->srq = e->lib.create_srq(e->pd, &srq);

@@ -260,7 +260,7 @@ int ibv_query_device(struct ibv_context *c, struct ibv_device_attr *a)
                                   .max_qp_init_rd_atom = 16,
                                   .max_sge = 4,
                                   .max_cq = FAKE_CQS,
-                                  .max_cqe = 65536,
+                                  .max_cqe = FAKE_CQES,
                                   .max_mr = FAKE_MRS,
                                   .max_mr_size = UINT64_MAX,
                                   .max_srq = FAKE_SRQS,
@@ -457,7 +457,7 @@ int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
 struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context,
                              struct ibv_comp_channel *channel, int vector)
 {
-    int error = fake_fault("create_cq");
+    int error = cqe > FAKE_CQES ? EINVAL : fake_fault("create_cq");
     fake_cq_t *cq = error ? NULL : calloc(1, sizeof(*cq));
     (void) vector;
     if (cq)

@@ -32,7 +32,8 @@ enum {
     FAKE_SRQS = 128,
     FAKE_MRS = 1024,
     FAKE_CQS = 256,
-    FAKE_SLOTS = 64, /* of an inbox */
+    FAKE_CQES = 4000, /* fewer than requests of a shared receive queue */
+    FAKE_SLOTS = 64,  /* of an inbox */
     FAKE_MESSAGE = 32768,
     FAKE_QPN = 0x40, /* number of the first queue pair */
     FAKE_WAITS = 64, /* faults */
