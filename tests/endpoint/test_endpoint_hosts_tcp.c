@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "emulator/swif/hosts/connection.h"
+#include "emulator/swif/hosts/rails.h"
 #include "endpoint/ep.h"
 #include "job.h"
 
@@ -222,6 +223,75 @@ static void test_hosts_tcp_address_is_used_again(void **state)
     tcp->close(end);
 }
 
+/* ---- rails to a process that has ended ---- */
+
+static unsigned ended;
+static const char *ended_why;
+
+static bool arrived(void *arg, uint8_t *data, uint32_t bytes)
+{
+    (void) arg;
+    (void) data;
+    (void) bytes;
+    return true;
+}
+
+static void sent(void *arg, dnet_emu_plug_op_t *op, const char *why)
+{
+    (void) arg;
+    (void) op;
+    ended++;
+    ended_why = why;
+}
+
+static void lost(void *arg, uint64_t peer)
+{
+    (void) arg;
+    (void) peer;
+}
+
+static void poll_for(const dnet_emu_plug_ops_t *plug, dnet_emu_plug_end_t *end, unsigned ms)
+{
+    static const dnet_emu_plug_events_t events = {.arrived = arrived, .sent = sent, .lost = lost};
+    for (ended = 0; ms > 0 && !ended; ms--) {
+        plug->poll(end, &events, NULL);
+        usleep(1000);
+    }
+}
+
+/* A read from there ends, and after parting nothing is connected to it any more. */
+static void test_hosts_tcp_rails_to_the_ended(void **state)
+{
+    static uint8_t to[1 << 17];
+    const dnet_emu_plug_ops_t *plug = &dnet_emu_plug_tcp, *other_plug = plug;
+    const dnet_emu_port_config_t config = {.interface = "lo,lo", .wait_s = 1};
+    dnet_emu_port_address_t own[DNET_RAILS_MAX] = {{.key = 1}};
+    dnet_emu_port_address_t other[DNET_RAILS_MAX] = {{.key = 2}};
+    dnet_emu_plug_end_t *end, *other_end;
+    dnet_remote_memory_t from = {.address = (uintptr_t) to};
+    dnet_emu_plug_op_t op = {.reads = true};
+    uint64_t peer, bytes = sizeof(to);
+    void *held;
+    (void) state;
+    assert_int_equal(dnet_emu_rails_open(&config, own, &plug, &end), DNET_OK);
+    assert_int_equal(dnet_emu_rails_open(&config, other, &other_plug, &other_end), DNET_OK);
+    assert_true(plug->reach(end, other, &peer));
+    other_plug->close(other_end);
+    held = plug->hold(end, to, sizeof(to), false, NULL);
+    assert_non_null(held);
+    assert_int_equal(plug->read(end, peer, &from, to, held, &bytes, &op), DNET_IN_PROGRESS);
+    poll_for(plug, end, 15000);
+    assert_int_equal(ended, 1);
+    assert_non_null(ended_why);
+    plug->let_go(end, held);
+    assert_non_null(plug->part);
+    plug->part(end, peer);
+    poll_for(plug, end, 1500);
+    assert_int_equal(ended, 0);
+    assert_true(plug->may_wait(end));
+    plug->close(end);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +300,7 @@ int main(void)
         cmocka_unit_test(test_hosts_tcp_refused_connections_end_the_job),
         cmocka_unit_test(test_hosts_tcp_refused_rail_is_given_up),
         cmocka_unit_test(test_hosts_tcp_address_is_used_again),
+        cmocka_unit_test(test_hosts_tcp_rails_to_the_ended),
     };
     setenv("DIMMNET_PLUG", "tcp", 1);
     setenv("DIMMNET_INTERFACE", "lo", 1);

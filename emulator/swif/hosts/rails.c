@@ -99,16 +99,22 @@ static bool choose(const dnet_emu_plug_ops_t *plug, const dnet_emu_port_config_t
 
 /* ---- opening ---- */
 
+static void free_peers(dnet_emu_rails_peer_t *p)
+{
+    while (p) {
+        dnet_emu_rails_peer_t *next = p->next;
+
+        free(p);
+        p = next;
+    }
+}
+
 static void rails_close(dnet_emu_plug_end_t *e)
 {
     while (e->rails > 0) /* the first has what is of all */
         e->plug->close(e->rail[--e->rails].end);
-    while (e->peers) {
-        dnet_emu_rails_peer_t *p = e->peers;
-
-        e->peers = p->next;
-        free(p);
-    }
+    free_peers(e->peers);
+    free_peers(e->parted);
     while (e->reads) {
         dnet_emu_rails_read_t *read = e->reads;
 
@@ -231,6 +237,21 @@ static bool rails_reach(dnet_emu_plug_end_t *e, const dnet_emu_port_address_t *a
     return true;
 }
 
+/* No rail is connected to it any more. */
+static void rails_part(dnet_emu_plug_end_t *e, uint64_t peer)
+{
+    dnet_emu_rails_peer_t *p = (dnet_emu_rails_peer_t *) (uintptr_t) peer, **link = &e->peers;
+
+    while (*link != p)
+        link = &(*link)->next;
+    *link = p->next;
+    p->next = e->parted;
+    e->parted = p;
+    p->is_parted = true;
+    for (unsigned r = 0; r < p->rails; r++)
+        e->plug->part(e->rail[r].end, p->to[r]);
+}
+
 unsigned dnet_emu_rails_now(uint64_t peer)
 {
     return ((const dnet_emu_rails_peer_t *) (uintptr_t) peer)->now;
@@ -279,7 +300,8 @@ static void sent(void *arg, dnet_emu_plug_op_t *op, const char *why)
 {
     dnet_emu_plug_end_t *e = arg;
     dnet_emu_rails_peer_t *p = op->peer;
-    bool is_broken = why && !e->plug->ready(e->rail[op->rail].end, p->to[op->rail], false);
+    bool is_broken =
+        why && !p->is_parted && !e->plug->ready(e->rail[op->rail].end, p->to[op->rail], false);
 
     if (is_broken)
         dnet_emu_rails_failed(e, p, op->rail, why);
@@ -442,6 +464,7 @@ static void set_ops(dnet_emu_plug_end_t *e)
         .eager_bytes = plug->eager_bytes,
         .ip = plug->ip,
         .reach = rails_reach,
+        .part = plug->part ? rails_part : NULL,
         .send = rails_send,
         .hold = rails_hold,
         .let_go = rails_let_go,

@@ -35,6 +35,7 @@ typedef struct dnet_emu_rails_peer {
     bool is_lost;                /* messages may be: lost() is to be called */
     bool is_unsaid;              /* `good` is to be told */
     bool is_leaving;             /* the note is under way */
+    bool is_parted;              /* its plug may not know it any more */
     uint32_t said, heard;        /* numbers of notes */
     uint64_t since_ns[DNET_RAILS_MAX]; /* `asked`: since then; not `good`: tried again then */
     uint64_t connected_ns;             /* one that was asked for was */
@@ -85,7 +86,7 @@ struct dnet_emu_plug_end {
     uint64_t wait_ns; /* no rail carries for so long: the peer is lost */
     int wait_fd;
     char network[256];
-    dnet_emu_rails_peer_t *peers;
+    dnet_emu_rails_peer_t *peers, *parted; /* of those parted with messages may be under way */
     dnet_emu_rails_read_t *reads;
     uint32_t due;   /* parts that wait for the plug */
     unsigned last;  /* rail that brought something last */

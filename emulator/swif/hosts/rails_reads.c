@@ -80,12 +80,33 @@ void dnet_emu_rails_part_sent(dnet_emu_plug_end_t *e, dnet_emu_rails_part_t *par
         is_due(e, part, true); /* not within this poll: the plug may be ending a connection */
 }
 
+/* No rail will carry what waits; what is under way ends by itself. */
+static void give_up(dnet_emu_plug_end_t *e, dnet_emu_rails_read_t *read)
+{
+    unsigned due = 0;
+
+    for (unsigned i = 0; i < read->parts; i++) {
+        due += read->part[i].is_due;
+        is_due(e, &read->part[i], false);
+    }
+    read->why = due ? read->peer->lost : read->why;
+    read->pending -= due;
+    if (due && read->pending == 0)
+        end_read(e, read);
+}
+
 void dnet_emu_rails_reads_go_on(dnet_emu_plug_end_t *e)
 {
-    for (dnet_emu_rails_read_t *read = e->reads; read && e->due; read = read->next)
+    for (dnet_emu_rails_read_t *read = e->reads, *next; read && e->due; read = next) {
+        next = read->next;
+        if (read->peer->lost[0]) {
+            give_up(e, read);
+            continue;
+        }
         for (unsigned i = 0; i < read->parts; i++)
             if (read->part[i].is_due)
                 start(e, &read->part[i]);
+    }
 }
 
 /* ---- a read ---- */
