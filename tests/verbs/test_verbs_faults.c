@@ -164,16 +164,20 @@ static void test_verbs_open_with_all_buffers(void **state)
     assert_string_equal(said, "");
 }
 
-/* The GID of RoCE v2 with the IPv4 address, not the first one. */
-static void test_verbs_open_takes_the_right_gid(void **state)
+/* The GID of RoCE v2 with the IPv4 address, not the first one; the PKEY of a full member of the
+ * default partition, not that of a limited one. */
+static void test_verbs_open_takes_the_right_entries(void **state)
 {
     (void) state;
     static const uint8_t v4[16] = {[10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1};
     dnet_emu_port_t *port;
     dnet_emu_port_address_t at[DNET_RAILS_MAX];
+    uint16_t pkey;
     assert_int_equal(dnet_emu_port_open(&usual, &port), DNET_OK);
     dnet_emu_port_address(port, at);
     assert_memory_equal(at[0].at, v4, sizeof(v4));
+    memcpy(&pkey, at[0].at + 0x16, sizeof(pkey));
+    assert_int_equal(pkey, 0xffff);
     assert_int_not_equal(at[0].alive_port, 0);
     assert_int_equal(at[1].bytes, 0);
     dnet_emu_port_close(port);
@@ -585,7 +589,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_verbs_open_devices),
         cmocka_unit_test(test_verbs_open_options),
         cmocka_unit_test(test_verbs_open_with_all_buffers),
-        cmocka_unit_test(test_verbs_open_takes_the_right_gid),
+        cmocka_unit_test(test_verbs_open_takes_the_right_entries),
         cmocka_unit_test(test_verbs_job_goes_on),
         cmocka_unit_test(test_verbs_job_keeps_its_buffers),
         cmocka_unit_test(test_verbs_job_each_completion_fails),

@@ -23,6 +23,7 @@
 #include "common/number.h"
 #include "locality/adapter.h"
 
+#define PKEY_BEST 3u
 #define NO_RIGHT "; this user must be able to read and write /dev/infiniband/uverbs*"
 
 bool dnet_emu_verbs_load(dnet_emu_verbs_lib_t *lib)
@@ -111,33 +112,38 @@ static bool choose_gid(const dnet_emu_verbs_lib_t *lib, const char *wanted, cons
 
 /* ---- PKEYs and MTUs ---- */
 
+/* How good a PKEY is; 0: useless.  A port may be a limited and a full member of a partition, and
+ * limited ones do not talk to each other. */
+static unsigned rank_of_pkey(uint16_t pkey, uint16_t partition, bool only_that)
+{
+    if ((pkey & 0x7fff) != (partition & 0x7fff))
+        return (pkey & 0x7fff) && !only_that ? 1 : 0;
+    return pkey & 0x8000 ? PKEY_BEST : 2;
+}
+
 /* The one wanted; else the default partition's, or else the first that is in use. */
 static bool choose_pkey(const dnet_emu_verbs_lib_t *lib, const char *wanted,
                         dnet_emu_verbs_port_t *p)
 {
     uint64_t only = 0x7fff;
-    bool found = false;
+    unsigned best = 0;
 
     if (wanted && !dnet_number(wanted, 1, UINT16_MAX, &only))
         return false;
-    for (uint16_t i = 0; i < p->attr.pkey_tbl_len; i++) {
+    for (uint16_t i = 0; i < p->attr.pkey_tbl_len && best < PKEY_BEST; i++) {
         __be16 raw;
-        uint16_t pkey;
+        unsigned rank;
 
         if (lib->query_pkey(p->context, p->port, i, &raw) != 0)
             continue;
-        pkey = ntohs(raw);
-        if ((pkey & 0x7fff) == 0)
-            continue;
-        if ((pkey & 0x7fff) == (only & 0x7fff) || (!wanted && !found)) {
+        rank = rank_of_pkey(ntohs(raw), (uint16_t) only, wanted);
+        if (rank > best) {
+            best = rank;
             p->pkey_index = i;
-            p->pkey = pkey;
-            found = true;
-            if ((pkey & 0x7fff) == (only & 0x7fff))
-                break;
+            p->pkey = ntohs(raw);
         }
     }
-    return found;
+    return best != 0;
 }
 
 static unsigned mtu_bytes(unsigned mtu)

@@ -187,7 +187,7 @@ static int query_port(struct ibv_context *c, uint8_t port, struct ibv_port_attr 
                               .active_mtu = IBV_MTU_1024,
                               .gid_tbl_len = 4,
                               .max_msg_sz = FAKE_MESSAGE,
-                              .pkey_tbl_len = 2,
+                              .pkey_tbl_len = FAKE_PKEYS,
                               .lid = is_ib() ? (uint16_t) (7 + number_of(c)) : 0,
                               .active_width = 2,
                               .active_speed = 32,
@@ -245,9 +245,12 @@ int ibv_query_gid_type(struct ibv_context *c, uint8_t port, unsigned index, unsi
 
 int ibv_query_pkey(struct ibv_context *c, uint8_t port, int index, __be16 *pkey)
 {
+    static const uint16_t all[FAKE_PKEYS] = {0x7fff, 0xffff, 0x8001};
     (void) c;
-    *pkey = htons(index == 0 ? 0xffff : 0x8001);
-    return port == 1 && index >= 0 && index < 2 ? 0 : -1;
+    if (port != 1 || index < 0 || index >= FAKE_PKEYS)
+        return -1;
+    *pkey = htons(all[index]);
+    return 0;
 }
 
 int ibv_query_device(struct ibv_context *c, struct ibv_device_attr *a)
@@ -266,7 +269,7 @@ int ibv_query_device(struct ibv_context *c, struct ibv_device_attr *a)
                                   .max_srq = FAKE_SRQS,
                                   .max_srq_wr = 4096,
                                   .max_srq_sge = 4,
-                                  .max_pkeys = 2,
+                                  .max_pkeys = FAKE_PKEYS,
                                   .phys_port_cnt = 1};
     return fake_fault("query_device");
 }

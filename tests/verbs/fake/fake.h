@@ -38,6 +38,7 @@ enum {
     FAKE_QPN = 0x40, /* number of the first queue pair */
     FAKE_WAITS = 64, /* faults */
     FAKE_DEVICES = 4,
+    FAKE_PKEYS = 3,
     FAKE_ENDS = 4, /* polls from error to the last receive request */
 };
 
