@@ -238,6 +238,7 @@ void dnet_emu_verbs_connect(dnet_emu_plug_end_t *e, dnet_emu_verbs_peer_t *p)
     p->number++;
     p->peer_number = 0;
     p->has_ended = false;
+    p->then_ns = 0; /* what was under way was so on the one before */
     p->state = VERBS_RESOLVING;
     p->wait_ns = VERBS_CONNECT_NS;
     p->next_ns = dnet_clock_ns() + p->wait_ns;
