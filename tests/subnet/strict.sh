@@ -92,3 +92,8 @@ expect 2 'spine0001 lead to port 255' route --quiet --topology leaf-spine:256:1:
 "$subnet" route --topology ring:5:1 --engine dfsssp --write-lfts five.lfts --write-sl five.sl --quiet >out || exit 1
 printf 'SL2VL table: Lid 16385\nports: in  1, out  2: | 0| 1| 2| 3| 4| 5| 6| 7| 8| 9|10|11|12|13|14| 7|\nports: in  1, out  3: | 0| 1' >short
 refuse 'short:3: expected 16 virtual lanes' verify --topology ring:5:1 --lfts five.lfts --sl five.sl --sl2vl short
+
+# A server that is cut off has no way, though its switch's table still has it.
+expect 1 'H00001 is cut off: its link' path --topology ring:5:1 --cut H00001 H00001 H00003
+expect 1 'H00003 is cut off: its link' path --topology ring:5:1 --cut H00003 H00001 H00003
+expect 1 'H00003 is cut off: its switch' path --topology ring:5:1 --cut S00003 H00001 H00003

@@ -18,6 +18,16 @@ static const tool_option_t options[] = {
     {NULL},
 };
 
+/* Its switch or its link is out of service: no packet leaves or reaches it. */
+static bool is_cut_off(const dnet_topo_t *t, int host)
+{
+    if (!t->host[host].down && !t->sw[t->host[host].sw].down)
+        return false;
+    printf("%s is cut off: its %s is out of service\n", t->host[host].name,
+           t->host[host].down ? "link" : "switch");
+    return true;
+}
+
 static int run(int argc, char **argv)
 {
     options_t o = {SUBNET_NET_DEFAULTS, SUBNET_ENGINE_DEFAULTS};
@@ -41,9 +51,10 @@ static int run(int argc, char **argv)
         dnet_route_options_t opt = subnet_route_options(&o.engine, o.net.seed, &tr);
         st = dnet_route(t, engine, &opt, NULL, &r);
     }
-    int rc = st                                                ? subnet_exit(st)
-             : dnet_tables_explain(r.tables, src, dst, stdout) ? TOOL_GOOD
-                                                               : TOOL_BAD;
+    int rc = subnet_exit(st);
+    if (!st && (is_cut_off(t, src) || is_cut_off(t, dst) ||
+                !dnet_tables_explain(r.tables, src, dst, stdout)))
+        rc = TOOL_BAD;
     dnet_routing_free(&r);
     dnet_traffic_free(&tr);
     dnet_topo_free(t);
