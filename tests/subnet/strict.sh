@@ -97,3 +97,7 @@ refuse 'short:3: expected 16 virtual lanes' verify --topology ring:5:1 --lfts fi
 expect 1 'H00001 is cut off: its link' path --topology ring:5:1 --cut H00001 H00001 H00003
 expect 1 'H00003 is cut off: its link' path --topology ring:5:1 --cut H00003 H00001 H00003
 expect 1 'H00003 is cut off: its switch' path --topology ring:5:1 --cut S00003 H00001 H00003
+
+# A spine that is out of service cannot fail, nor take over.
+expect 2 'all in service' lid --topology leaf-spine:4:2:2 --fail 2 --cut spine0002
+expect 2 'all in service' lid --topology leaf-spine:4:2:2 --fail 1 --cut leaf0003:2

@@ -92,7 +92,7 @@ static dnet_status_t clos_read(clos_t *c)
     for (int l = 0; l < t->n_links; l++) {
         int side = t->sw[t->link[l].sw[0]].hosts ? 0 : 1;
         int leaf = t->link[l].sw[side], spine = t->link[l].sw[!side];
-        if (!t->sw[leaf].hosts || t->sw[spine].hosts)
+        if (!t->sw[leaf].hosts || t->sw[spine].hosts || t->slot[2 * l] == DNET_TOPO_NONE)
             break;
         int at = c->number[leaf] * c->spines + c->number[spine];
         found += c->up[at] == 0;
@@ -101,9 +101,10 @@ static dnet_status_t clos_read(clos_t *c)
     }
     if (found == links && links > 0)
         return DNET_OK;
-    dnet_error("subnet: %s is not leaves with one link to every spine; make one with "
-               "leaf-spine:LEAVES:NODES:SPINES",
-               t->name);
+    dnet_error(
+        "subnet: %s is not leaves with one link to every spine, all in service; make one with "
+        "leaf-spine:LEAVES:NODES:SPINES",
+        t->name);
     return DNET_ERR_LIMIT;
 }
 
