@@ -101,3 +101,7 @@ expect 1 'H00003 is cut off: its switch' path --topology ring:5:1 --cut S00003 H
 # A spine that is out of service cannot fail, nor take over.
 expect 2 'all in service' lid --topology leaf-spine:4:2:2 --fail 2 --cut spine0002
 expect 2 'all in service' lid --topology leaf-spine:4:2:2 --fail 1 --cut leaf0003:2
+
+# Tables are good though minhop forbids none of the turns that would close a cycle.
+expect 0 'tables_verdict: good' route --topology leaf-spine:4:2:2 --engine minhop --verify --quiet
+expect 1 'turns: BAD' route --topology leaf-spine:4:2:2 --engine minhop --verify --quiet --pairs-only
