@@ -105,3 +105,8 @@ expect 2 'all in service' lid --topology leaf-spine:4:2:2 --fail 1 --cut leaf000
 # Tables are good though minhop forbids none of the turns that would close a cycle.
 expect 0 'tables_verdict: good' route --topology leaf-spine:4:2:2 --engine minhop --verify --quiet
 expect 1 'turns: BAD' route --topology leaf-spine:4:2:2 --engine minhop --verify --quiet --pairs-only
+
+# Two pieces: no engine and no sweep joins them.
+printf 'Switch 4 "a"\nSwitch 4 "b"\nHca 1 "g"\n[1] "a"[1]\nHca 1 "h"\n[1] "b"[1]\n' >pieces
+expect 1 'the network is in pieces' route --topology file:pieces --verify --quiet --json pieces.json
+! grep -q 'sweep' pieces.json out || { echo "FAIL: a sweep is to join pieces"; cat out; exit 1; }

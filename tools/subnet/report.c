@@ -5,6 +5,8 @@
  */
 #include "tools/subnet/subnet.h"
 
+#include <stdlib.h>
+
 /* What is wrong with a way, and what to do about it, by dnet_fault_t's kind. */
 static const struct {
     const char *name, *text, *cure;
@@ -23,6 +25,21 @@ static const char *name_of(const dnet_topo_t *t, int d)
     return d < t->n_hosts ? t->host[d].name : t->sw[d - t->n_hosts].name;
 }
 
+/* No tables can lead from one to the other. */
+static bool in_pieces(const dnet_topo_t *t, int s, int u)
+{
+    int *piece = dnet_subnet_alloc((size_t) t->n_switches, sizeof(int));
+    int *queue = dnet_subnet_alloc((size_t) t->n_switches, sizeof(int));
+    bool apart = false;
+    if (piece && queue) {
+        dnet_topo_pieces(t, piece, queue);
+        apart = piece[s] != piece[u];
+    }
+    free(piece);
+    free(queue);
+    return apart;
+}
+
 static void report_fault(const dnet_fault_t *f, const dnet_topo_t *t, dnet_json_t *j)
 {
     if (f->source == DNET_TOPO_NONE)
@@ -30,11 +47,17 @@ static void report_fault(const dnet_fault_t *f, const dnet_topo_t *t, dnet_json_
     int d = f->column % dnet_topo_dests(t), plane = f->column / dnet_topo_dests(t);
     int lid = dnet_lid_of(t, d) ? dnet_lid_of(t, d) + plane : 0;
     const char *from = f->host == DNET_TOPO_NONE ? t->sw[f->source].name : t->host[f->host].name;
+    const char *text = faults[f->kind].text, *cure = faults[f->kind].cure;
+    if (f->kind == DNET_FAULT_MISSING && in_pieces(t, f->source, dnet_topo_dest_switch(t, d))) {
+        text = "has no entry, and no link in service leads there";
+        cure = "look for links that are down or not plugged in: the network is in pieces, which no "
+               "tables join";
+    }
     printf("    for example from %s to %s (LID %d): %s ", from, name_of(t, d), lid,
            t->sw[f->at].name);
     if (f->port != DNET_TABLE_NONE)
         printf("port %d ", f->port);
-    printf("%s\n      do: %s\n", faults[f->kind].text, faults[f->kind].cure);
+    printf("%s\n      do: %s\n", text, cure);
     dnet_json_object(j, "example");
     dnet_json_string(j, "fault", faults[f->kind].name);
     dnet_json_string(j, "from", from);
@@ -42,7 +65,7 @@ static void report_fault(const dnet_fault_t *f, const dnet_topo_t *t, dnet_json_
     dnet_json_int(j, "lid", lid);
     dnet_json_string(j, "switch", t->sw[f->at].name);
     dnet_json_int(j, "port", f->port == DNET_TABLE_NONE ? -1 : f->port);
-    dnet_json_string(j, "do", faults[f->kind].cure);
+    dnet_json_string(j, "do", cure);
     dnet_json_end_object(j);
 }
 
