@@ -110,3 +110,14 @@ expect 1 'turns: BAD' route --topology leaf-spine:4:2:2 --engine minhop --verify
 printf 'Switch 4 "a"\nSwitch 4 "b"\nHca 1 "g"\n[1] "a"[1]\nHca 1 "h"\n[1] "b"[1]\n' >pieces
 expect 1 'the network is in pieces' route --topology file:pieces --verify --quiet --json pieces.json
 ! grep -q 'sweep' pieces.json out || { echo "FAIL: a sweep is to join pieces"; cat out; exit 1; }
+
+# LIDs that have moved: their entries differ, and no order of blocks is good.
+"$subnet" route --topology ring:4:1 --write-lfts moved.lfts --quiet >out
+sed 's/^0x0001 /0xTTTT /; s/^0x0003 /0x0001 /; s/^0xTTTT /0x0003 /' moved.lfts >swapped.lfts
+expect 0 'difference: 8 entries in 4 blocks' diff --topology ring:4:1 --lfts moved.lfts --against swapped.lfts
+expect 0 '2 LIDs belong to another' diff --topology ring:4:1 --lfts moved.lfts --against swapped.lfts
+expect 1 'BAD in any order' verify --topology ring:4:1 --lfts swapped.lfts --from moved.lfts
+expect 0 'good in any order' verify --topology ring:4:1 --lfts swapped.lfts --from swapped.lfts
+sed 's/^0x400/0x480/' moved.lfts >elsewhere.lfts # switches only
+expect 0 'difference: 32 entries in 8 blocks.* servers. entries 0' diff --topology ring:4:1 --lfts moved.lfts --against elsewhere.lfts
+expect 0 'good in any order' verify --topology ring:4:1 --lfts elsewhere.lfts --from moved.lfts

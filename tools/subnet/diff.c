@@ -34,7 +34,7 @@ static int run(int argc, char **argv)
         return TOOL_USAGE;
     }
     dnet_status_t st = subnet_load(&o.net, &t);
-    if (!st) /* the earlier dump last, so that its LIDs number the blocks */
+    if (!st)
         st = dnet_lft_read(t, o.against, &b, NULL);
     if (!st)
         st = dnet_lft_read(t, o.lfts, &a, NULL);
@@ -43,8 +43,11 @@ static int run(int argc, char **argv)
     if (!st)
         st = dnet_json_open(&j, o.json);
     if (!st) {
+        long moved;
         subnet_report_diff("difference", &diff, &j);
-        st = dnet_json_close(&j);
+        st = subnet_report_moved(t, a, b, &j, &moved);
+        if (dnet_json_close(&j) && !st)
+            st = DNET_ERR_SYSTEM;
     }
     dnet_tables_free(a);
     dnet_tables_free(b);

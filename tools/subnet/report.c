@@ -243,6 +243,43 @@ void subnet_report_diff(const char *what, const dnet_fdb_diff_t *d, dnet_json_t 
     dnet_json_end_object(j);
 }
 
+dnet_status_t subnet_report_moved(const dnet_topo_t *t, const dnet_tables_t *old,
+                                  const dnet_tables_t *new, dnet_json_t *j, long *moved_p)
+{
+    dnet_lid_moved_t m;
+    *moved_p = dnet_fdb_moved(old, new, &m);
+    if (*moved_p < 0)
+        return DNET_ERR_NO_MEMORY;
+    if (*moved_p == 0)
+        return DNET_OK;
+    printf("  addresses: %ld LIDs belong to another than before, for example LID %d, of %s before "
+           "and of %s now\n",
+           *moved_p, m.lid, name_of(t, m.was), name_of(t, m.is));
+    dnet_json_int(j, "lids_moved", *moved_p);
+    return DNET_OK;
+}
+
+/* Where a LID has got another owner, packets under way to it go to either, and old and new entries
+ * of one end port are not of one LID: there are no stages to plan. */
+static dnet_status_t report_moved_change(const dnet_topo_t *t, const dnet_tables_t *old,
+                                         const dnet_tables_t *new, dnet_json_t *j)
+{
+    dnet_fdb_diff_t all;
+    dnet_status_t st = dnet_fdb_compare(t, old, new, &all);
+    if (st)
+        return st;
+    printf("  change: %ld entries in %ld blocks; BAD in any order: packets under way to LIDs that "
+           "have moved go astray\n"
+           "      do: keep the LIDs (opensm --honor_guid2lid), or let nothing send meanwhile\n",
+           all.entries, all.blocks);
+    dnet_json_object(j, "transition");
+    dnet_json_int(j, "entries", all.entries);
+    dnet_json_int(j, "blocks", all.blocks);
+    dnet_json_bool(j, "good_in_any_order", false);
+    dnet_json_end_object(j);
+    return DNET_OK;
+}
+
 dnet_status_t subnet_report_change(const dnet_topo_t *t, const dnet_tables_t *old,
                                    const dnet_tables_t *new, const dnet_mcast_t *groups,
                                    dnet_json_t *j, bool *any_order)
@@ -251,7 +288,12 @@ dnet_status_t subnet_report_change(const dnet_topo_t *t, const dnet_tables_t *ol
     dnet_fdb_diff_t all, stage[2] = {{0}};
     dnet_cycle_t cycle;
     int cyclic, left[2] = {0}, left_groups = 0;
-    dnet_status_t st = dnet_transition_judge(t, old, new, groups, &cyclic, &cycle);
+    long moved;
+    *any_order = false;
+    dnet_status_t st = subnet_report_moved(t, old, new, j, &moved);
+    if (st || moved)
+        return st ? st : report_moved_change(t, old, new, j);
+    st = dnet_transition_judge(t, old, new, groups, &cyclic, &cycle);
     if (!st)
         st = dnet_transition_plan(t, old, new, groups, &plan);
     if (st)

@@ -141,6 +141,11 @@ void subnet_report_tables(const dnet_tables_t *tables, const dnet_verdict_t *v, 
 /** Print what differs between two tables and write it as the JSON object `what`. */
 void subnet_report_diff(const char *what, const dnet_fdb_diff_t *d, dnet_json_t *j);
 
+/** Print how many LIDs belong to another end port than in tables before, and write it; nothing
+ * where that is none.  @return DNET_OK; ERR_NO_MEMORY */
+dnet_status_t subnet_report_moved(const dnet_topo_t *t, const dnet_tables_t *old,
+                                  const dnet_tables_t *new, dnet_json_t *j, long *moved_p);
+
 /** Open an output file, or stdout for NULL or "-". */
 FILE *subnet_output(const char *path);
 dnet_status_t subnet_output_close(FILE *f, const char *path);

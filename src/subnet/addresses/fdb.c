@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LIDS (UINT16_MAX + 1)
+
 enum { NODE = 1, SWITCH = 2 };
 
 int dnet_fdb_blocks(const dnet_topo_t *t)
@@ -21,42 +23,107 @@ int dnet_fdb_blocks(const dnet_topo_t *t)
     return highest / DNET_LID_BLOCK + 1;
 }
 
+/* What two sets of tables have at a switch, and whose entries they are. */
+typedef struct rows {
+    uint16_t port[2][LIDS]; /* by LID */
+    char kind[LIDS];
+    char changed[LIDS / DNET_LID_BLOCK]; /* by block */
+} rows_t;
+
+static bool same_lids(const dnet_tables_t *a, const dnet_tables_t *b)
+{
+    bool same = a->planes == b->planes && a->dests == b->dests;
+    for (int x = 0; x < dnet_tables_columns(a) && same; x++)
+        same = dnet_lid_of_column(a, x) == dnet_lid_of_column(b, x);
+    return same;
+}
+
+static char kind_of(const dnet_tables_t *tables, int column)
+{
+    return column % tables->dests < tables->topo->n_hosts ? NODE : SWITCH;
+}
+
+/* Entries of switch s that differ, where each LID is of the same end port in both. */
+static long compare_columns(const dnet_tables_t *a, const dnet_tables_t *b, int s, rows_t *r)
+{
+    const uint16_t *x = dnet_tables_row(a, s), *y = dnet_tables_row(b, s);
+    long entries = 0;
+    for (int i = 0; i < dnet_tables_columns(a); i++)
+        if (x[i] != y[i]) {
+            r->changed[dnet_lid_of_column(a, i) / DNET_LID_BLOCK] |= kind_of(a, i);
+            entries++;
+        }
+    return entries;
+}
+
+/* The same where end ports have got other LIDs. */
+static long compare_lids(const dnet_tables_t *const side[2], int s, rows_t *r)
+{
+    long entries = 0;
+    memset(r->port, 0xff, sizeof(r->port));
+    memset(r->kind, 0, sizeof(r->kind));
+    for (int i = 0; i < 2; i++)
+        for (int x = 0; x < dnet_tables_columns(side[i]); x++) {
+            uint16_t lid = dnet_lid_of_column(side[i], x);
+            if (lid) {
+                r->port[i][lid] = dnet_tables_row(side[i], s)[x];
+                r->kind[lid] |= kind_of(side[i], x);
+            }
+        }
+    for (int lid = 1; lid < LIDS; lid++)
+        if (r->port[0][lid] != r->port[1][lid]) {
+            r->changed[lid / DNET_LID_BLOCK] |= r->kind[lid];
+            entries++;
+        }
+    return entries;
+}
+
 dnet_status_t dnet_fdb_compare(const dnet_topo_t *t, const dnet_tables_t *a, const dnet_tables_t *b,
                                dnet_fdb_diff_t *diff)
 {
-    int blocks = dnet_fdb_blocks(t);
-    char *changed = dnet_subnet_alloc((size_t) blocks, 1);
+    const dnet_tables_t *const side[2] = {a, b};
+    bool same = same_lids(a, b);
+    rows_t *r = dnet_subnet_alloc(1, sizeof(*r));
     *diff = (dnet_fdb_diff_t){0};
-    if (!changed)
+    if (!r)
         return DNET_ERR_NO_MEMORY;
-    if (a->planes != b->planes) {
-        dnet_error("subnet: %s: the LMC differs between the two sets of tables", t->name);
-        free(changed);
-        return DNET_ERR_ARGUMENT;
-    }
     for (int s = 0; s < t->n_switches; s++) {
-        const uint16_t *x = dnet_tables_row(a, s), *y = dnet_tables_row(b, s);
         int here = 0;
         if (t->sw[s].down)
             continue;
-        memset(changed, 0, (size_t) blocks);
-        for (int i = 0; i < dnet_tables_columns(a); i++)
-            if (x[i] != y[i]) {
-                changed[dnet_lid_of_column(a, i) / DNET_LID_BLOCK] |=
-                    i % a->dests < t->n_hosts ? NODE : SWITCH;
-                diff->entries++;
-            }
-        for (int i = 0; i < blocks; i++) {
-            here += changed[i] != 0;
-            diff->node_blocks += (changed[i] & NODE) != 0;
-            diff->switch_blocks += (changed[i] & SWITCH) != 0;
-            diff->leaf_node_blocks += (changed[i] & NODE) != 0 && t->sw[s].hosts > 0;
+        memset(r->changed, 0, sizeof(r->changed));
+        diff->entries += same ? compare_columns(a, b, s, r) : compare_lids(side, s, r);
+        for (size_t i = 0; i < sizeof(r->changed); i++) {
+            here += r->changed[i] != 0;
+            diff->node_blocks += (r->changed[i] & NODE) != 0;
+            diff->switch_blocks += (r->changed[i] & SWITCH) != 0;
+            diff->leaf_node_blocks += (r->changed[i] & NODE) != 0 && t->sw[s].hosts > 0;
         }
         diff->blocks += here;
         diff->max_per_switch = here > diff->max_per_switch ? here : diff->max_per_switch;
     }
-    free(changed);
+    free(r);
     return DNET_OK;
+}
+
+long dnet_fdb_moved(const dnet_tables_t *old, const dnet_tables_t *new, dnet_lid_moved_t *example)
+{
+    long moved = 0;
+    int *owner = dnet_subnet_alloc(LIDS, sizeof(*owner));
+    if (!owner)
+        return -1;
+    for (int x = 0; x < dnet_tables_columns(old); x++)
+        if (dnet_lid_of_column(old, x))
+            owner[dnet_lid_of_column(old, x)] = x % old->dests + 1;
+    for (int x = 0; x < dnet_tables_columns(new); x++) {
+        uint16_t lid = dnet_lid_of_column(new, x);
+        if (!lid || !owner[lid] || owner[lid] == x % new->dests + 1)
+            continue;
+        if (moved++ == 0)
+            *example = (dnet_lid_moved_t){lid, owner[lid] - 1, x % new->dests};
+    }
+    free(owner);
+    return moved;
 }
 
 /* Leaves, spines and the ports that join them. */

@@ -239,11 +239,26 @@ static dnet_status_t find_lids(lft_reader_t *r)
     return good ? DNET_OK : DNET_ERR_NO_MEMORY;
 }
 
+/* The next dump that is read may say others of the same end ports. */
+static dnet_status_t keep_lids(dnet_tables_t *tables)
+{
+    int columns = dnet_tables_columns(tables);
+    uint16_t *lid = dnet_subnet_alloc((size_t) columns, sizeof(*lid));
+    if (!lid)
+        return DNET_ERR_NO_MEMORY;
+    for (int x = 0; x < columns; x++)
+        lid[x] = dnet_lid_of_column(tables, x);
+    tables->lid = lid;
+    return DNET_OK;
+}
+
 static dnet_status_t fill_tables(lft_reader_t *r, dnet_tables_t **out)
 {
     dnet_status_t st = find_lids(r);
     if (!st)
         st = dnet_tables_new(r->t, out);
+    if (!st)
+        st = keep_lids(*out);
     for (size_t i = 0; i < r->entries && !st; i++) {
         const entry_t *e = &r->entry[i];
         int plane = e->lid - dnet_lid_of(r->t, e->dest);

@@ -117,6 +117,8 @@ uint16_t dnet_lid_of(const dnet_topo_t *t, int dest)
 
 uint16_t dnet_lid_of_column(const dnet_tables_t *tables, int column)
 {
+    if (tables->lid)
+        return tables->lid[column];
     int d = dnet_tables_dest(tables, column);
     int base = d == DNET_TOPO_NONE ? 0 : dnet_lid_of(tables->topo, d);
     return (uint16_t) (base ? base + column / tables->dests : 0);

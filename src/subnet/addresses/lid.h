@@ -51,10 +51,19 @@ typedef struct dnet_fdb_diff {
     int max_per_switch;
 } dnet_fdb_diff_t;
 
-/** Compare tables of one topology whose destinations have LIDs.  Switches out of service in `t`
- *  are left out. */
+/** Compare tables of one topology whose destinations have LIDs, by LID where those differ, too.
+ *  Switches out of service in `t` are left out. */
 dnet_status_t dnet_fdb_compare(const dnet_topo_t *t, const dnet_tables_t *a, const dnet_tables_t *b,
                                dnet_fdb_diff_t *diff);
+
+/* A LID that was one end port's and is another's now. */
+typedef struct dnet_lid_moved {
+    uint16_t lid;
+    int was, is; /* destinations */
+} dnet_lid_moved_t;
+
+/** LIDs that were another end port's in tables before.  @return how many; -1: no memory, logged */
+long dnet_fdb_moved(const dnet_tables_t *old, const dnet_tables_t *new, dnet_lid_moved_t *example);
 
 /** Blocks a switch's table occupies: up to the highest LID in use. */
 int dnet_fdb_blocks(const dnet_topo_t *t);

@@ -28,8 +28,10 @@ dnet_status_t dnet_tables_new(const dnet_topo_t *t, dnet_tables_t **out)
 
 void dnet_tables_free(dnet_tables_t *tables)
 {
-    if (tables)
+    if (tables) {
         free(tables->port);
+        free(tables->lid);
+    }
     free(tables);
 }
 

@@ -20,6 +20,7 @@ typedef struct dnet_tables {
     int planes; /* LIDs of the destination that has most */
     /* [switch * dests * planes + column]; 0 = this switch itself, TABLE_NONE = drop */
     uint16_t *port;
+    uint16_t *lid;     /* [column], of tables read from a dump; NULL: as the topology says */
     long pinned;       /* destinations that needed pinned walks */
     long second_order; /* destinations routed in dependency order, not by hops */
     long fallbacks;    /* destinations routed on the spanning tree */
