@@ -121,3 +121,18 @@ expect 0 'good in any order' verify --topology ring:4:1 --lfts swapped.lfts --fr
 sed 's/^0x400/0x480/' moved.lfts >elsewhere.lfts # switches only
 expect 0 'difference: 32 entries in 8 blocks.* servers. entries 0' diff --topology ring:4:1 --lfts moved.lfts --against elsewhere.lfts
 expect 0 'good in any order' verify --topology ring:4:1 --lfts elsewhere.lfts --from moved.lfts
+
+# The topology says two LIDs, and no switch has an entry for the second.
+printf 'switchguid=0x20\nSwitch 4 "S-0000000000000020" # "a" base port 0 lid 1 lmc 0\n' >lmc
+for h in 2 4; do
+    printf 'caguid=0x1%d\nCa 1 "H-000000000000001%d" # "h%d"\n[1](1%d0) "S-0000000000000020"[%d] # lid %d lmc 1 "a" lid 1 4xQDR\n' \
+        $h $h $h $h $h $h
+done >>lmc
+printf 'Unicast lids [0x0-0x5] of switch Lid 1 guid 0x20 (a):\n0x0001 000 : (Switch portguid 0x20: a)\n' >lmc.lfts
+for lid in 2 3 4 5; do
+    printf '0x%04x %03d : (Channel Adapter portguid 0x1%d0: h)\n' $lid $((lid / 2 * 2)) $((lid / 2 * 2))
+done >>lmc.lfts
+expect 0 'good; 4 pairs, 0 missing' verify --topology file:lmc --lfts lmc.lfts
+sed '/^0x0005/d' lmc.lfts >lmc1.lfts
+expect 1 'BAD; 4 pairs, 1 missing' verify --topology file:lmc --lfts lmc1.lfts
+grep -q '(LID 5)' out || { echo "FAIL: LID 5 is not named"; cat out; exit 1; }

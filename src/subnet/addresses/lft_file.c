@@ -194,10 +194,24 @@ static void set_lids(dnet_topo_t *t, int d, uint16_t base, int lmc)
     }
 }
 
+/* The block that the topology file states for a destination.  @return false: it states none, or
+ * the dump has none of these LIDs for it */
+static bool stated_block(const lft_reader_t *r, int d, int *base_p, int *lmc_p)
+{
+    const dnet_topo_t *t = r->t;
+    bool host = d < t->n_hosts, used = false;
+    *base_p = host ? t->host[d].stated_lid : t->sw[d - t->n_hosts].stated_lid;
+    *lmc_p = host ? t->host[d].stated_lmc : t->sw[d - t->n_hosts].stated_lmc;
+    for (int lid = *base_p; *base_p && lid < *base_p + (1 << *lmc_p); lid++)
+        used |= lid <= DNET_LID_UNICAST_MAX && r->owner[lid] == d;
+    return used;
+}
+
 /*
  * Base LID and LMC of every destination.  2^LMC LIDs start at a multiple of 2^LMC; what the file
- * names for an end port fills such a block, unless some of it is stale.  Then the block with the
- * LID that most switches have counts.
+ * names for an end port fills such a block, unless some of it is stale, or no switch has an entry
+ * for some.  Then the block counts that the topology file states, or else the LID that most
+ * switches have.
  */
 static dnet_status_t find_lids(lft_reader_t *r)
 {
@@ -221,12 +235,15 @@ static dnet_status_t find_lids(lft_reader_t *r)
         most[d] = uses[lid] > uses[most[d]] ? lid : most[d];
     }
     for (int d = 0; good && d < dests; d++) {
-        int lmc = 0;
+        int lmc = 0, base, stated_lmc;
         while (high[d] - low[d] >= 1 << lmc)
             lmc++;
         if (!found[d])
             continue;
-        if (found[d] == 1 << lmc && low[d] % (1 << lmc) == 0 && lmc <= DNET_LMC_MAX)
+        bool whole = found[d] == 1 << lmc && low[d] % (1 << lmc) == 0 && lmc <= DNET_LMC_MAX;
+        if (stated_block(r, d, &base, &stated_lmc) && !(whole && lmc >= stated_lmc))
+            set_lids(r->t, d, (uint16_t) base, stated_lmc);
+        else if (whole)
             set_lids(r->t, d, (uint16_t) low[d], lmc);
         else
             set_lids(r->t, d, (uint16_t) most[d], 0);

@@ -41,6 +41,9 @@ typedef struct dnet_topo_switch {
     uint16_t lid; /* base LID; 0 = none known */
     uint8_t lmc;  /* it has 2^lmc LIDs */
     bool down;    /* out of service */
+
+    uint16_t stated_lid; /* its LIDs as the topology file says, whatever a dump of tables does */
+    uint8_t stated_lmc;
 } dnet_topo_switch_t;
 
 typedef struct dnet_topo_host {
@@ -54,6 +57,9 @@ typedef struct dnet_topo_host {
     uint8_t lmc;                    /* it has 2^lmc LIDs */
     dnet_topo_rate_t rate, nominal; /* of its link, and what both ends support */
     bool down;                      /* its link is out of service */
+
+    uint16_t stated_lid; /* its LIDs as the topology file says */
+    uint8_t stated_lmc;
 } dnet_topo_host_t;
 
 typedef struct dnet_topo_link {

@@ -380,8 +380,8 @@ static void add_server(const reader_t *r, dnet_topo_t *t, const cable_t *at_swit
         at_hca && at_hca->port_guid ? at_hca->port_guid : hca->guid + (unsigned) hca_port;
     t->host[h].adapter = hca->order;
     t->host[h].hca_port = hca_port;
-    t->host[h].lid = at_hca ? at_hca->lid : 0;
-    t->host[h].lmc = at_hca ? at_hca->lmc : 0;
+    t->host[h].lid = t->host[h].stated_lid = at_hca ? at_hca->lid : 0;
+    t->host[h].lmc = t->host[h].stated_lmc = at_hca ? at_hca->lmc : 0;
     t->host[h].rate = one->rate;
 }
 
@@ -399,8 +399,8 @@ static void number_nodes(reader_t *r, dnet_topo_t *t)
         if (n->number == DNET_TOPO_NONE)
             continue;
         t->sw[n->number].guid = n->guid;
-        t->sw[n->number].lid = n->lid;
-        t->sw[n->number].lmc = n->lmc;
+        t->sw[n->number].lid = t->sw[n->number].stated_lid = n->lid;
+        t->sw[n->number].lmc = t->sw[n->number].stated_lmc = n->lmc;
     }
 }
 
