@@ -136,3 +136,17 @@ expect 0 'good; 4 pairs, 0 missing' verify --topology file:lmc --lfts lmc.lfts
 sed '/^0x0005/d' lmc.lfts >lmc1.lfts
 expect 1 'BAD; 4 pairs, 1 missing' verify --topology file:lmc --lfts lmc1.lfts
 grep -q '(LID 5)' out || { echo "FAIL: LID 5 is not named"; cat out; exit 1; }
+
+# Links that were isolated before are part of the quarter, whatever else says what links should run at.
+"$subnet" gen --topology leaf-spine:3:8:8 --output whole || exit 1
+"$subnet" gen --topology leaf-spine:3:8:8 --cut leaf0001:1 --cut leaf0001:2 --output isolated || exit 1
+{
+    echo 'Errors for 0x200000 "leaf0001"'
+    printf '   GUID 0x200000 port %d: [SymbolErrorCounter == 5000]\n' 1 2 3 4 5 6 7 8
+    printf '\n%s\n' "$summary"
+} >many
+expect 1 '; isolate' health --topology file:isolated --before good --after many
+expect 1 'a quarter of the uplinks is gone' health --topology file:isolated --before good --after many --previous file:whole
+! grep -q '; isolate' out || { echo "FAIL: more than a quarter is isolated"; cat out; exit 1; }
+expect 1 '; isolate' health --topology file:whole --before good --after many --previous file:whole
+[ "$(grep -c '; isolate' out)" = 2 ] || { echo "FAIL: two of eight may be isolated"; cat out; exit 1; }

@@ -42,7 +42,7 @@ static const tool_option_t options[] = {
     TOOL_OPTION(options_t, links, "links", TOOL_TEXT, "FILE",
                 "what links run at and could: output of iblinkinfo -l"),
     TOOL_OPTION(options_t, previous, "previous", TOOL_TEXT, "SPEC",
-                "earlier topology, whose rates links should have"),
+                "earlier topology: its rates, and its links that are gone, count"),
     TOOL_OPTION(options_t, apply, "apply", TOOL_FLAG, NULL,
                 "isolate what may be isolated (else nothing is changed)"),
     TOOL_OPTION(options_t, confirm, "confirm", TOOL_FLAG, NULL,
@@ -179,15 +179,14 @@ static dnet_status_t make_room(look_t *k)
 static dnet_status_t read_nominal(look_t *k)
 {
     dnet_topo_t *earlier = NULL;
-    if (k->o->links)
-        return dnet_health_read_links(k->t, k->o->links);
-    if (!k->o->previous)
-        return DNET_OK;
-    dnet_status_t st = dnet_topo_make(k->o->previous, k->o->net.seed, &earlier);
-    if (!st)
-        dnet_health_expect(k->t, earlier);
-    dnet_topo_free(earlier);
-    return st;
+    dnet_status_t st = DNET_OK;
+    if (k->o->previous) {
+        st = dnet_topo_make(k->o->previous, k->o->net.seed, &earlier);
+        if (!st)
+            dnet_health_expect(k->t, earlier);
+        dnet_topo_free(earlier);
+    }
+    return st || !k->o->links ? st : dnet_health_read_links(k->t, k->o->links);
 }
 
 static dnet_status_t look_at_fabric(look_t *k)

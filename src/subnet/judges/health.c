@@ -164,6 +164,18 @@ dnet_status_t dnet_health_read_links(dnet_topo_t *t, const char *path)
     return st;
 }
 
+/* Isolated links are not in the topology any more, and are part of the quarter all the same. */
+static void count_lost(dnet_topo_t *t, const dnet_topo_t *earlier, const dnet_topo_link_t *was)
+{
+    for (int side = 0; side < 2; side++) {
+        char guid[24];
+        snprintf(guid, sizeof(guid), "0x%" PRIx64, earlier->sw[was->sw[side]].guid);
+        int c, s = dnet_topo_find_switch(t, guid);
+        if (s != DNET_TOPO_NONE && dnet_topo_wired(t, s, was->port[side], &c) != DNET_PORT_CHANNEL)
+            t->sw[s].lost++;
+    }
+}
+
 void dnet_health_expect(dnet_topo_t *t, const dnet_topo_t *earlier)
 {
     for (int l = 0; l < earlier->n_links; l++) {
@@ -173,6 +185,7 @@ void dnet_health_expect(dnet_topo_t *t, const dnet_topo_t *earlier)
         int c, s = dnet_topo_find_switch(t, guid);
         if (s != DNET_TOPO_NONE && dnet_topo_port(t, s, was->port[0], &c) == DNET_PORT_CHANNEL)
             t->link[c >> 1].nominal_gbps = was->gbps;
+        count_lost(t, earlier, was);
     }
 }
 
@@ -217,11 +230,12 @@ static int worst_first(const void *a, const void *b)
     return x->link - y->link;
 }
 
-/* All links between switches of s that are gone, or would be with `link`, and all there are. */
+/* All links between switches of s that are gone, or would be with `link`, and all there are and
+ * were. */
 static void count_links(const dnet_topo_t *t, const bool *gone, int link, int s, int *lost,
                         int *all)
 {
-    *lost = *all = 0;
+    *lost = *all = t->sw[s].lost;
     for (int l = 0; l < t->n_links; l++) {
         if (t->link[l].sw[0] != s && t->link[l].sw[1] != s)
             continue;

@@ -39,7 +39,8 @@ dnet_status_t dnet_health_read(const dnet_topo_t *t, const char *path, dnet_coun
  */
 dnet_status_t dnet_health_read_links(dnet_topo_t *t, const char *path);
 
-/** Rates of an earlier state are what links should have.  Ends are matched by GUID and port. */
+/** Rates of an earlier state are what links should have, and links that it had and `t` has not are
+ * gone.  Ends are matched by GUID and port. */
 void dnet_health_expect(dnet_topo_t *t, const dnet_topo_t *earlier);
 
 typedef enum { DNET_LINK_CLEAN, DNET_LINK_WATCH, DNET_LINK_SICK } dnet_link_state_t;

@@ -44,6 +44,7 @@ typedef struct dnet_topo_switch {
 
     uint16_t stated_lid; /* its LIDs as the topology file says, whatever a dump of tables does */
     uint8_t stated_lmc;
+    int lost; /* links to switches that it had in an earlier state, and has no more */
 } dnet_topo_switch_t;
 
 typedef struct dnet_topo_host {
