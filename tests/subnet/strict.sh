@@ -150,3 +150,7 @@ expect 1 'a quarter of the uplinks is gone' health --topology file:isolated --be
 ! grep -q '; isolate' out || { echo "FAIL: more than a quarter is isolated"; cat out; exit 1; }
 expect 1 '; isolate' health --topology file:whole --before good --after many --previous file:whole
 [ "$(grep -c '; isolate' out)" = 2 ] || { echo "FAIL: two of eight may be isolated"; cat out; exit 1; }
+
+# A backslash in a name does not take the quote behind it from Graphviz.
+printf 'Switch 4 "a\\"\n[1] "b"[1]\nSwitch 4 "b"\n' >backslash
+expect 0 '"a\\\\" -- "b" \[' gen --topology file:backslash --format dot

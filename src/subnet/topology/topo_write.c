@@ -112,28 +112,53 @@ dnet_status_t dnet_topo_write_ibsim(const dnet_topo_t *t, FILE *out)
     return st ? st : ferror(out) ? DNET_ERR_SYSTEM : DNET_OK;
 }
 
+/* A name in the quotes of Graphviz, where a backslash begins an escape. */
+static void write_quoted(const char *name, const char *suffix, FILE *out)
+{
+    fputc('"', out);
+    for (; *name; name++) {
+        if (*name == '"' || *name == '\\')
+            fputc('\\', out);
+        fputc(*name, out);
+    }
+    fprintf(out, "%s\"", suffix);
+}
+
 dnet_status_t dnet_topo_write_dot(const dnet_topo_t *t, FILE *out)
 {
     int top = 0;
-    fprintf(out, "graph \"%s\" {\n  node [shape=box, height=0.3];\n  ranksep=1;\n", t->name);
+    char servers[32];
+    fprintf(out, "graph ");
+    write_quoted(t->name, "", out);
+    fprintf(out, " {\n  node [shape=box, height=0.3];\n  ranksep=1;\n");
     for (int s = 0; s < t->n_switches; s++) {
-        fprintf(out, "  \"%s\" [label=\"%s\\n%d servers\"%s];\n", t->sw[s].name, t->sw[s].name,
-                t->sw[s].hosts, t->sw[s].down ? ", style=dashed" : "");
+        snprintf(servers, sizeof(servers), "\\n%d servers", t->sw[s].hosts);
+        fprintf(out, "  ");
+        write_quoted(t->sw[s].name, "", out);
+        fprintf(out, " [label=");
+        write_quoted(t->sw[s].name, servers, out);
+        fprintf(out, "%s];\n", t->sw[s].down ? ", style=dashed" : "");
         if (t->sw[s].level > top)
             top = t->sw[s].level;
     }
     for (int level = top; level >= 0 && top > 0; level--) {
         fprintf(out, "  { rank=same;");
         for (int s = 0; s < t->n_switches; s++)
-            if (t->sw[s].level == level)
-                fprintf(out, " \"%s\";", t->sw[s].name);
+            if (t->sw[s].level == level) {
+                fputc(' ', out);
+                write_quoted(t->sw[s].name, "", out);
+                fputc(';', out);
+            }
         fprintf(out, " }\n");
     }
     for (int l = 0; l < t->n_links; l++) {
         const dnet_topo_link_t *k = &t->link[l];
-        fprintf(out, "  \"%s\" -- \"%s\" [taillabel=\"%d\", headlabel=\"%d\", fontsize=8%s];\n",
-                t->sw[k->sw[0]].name, t->sw[k->sw[1]].name, k->port[0], k->port[1],
-                k->down ? ", style=dashed" : "");
+        fprintf(out, "  ");
+        write_quoted(t->sw[k->sw[0]].name, "", out);
+        fprintf(out, " -- ");
+        write_quoted(t->sw[k->sw[1]].name, "", out);
+        fprintf(out, " [taillabel=\"%d\", headlabel=\"%d\", fontsize=8%s];\n", k->port[0],
+                k->port[1], k->down ? ", style=dashed" : "");
     }
     fprintf(out, "}\n");
     return ferror(out) ? DNET_ERR_SYSTEM : DNET_OK;
