@@ -154,3 +154,14 @@ expect 1 '; isolate' health --topology file:whole --before good --after many --p
 # A backslash in a name does not take the quote behind it from Graphviz.
 printf 'Switch 4 "a\\"\n[1] "b"[1]\nSwitch 4 "b"\n' >backslash
 expect 0 '"a\\\\" -- "b" \[' gen --topology file:backslash --format dot
+
+# A name with blanks, which most descriptions of adapters are: by its GUID.
+"$subnet" gen --topology ring:5:1 --output ring || exit 1
+sed 's/"H00001"/"node 1 HCA-1"/; s/"S00001"/"MF0 core"/' ring >blanks
+echo 'node 1 HCA-1 H00002 1' >rates
+refuse 'blanks as its GUID' route --topology file:blanks --matrix rates
+echo 'MF0 core 2 3' >costs
+refuse 'blanks as its GUID' route --topology file:blanks --hints costs
+echo '0x100001 H00002 1' >rates
+echo '0x200000 2 3' >costs
+expect 0 '' route --topology file:blanks --matrix rates --hints costs

@@ -120,8 +120,9 @@ static dnet_status_t read_rate(dnet_traffic_t *tr, char *line, const char *path,
     if (line[strspn(line, " \t\r")] == '\0')
         return DNET_OK;
     if (sscanf(line, "%127s %127s %lf", src, dst, &rate) != 3 || !(rate >= 0) || isinf(rate)) {
-        dnet_error("subnet: %s:%d: expected 'source destination rate' with a rate of at least 0",
-                   path, number);
+        dnet_error(
+            "subnet: %s:%d: expected 'source destination rate' with a rate of at least 0; a name with blanks as its GUID",
+            path, number);
         return DNET_ERR_FORMAT;
     }
     int a = dnet_topo_find_host(t, src), b = dnet_topo_find_host(t, dst);

@@ -541,8 +541,9 @@ static dnet_status_t read_hint(dnet_topo_t *t, char *line, const char *path, int
     if (line[strspn(line, " \t\r")] == '\0')
         return DNET_OK;
     if (sscanf(line, "%127s %d %lf", name, &port, &cost) != 3 || !(cost > 0) || cost > 1e6) {
-        dnet_error("subnet: %s:%d: expected 'switch port cost' with a cost above 0, at most 1e6",
-                   path, number);
+        dnet_error(
+            "subnet: %s:%d: expected 'switch port cost' with a cost above 0, at most 1e6; a name with blanks as its GUID",
+            path, number);
         return DNET_ERR_FORMAT;
     }
     int s = dnet_topo_find_switch(t, name);
