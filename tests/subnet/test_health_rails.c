@@ -6,6 +6,7 @@
 #include "subnet/judges/health.h"
 #include "subnet/judges/rails.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -79,6 +80,24 @@ static void test_health_idle_errors_are_graded(void **state)
     for (int i = 0; i < 4; i++)
         assert_int_equal(f.list[i].state, DNET_LINK_SICK);
     assert_true(f.list[3].slow);
+    finish(&f);
+}
+
+/* A counter that is full cannot rise, and says nothing of now: the link is sick until it is
+ * cleared.  One that is out of service is nobody's concern. */
+static void test_health_full_counter_is_sick_and_a_cut_link_is_not(void **state)
+{
+    (void) state;
+    fixture_t f = start("leaf-spine:4:4:8");
+    f.before[2 * 3].symbol = f.after[2 * 3].symbol = DNET_HEALTH_SATURATED;
+    f.before[2 * 4].symbol = f.after[2 * 4].symbol = DNET_HEALTH_SATURATED - 1;
+    f.after[2 * 5].symbol = 3000;
+    assert_int_equal(dnet_topo_set_link(f.t, 5, true), DNET_OK);
+    judge(&f, false);
+    assert_int_equal(f.n, 1);
+    assert_int_equal(f.list[0].link, 3);
+    assert_true(f.list[0].saturated);
+    assert_int_equal(f.list[0].state, DNET_LINK_SICK);
     finish(&f);
 }
 
@@ -208,6 +227,46 @@ static void test_rails_degraded_link_makes_outliers(void **state)
     dnet_topo_free(t);
 }
 
+/* One pair, whose ways share nothing: a rail at a quarter of its speed counts as four flows. */
+static void test_rails_divide_a_message_as_the_model_says(void **state)
+{
+    (void) state;
+    dnet_topo_t *t = make("leaf-spine:2:1:1");
+    dnet_traffic_t tr;
+    dnet_routing_t r;
+    dnet_rail_t rail[2];
+    dnet_rng_t rng = {1};
+    dnet_bisection_t half;
+    int order[2];
+    double mean, loose;
+    dnet_route_options_t opt = {.seed = 1, .traffic = &tr, .lanes = 1};
+    static const double expected[] = {[DNET_STRIPE_AVERAGED] = 4 * 3.9 / (4 + 1),
+                                      [DNET_STRIPE_SPLIT] = 2 * 3.9 / 4,
+                                      [DNET_STRIPE_ADAPTIVE] = 3.9 / 4 + 3.9};
+    assert_int_equal(dnet_traffic_init(&tr, t, DNET_TRAFFIC_UNIFORM, 0), DNET_OK);
+    assert_int_equal(dnet_route(t, dnet_engine_find("minhop"), &opt, NULL, &r), DNET_OK);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(dnet_rail_init(&rail[i], t, r.tables), DNET_OK);
+    for (int l = 0; l < t->n_links; l++)
+        dnet_rail_degrade(&rail[0], l, 0.25);
+    for (int stripe = 0; stripe < 3; stripe++) {
+        dnet_stripe_t s = (dnet_stripe_t) stripe;
+        double worst = dnet_rails_random_pairs(rail, 2, s, &rng, order, &mean);
+        assert_true(fabs(worst - expected[stripe]) < 1e-9 && fabs(mean - worst) < 1e-9);
+        worst = dnet_rails_alltoall(rail, 2, 1, s, &loose);
+        assert_true(fabs(worst - expected[stripe]) < 1e-9 && fabs(loose - worst) < 1e-9);
+    }
+    assert_int_equal(dnet_rails_bisection(&rail[0], 2, 20, 1, &half), DNET_OK);
+    assert_true(fabs(half.mean - 0.25) < 1e-9 && fabs(half.worst - 0.25) < 1e-9);
+    assert_true(fabs(half.p5 - 0.25) < 1e-9 && fabs(half.p50 - 0.25) < 1e-9);
+    assert_true(fabs(half.p95 - 0.25) < 1e-9);
+    for (int i = 0; i < 2; i++)
+        dnet_rail_free(&rail[i]);
+    dnet_routing_free(&r);
+    dnet_traffic_free(&tr);
+    dnet_topo_free(t);
+}
+
 /* A missing uplink: only its ways move, and not all to one other link. */
 static void test_ftree_missing_link_moves_its_ways_only(void **state)
 {
@@ -245,10 +304,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_health_idle_errors_are_graded),
+        cmocka_unit_test(test_health_full_counter_is_sick_and_a_cut_link_is_not),
         cmocka_unit_test(test_health_capacity_and_connectivity_are_kept),
         cmocka_unit_test(test_health_nominal_is_of_each_link),
         cmocka_unit_test(test_health_reads_ibqueryerrors),
         cmocka_unit_test(test_rails_degraded_link_makes_outliers),
+        cmocka_unit_test(test_rails_divide_a_message_as_the_model_says),
         cmocka_unit_test(test_ftree_missing_link_moves_its_ways_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

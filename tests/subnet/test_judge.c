@@ -205,6 +205,7 @@ static void test_faults_have_a_kind_and_a_place(void **state)
     } cases[] = {{DNET_TABLE_NONE, DNET_FAULT_MISSING},
                  {7, DNET_FAULT_NO_LINK},
                  {(uint16_t) t->host[3].port, DNET_FAULT_ASTRAY},
+                 {0, DNET_FAULT_ASTRAY}, /* the switch itself */
                  {port_to(t, 3, 2), DNET_FAULT_LOOP}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         *entry = cases[i].port;
@@ -299,6 +300,9 @@ static void test_loads_are_those_of_the_traffic(void **state)
     dnet_verdict_t two =
         loads("leaf-spine:4:4:4", "turnadd", 1, DNET_TRAFFIC_UNIFORM, DNET_TRAFFIC_UNIFORM);
     assert_true(one.mean_load > 0.1 && fabs(one.mean_load - two.mean_load) < 1e-9);
+    /* From a leaf four servers are on it and twelve behind a spine. */
+    assert_true(fabs(one.mean_hops - 1.5) < 1e-9 && fabs(two.mean_hops - 1.5) < 1e-9);
+    assert_int_equal(one.max_hops, 2);
     /* Every server sends 1.00 to the other tree, over as many links as there are servers. */
     dnet_verdict_t v =
         loads("two-fat-trees:54:middle", "minhop", 0, DNET_TRAFFIC_INSIDE, DNET_TRAFFIC_BETWEEN);

@@ -6,6 +6,7 @@
 #include "subnet/addresses/lid.h"
 #include "subnet/judges/verify.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -135,10 +136,10 @@ static void test_spine_failure_grouped_beats_port_major_in_total(void **state)
 static void test_update_time_as_in_table_2(void **state)
 {
     (void) state;
-    assert_true(dnet_fdb_seconds(36 * 11, 264, 1) > 0.0995);
-    assert_true(dnet_fdb_seconds(324 * 92, 264, 1) - 7.87 < 0.005);
-    assert_true(dnet_fdb_seconds(648 * 183, 264, 1) - 31.31 < 0.005);
-    assert_true(dnet_fdb_seconds(324 * 92, 264, 4) * 4 - 7.87 < 0.005);
+    assert_true(fabs(dnet_fdb_seconds(36 * 11, 264, 1) - 0.10) < 0.005);
+    assert_true(fabs(dnet_fdb_seconds(324 * 92, 264, 1) - 7.87) < 0.005);
+    assert_true(fabs(dnet_fdb_seconds(648 * 183, 264, 1) - 31.31) < 0.005);
+    assert_true(fabs(dnet_fdb_seconds(324 * 92, 264, 4) * 4 - 7.87) < 0.005);
 }
 
 /* Every scheme: no LID twice, none 0. */
@@ -146,7 +147,9 @@ static void test_assign_lids_are_unique(void **state)
 {
     (void) state;
     static const char *const kinds[] = {"leaf-spine:20:16:18", "fat-tree:3:8", "tsubame:10:6:3",
-                                        "torus:4x4:3", "two-fat-trees:128:middle"};
+                                        "torus:4x4:3", "two-fat-trees:128:middle",
+                                        /* more servers than there are LIDs before the switches' */
+                                        "leaf-spine:1000:18:2"};
     for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
         for (int scheme = 0; dnet_lid_schemes[scheme]; scheme++) {
             dnet_topo_t *t = make(kinds[k], (dnet_lid_scheme_t) scheme);
@@ -180,6 +183,16 @@ static void test_assign_blocks_of_lids_are_apart(void **state)
         free(seen);
         dnet_topo_free(t);
     }
+}
+
+static void test_assign_refuses_more_lids_than_there_are(void **state)
+{
+    (void) state;
+    dnet_topo_t *t = NULL;
+    assert_int_equal(dnet_topo_make("leaf-spine:3000:18:2", 1, &t), DNET_OK);
+    for (int scheme = 0; dnet_lid_schemes[scheme]; scheme++)
+        assert_int_equal(dnet_lid_assign(t, (dnet_lid_scheme_t) scheme), DNET_ERR_LIMIT);
+    dnet_topo_free(t);
 }
 
 static FILE *scratch(char *path)
@@ -364,6 +377,7 @@ int main(void)
         cmocka_unit_test(test_update_time_as_in_table_2),
         cmocka_unit_test(test_assign_lids_are_unique),
         cmocka_unit_test(test_assign_blocks_of_lids_are_apart),
+        cmocka_unit_test(test_assign_refuses_more_lids_than_there_are),
         cmocka_unit_test(test_lft_file_written_and_read_is_the_same),
         cmocka_unit_test(test_topology_files_with_faults_are_refused),
         cmocka_unit_test(test_topology_written_as_ibsim_reads_back),
