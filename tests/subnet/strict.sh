@@ -165,3 +165,7 @@ refuse 'blanks as its GUID' route --topology file:blanks --hints costs
 echo '0x100001 H00002 1' >rates
 echo '0x200000 2 3' >costs
 expect 0 '' route --topology file:blanks --matrix rates --hints costs
+
+# A port that InfiniBand does not have is named as what is wrong.
+"$subnet" gen --topology leaf-spine:256:1:2 --output wide || exit 1
+refuse 'a port 1..254' show --topology file:wide

@@ -246,8 +246,8 @@ static dnet_status_t read_cable(reader_t *r, const char *p, const char *comment)
     }
     const char *behind = quoted(p, c->peer_id, sizeof(c->peer_id));
     if (!behind || !bracketed(behind, PORTS_MAX, &c->peer_port)) {
-        dnet_error("subnet: %s:%d: expected \"peer\"[port] behind the local port", r->where,
-                   r->line);
+        dnet_error("subnet: %s:%d: expected \"peer\"[port] with a port 1..%d behind the local port",
+                   r->where, r->line, PORTS_MAX);
         return DNET_ERR_FORMAT;
     }
     r->cables++;
