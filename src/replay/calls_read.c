@@ -244,7 +244,7 @@ dnet_status_t dnet_calls_parse(dnet_calls_t *trace, const uint8_t *data, size_t 
 {
     cursor_t c = {.begin = data, .at = data, .end = data + size, .where = where};
     if (size == 0)
-        wrong(&c, "no section of a dimmnet trace begins here");
+        wrong(&c, "the file is empty; did the run reach MPI_Init?");
     while (c.at < c.end && c.wrong == NULL) {
         section_t n = {0};
         section(&c, trace, &n);

@@ -75,6 +75,16 @@ static void flush(dnet_calls_writer_t *w, const bytes_t *b, size_t from)
     }
 }
 
+/* Nothing stays behind in the stream: a child that the program forks would write it once more when
+ * it exits. */
+static void flush_stream(dnet_calls_writer_t *w)
+{
+    if (w->status == DNET_OK && fflush(w->out) != 0) {
+        w->status = DNET_ERR_SYSTEM;
+        w->error = errno;
+    }
+}
+
 dnet_status_t dnet_calls_begin(FILE *out, uint32_t rank, uint32_t ranks, uint32_t tick_ns,
                                const char *name, dnet_calls_writer_t **w_p)
 {
@@ -105,6 +115,7 @@ dnet_status_t dnet_calls_begin(FILE *out, uint32_t rank, uint32_t ranks, uint32_
     for (size_t i = 0; i < length; i++)
         put(w, &head, (uint8_t) name[i]);
     flush(w, &head, 0);
+    flush_stream(w);
     free(head.at);
     *w_p = w;
     return DNET_OK;
@@ -154,6 +165,7 @@ static void write_block(dnet_calls_writer_t *w)
         flush(w, &w->column[i], 0);
         w->column[i].used = 0;
     }
+    flush_stream(w);
     w->records = 0;
 }
 
@@ -189,10 +201,7 @@ dnet_status_t dnet_calls_end(dnet_calls_writer_t *w, uint64_t gap_ns, uint64_t w
     put_v(w, &tail, ticks(w, gap_ns));
     put_v(w, &tail, wall_ns);
     flush(w, &tail, 0);
-    if (w->status == DNET_OK && fflush(w->out) != 0) {
-        w->status = DNET_ERR_SYSTEM;
-        w->error = errno;
-    }
+    flush_stream(w);
     dnet_status_t status = w->status;
     int error = w->error;
     free(tail.at);

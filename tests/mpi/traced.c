@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * For trace.sh: calls of which a tracer must not look at every argument, communicators that are
- * freed before their requests are complete, threads that free them at once, calls made while MPI
- * ends, and (traced spawn) processes that this one starts.
+ * freed before their requests are complete, threads that free them at once, a child that is forked
+ * and exits, calls made while MPI ends, and (traced spawn) processes that this one starts.
  */
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "check.h"
 
@@ -100,6 +102,16 @@ static void threads(void)
     }
 }
 
+/* Its exit writes what its parent's streams hold. */
+static void child_that_exits(void)
+{
+    int ended = 0;
+    pid_t child = fork();
+    if (child == 0)
+        exit(0);
+    CHECK(waitpid(child, &ended, 0) == child && ended == 0, "the child ended with %d", ended);
+}
+
 /* Called by MPI_Finalize. */
 static int at_the_end(MPI_Comm comm, int key, void *value, void *extra)
 {
@@ -137,6 +149,7 @@ int main(int argc, char **argv)
         spawn(argv[0]);
     } else {
         insignificant();
+        child_that_exits();
         between();
         freed_before_its_receive();
         if (provided == MPI_THREAD_MULTIPLE)
