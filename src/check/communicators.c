@@ -96,6 +96,12 @@ int MPI_Comm_free(MPI_Comm *comm)
     return PMPI_Comm_free(comm);
 }
 
+int MPI_Comm_disconnect(MPI_Comm *comm)
+{
+    enter(*comm, DNET_CHECK_Comm_disconnect);
+    return PMPI_Comm_disconnect(comm);
+}
+
 /* ---- windows and files ---- */
 
 int MPI_Win_create(void *base, MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, MPI_Win *win)

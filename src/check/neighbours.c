@@ -188,12 +188,32 @@ static int unwatch(MPI_Comm comm, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
+/* Are all its processes of this MPI_COMM_WORLD?  Those that MPI_Comm_spawn has started, or that
+ * have been connected to, may run without the checker; they see that of these, too. */
+static bool is_of_one_world(MPI_Comm comm)
+{
+    MPI_Group group, world, both;
+    int began, size, common;
+    PMPI_Initialized(&began);
+    if (!began) /* sessions alone */
+        return true;
+    PMPI_Comm_group(comm, &group);
+    PMPI_Comm_group(MPI_COMM_WORLD, &world);
+    PMPI_Group_intersection(group, world, &both);
+    PMPI_Group_size(group, &size);
+    PMPI_Group_size(both, &common);
+    PMPI_Group_free(&group);
+    PMPI_Group_free(&world);
+    PMPI_Group_free(&both);
+    return size == common;
+}
+
 void dnet_check_watch(MPI_Comm comm)
 {
     int between = 1, size;
     if (comm != MPI_COMM_NULL)
         PMPI_Comm_test_inter(comm, &between);
-    if (between)
+    if (between || !is_of_one_world(comm))
         return;
     if (keyval == MPI_KEYVAL_INVALID)
         PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, unwatch, &keyval, NULL);

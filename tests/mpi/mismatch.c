@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * For mismatch.sh: programs whose collectives do not fit together, each in the way its argument
- * says, and one (right) that uses every kind of call.
+ * says, and right ones: one that uses every kind of call, one (spawn) that starts others.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -104,17 +104,40 @@ static void all_right(void)
     free(places);
 }
 
+/* Two more, which run without the checker, and all in one communicator. */
+static void with_others(MPI_Comm parent, char *program)
+{
+    MPI_Comm between = parent, all, copy;
+    int one = 1, sum, expected;
+    char *arguments[] = {"spawn", NULL};
+    if (parent == MPI_COMM_NULL)
+        MPI_Comm_spawn(program, arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &between,
+                       MPI_ERRCODES_IGNORE);
+    MPI_Intercomm_merge(between, parent != MPI_COMM_NULL, &all);
+    MPI_Comm_dup(all, &copy);
+    MPI_Comm_size(all, &expected);
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, copy);
+    CHECK(sum == expected, "%d of %d", sum, expected);
+    MPI_Comm_free(&copy);
+    MPI_Comm_free(&all);
+    MPI_Comm_disconnect(&between);
+}
+
 int main(int argc, char **argv)
 {
     const char *way = argc > 1 ? argv[1] : "right";
     int four[4] = {0}, sum[4];
     double real[4] = {0};
     MPI_Request request;
+    MPI_Comm parent, copy;
 
     check_begin(&argc, &argv);
+    MPI_Comm_get_parent(&parent);
     bool odd = rank == size - 1;
     if (!strcmp(way, "right")) {
         all_right();
+    } else if (!strcmp(way, "spawn")) {
+        with_others(parent, argv[0]);
     } else if (!strcmp(way, "call")) {
         if (odd)
             MPI_Bcast(four, 4, MPI_INT, 0, MPI_COMM_WORLD);
@@ -131,6 +154,11 @@ int main(int argc, char **argv)
             MPI_Bcast(four, 2, MPI_LONG, 0, MPI_COMM_WORLD);
     } else if (!strcmp(way, "operation")) {
         MPI_Allreduce(four, sum, 4, MPI_INT, odd ? MPI_MAX : MPI_SUM, MPI_COMM_WORLD);
+    } else if (!strcmp(way, "disconnect")) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+        if (odd)
+            MPI_Barrier(copy);
+        MPI_Comm_disconnect(&copy);
     } else if (!strcmp(way, "later")) {
         if (odd)
             MPI_Ibcast(four, 4, MPI_INT, 0, MPI_COMM_WORLD, &request);

@@ -14,6 +14,8 @@ last=$((RANKS - 1))
 
 mpirun -n "$RANKS" dnet-check ./mismatch right >out 2>&1 || fail "a right program is ended"
 [ ! -s out ] || fail "a right program is complained about"
+timeout 60 mpirun -n "$RANKS" dnet-check ./mismatch spawn >out 2>&1 || fail "a program that starts others is ended, or hangs"
+[ ! -s out ] || fail "a program that starts others is complained about"
 
 # ends WAY TEXT: with that text
 ends() {
@@ -25,6 +27,7 @@ ends root 'the same root'
 ends count 'the same number of elements'
 ends type 'of different types'
 ends operation 'the same operation'
+ends disconnect 'MPI_Barrier.* all ranks must enter the same collective'
 ends later 'MPI_Ibcast, root 0, 4 elements.* all ranks must enter the same collective'
 ends tested 'MPI_Ibcast, root 0, 4 elements.* all ranks must enter the same collective'
 
