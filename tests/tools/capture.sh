@@ -82,3 +82,21 @@ job=
 for r in 0 1 2 3 4 5; do
     types run.$r.pcapng 0 >found
 done
+
+# A process with several endpoints has several captures: all of them are switched.
+rm -f enough rounds
+DIMMNET_PROFILE=extended DIMMNET_PCAP=$PWD/run.pcapng "$DNET_BUILD/tests/tools/traffic" enough rounds second.pcapng >job.out 2>&1 &
+job=$!
+until_true test -s rounds
+expect 0 dnet-trace capture status --job $job
+first=$(awk '$1 == "rank" && $2 == 0 { print $3; exit }' out)
+[ "$(grep -c '^rank ' out)" = 7 ] && grep -q '^rank 0 vci ' out || fail "seven captures"
+for pid in "$first" $job; do
+    expect 0 dnet-trace capture off --job "$pid"
+    expect 0 dnet-trace capture status --job "$first"
+    [ "$(grep -c ' off ' out)" = 2 ] || fail "both captures of rank 0 are off"
+    expect 0 dnet-trace capture on --job "$first"
+done
+: >enough
+wait $job || fail "the job: $(cat job.out)"
+job=

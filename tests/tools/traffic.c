@@ -2,7 +2,8 @@
  *
  * A job that goes on until it is told: RANKS processes, two on a node, each of which sends to the
  * next node and receives from the one before, round after round, until the file in the first
- * argument exists.  Rank 0 writes how many rounds are done into the file in the second argument.
+ * argument exists.  Rank 0 writes how many rounds are done into the file in the second argument.  A
+ * third one is a file for a second capture of rank 0, as a second endpoint of a process has.
  */
 #include <stdio.h>
 #include <string.h>
@@ -56,10 +57,16 @@ static bool go_on(dnet_job_rank_t *job, uint8_t *on)
 static int rank(dnet_job_rank_t *job, void *arg)
 {
     uint8_t on = 1;
+    dnet_emu_capture_t *second = NULL;
     (void) arg;
+    if (job->rank == 0 && paths[3] &&
+        dnet_emu_capture_open(paths[3], "rank 0 vci 1", 0, &second) != DNET_OK)
+        return 1;
     for (unsigned round = 1; on; round++)
         if (!exchange(job, round) || (job->rank == 0 && !tell(round)) || !go_on(job, &on))
             return 1;
+    if (second)
+        dnet_emu_capture_close(second);
     dnet_job_barrier(job);
     return 0;
 }
@@ -67,5 +74,5 @@ static int rank(dnet_job_rank_t *job, void *arg)
 int main(int argc, char **argv)
 {
     paths = argv;
-    return argc == 3 ? dnet_job_run(RANKS, TIMEOUT_S, rank, NULL) : 2;
+    return argc == 3 || argc == 4 ? dnet_job_run(RANKS, TIMEOUT_S, rank, NULL) : 2;
 }

@@ -157,7 +157,8 @@ static void show(dnet_emu_capture_control_t *is)
     printf("\n");
 }
 
-/* A page of this process and this version; a child has its parent's open, too. */
+/* A page of this process and this version; a child has its parent's open, too.  A process has one
+ * for each of its endpoints: the visit goes on. */
 static bool visit(void *arg, int32_t pid, const char *path)
 {
     work_t *w = arg;
@@ -179,16 +180,18 @@ static bool visit(void *arg, int32_t pid, const char *path)
         set(w, is);
     w->found += good;
     munmap(at, DNET_EMU_CAPTURE_PAGE);
-    return good;
+    return false;
 }
 
 static bool visit_job(work_t *w, const char *text)
 {
     uint64_t pid;
     unsigned before = w->found;
-    if (dnet_number(text, 1, INT32_MAX, &pid) &&
-        !tool_memfd_of((int32_t) pid, DNET_EMU_CAPTURE_MEMFD, visit, w))
-        tool_memfds_below((int32_t) pid, DNET_EMU_CAPTURE_MEMFD, visit, w);
+    if (dnet_number(text, 1, INT32_MAX, &pid)) {
+        (void) tool_memfd_of((int32_t) pid, DNET_EMU_CAPTURE_MEMFD, visit, w);
+        if (w->found == before)
+            tool_memfds_below((int32_t) pid, DNET_EMU_CAPTURE_MEMFD, visit, w);
+    }
     if (w->found > before)
         return true;
     tool_error("process %s: neither it nor a process it has started was started with DIMMNET_PCAP",
