@@ -51,3 +51,18 @@ if [ -e /dev/full ]; then
         says '/dev/full'
     done
 fi
+
+# Started without standard input, output or error: nothing that is opened takes their place, to be printed into.
+DIMMNET_TRACE=send DIMMNET_TRACE_FILE=$PWD/ring.trace "$DNET_BUILD/tests/tools/job" </dev/null >/dev/null 2>&1 || :
+expect 0 dnet-trace status ring.0.trace
+rc=0
+dnet-trace off ring.0.trace nosuchfile 2>&- || rc=$?
+[ $rc = 1 ] || fail "without standard error: exit status $rc"
+expect 0 dnet-trace status ring.0.trace
+expect 0 dnet-cluster up "$cluster"
+rc=0
+dsh --cluster "$cluster" -c regs >&- 2>err || rc=$?
+[ $rc = 3 ] || fail "without standard output: exit status $rc"
+rc=0
+dsh --cluster "$cluster" <&- >out 2>err || rc=$?
+[ $rc = 1 ] && grep -q 'cannot be read' err || fail "without standard input: exit status $rc"

@@ -4,11 +4,13 @@
 #include "tools/common/command.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/number.h"
 
@@ -306,9 +308,20 @@ bool tool_parse(const tool_command_t *command, int *argc, char ***argv, void *op
 
 /* ---- the tool ---- */
 
+/* Descriptors that the tool was started without are not to be those of what it opens, a NIC or a
+ * ring of events, which it would then print into: reading and writing them fails, as before. */
+static void hold_standard(void)
+{
+    static const int useless[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", useless[fd]) != fd)
+            return;
+}
+
 int tool_main(const tool_t *tool, int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
+    hold_standard();
     running = tool;
     if (is_single(tool))
         return end(tool->commands[0]->run(argc, argv));
