@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/log.h"
 #include "common/number.h"
 #include "tools/common/command.h"
 #include "tools/common/processes.h"
@@ -153,5 +154,6 @@ int main(int argc, char **argv)
 {
     static const tool_command_t *const commands[] = {&stat, NULL};
     static const tool_t tool = {"dnet-stat", commands, more, NULL};
+    dnet_log_identity("dnet-stat");
     return tool_main(&tool, argc, argv);
 }
