@@ -66,3 +66,10 @@ dsh --cluster "$cluster" -c regs >&- 2>err || rc=$?
 rc=0
 dsh --cluster "$cluster" <&- >out 2>err || rc=$?
 [ $rc = 1 ] && grep -q 'cannot be read' err || fail "without standard input: exit status $rc"
+
+# A file whose name of its process is none: JSON all the same.
+printf '"\377,' | dd of=ring.0.trace bs=1 seek=40 conv=notrunc 2>/dev/null
+for form in --json --chrome; do
+    expect 0 dnet-trace show $form ring.0.trace
+    python3 -m json.tool out >/dev/null || fail "$form is none"
+done

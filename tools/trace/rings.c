@@ -51,6 +51,15 @@ static bool ring_known(const trace_ring_t *r)
     return false;
 }
 
+/* Shown between quotes and commas, whatever has become of the file. */
+static void take_name(trace_ring_t *r)
+{
+    memcpy(r->who, r->header->who, sizeof(r->header->who));
+    for (char *c = r->who; *c; c++)
+        if (*c < ' ' || *c > '~' || strchr("\"\\,", *c))
+            *c = '?';
+}
+
 /* Opens and keeps a ring; one that is none gets a line. */
 static bool ring_add(const char *path, bool write)
 {
@@ -67,7 +76,7 @@ static bool ring_add(const char *path, bool write)
         close(r.fd);
         return true;
     }
-    memcpy(r.who, r.header->who, sizeof(r.header->who));
+    take_name(&r);
     trace_rings = realloc(trace_rings, (trace_ring_count + 1) * sizeof(*trace_rings));
     if (!trace_rings)
         abort();
