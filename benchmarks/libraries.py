@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """MPI libraries as the benchmarks name them, NAME=PREFIX[:SUFFIX], how each is run at its best, and when runs can be compared."""
+import argparse
 import atexit
 import json
 import os
@@ -42,6 +43,18 @@ def flush():
 sys.excepthook = excepthook
 
 
+def positive(text):
+    """A type of arguments."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text}: wanted a number from 1")
+    return int(text)
+
+
+def positives(text):
+    """A list of them."""
+    return [positive(part) for part in text.split(",")]
+
+
 def demand_writable(path, tool):
     """Ends where results could not be written at the end of the measuring.  path may be None."""
     try:
@@ -57,6 +70,18 @@ def write_json(path, facts):
         with open(path, "w") as file:
             json.dump(facts, file, indent=1)
             file.write("\n")
+
+
+def read_json(path, tool, wanted):
+    """What write_json() has written; ends where it is not there, or has not the member `wanted`."""
+    try:
+        with open(path) as file:
+            facts = json.load(file)
+    except (OSError, ValueError) as error:
+        sys.exit(f"{tool}: cannot read {path}: {error}")
+    if not isinstance(facts, dict) or wanted not in facts:
+        sys.exit(f"{tool}: {path} is none of the results that {tool} --json writes")
+    return facts
 
 
 def demand_distinct(names, tool):

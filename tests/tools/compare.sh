@@ -142,6 +142,29 @@ done
 expect 2 "$DNET_SRC/benchmarks/compare" ours=good peer=good --tests fop_latency --plot put_latency:plot.svg
 expect 1 "$DNET_SRC/benchmarks/memory" ours=good --json folder/facts.json
 says 'memory: cannot write folder/facts.json: Not a directory'
+for tool in overlap threads; do
+    expect 1 "$DNET_SRC/benchmarks/$tool" ours=good --json folder/facts.json
+    says "$tool: cannot write folder/facts.json: Not a directory"
+done
+expect 1 "$DNET_SRC/benchmarks/strided" good --json folder/facts.json
+says 'strided: cannot write folder/facts.json: Not a directory'
+# Numbers with which nothing is measured.
+for tool in compare oversub hosts overlap threads; do
+    expect 2 "$DNET_SRC/benchmarks/$tool" ours=good --rounds 0
+    grep -q -e '--rounds: 0: wanted a number from 1$' err || fail "$tool: no rounds, and no reason"
+done
+expect 2 "$DNET_SRC/benchmarks/strided" good --rounds 0
+expect 2 "$DNET_SRC/benchmarks/compare" ours=good --ranks 2,0
+expect 2 "$DNET_SRC/benchmarks/threads" ours=good --vcis others
+grep -q -e '--vcis: no library others$' err || fail 'a library that is not there has VCIs'
+# Results that are none.
+echo '{}' >none.json
+for file in none.json folder missing; do
+    for tool in compare hosts; do
+        expect 1 "$DNET_SRC/benchmarks/$tool" --from $file
+        says "^$tool: .*$file"
+    done
+done
 expect 1 "$DNET_SRC/benchmarks/compare" same=good same=bad --any-state --rounds 1 --tests fop_latency
 grep -q '^compare: two libraries have the name same; give each its own$' err || fail 'two libraries of one name are one'
 expect 2 "$DNET_SRC/benchmarks/strided" good --blocks 48 --lengths 64K
