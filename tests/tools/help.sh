@@ -45,6 +45,11 @@ if [ -x "$DNET_BUILD/tools/dnet-check" ]; then
     says 'PROGRAM is missing'
     expect 2 dnet-check nosuchprogram
     says 'no program nosuchprogram'
+    : >plain
+    for none in ./plain /; do
+        expect 2 dnet-check $none
+        says 'is no program that can be run'
+    done
     for section in 'EXIT STATUS' EXAMPLES; do
         grep -q "^.SH $section" "$DNET_SRC/tools/check/dnet-check.1" || fail "dnet-check.1 has no $section"
     done
