@@ -36,6 +36,11 @@ for command in "dnet-stat $gone" "dnet-stat --json $gone" "dnet-stat -i 1 $gone"
     refused $command
 done
 expect 0 dnet-replay bt 4 --iterations 2 --write bt.dnt
+# Of two forms at once neither is meant.
+for command in 'dnet-replay --csv --json bt.dnt' 'dnet-replay --print bt 4' 'dnet-replay --print --json bt.dnt' 'dnet-trace show --json --chrome'; do
+    # shellcheck disable=SC2086
+    expect 2 $command
+done
 if [ -e /dev/full ]; then
     for command in dnet-info 'dnet-info --json' 'dnet-cluster status' 'dnet-cluster --help' 'dnet-trace list' 'dnet-replay bt 4' 'dnet-replay --print bt.dnt' 'dnet-stat --help' \
         'dsh --help' 'dnet-subnet gen --topology torus:20x20' 'dnet-subnet draw --topology torus:20x20' 'dnet-subnet draw --topology ring:5' \

@@ -334,6 +334,14 @@ static int run(int argc, char **argv)
                                : "--write goes with bt and sp");
         return TOOL_USAGE;
     }
+    if (o.csv && o.json) {
+        tool_error("--csv and --json: want one of them");
+        return TOOL_USAGE;
+    }
+    if (o.print && (shape || o.rings || o.csv || o.json)) {
+        tool_error("--print goes with traces, and without --rings, --csv and --json");
+        return TOOL_USAGE;
+    }
     if (shape)
         generate(argv, &o, &s);
     else if (!load(argv, argc, &o, &s))

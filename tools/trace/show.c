@@ -285,6 +285,10 @@ static int run(int argc, char **argv)
     if (!tool_parse(&trace_show, &argc, &argv, &o) ||
         (o.points && !trace_parse_points(o.points, &mask)))
         return TOOL_USAGE;
+    if (o.json + o.csv + o.chrome > 1) {
+        tool_error("--json, --csv and --chrome: want one of them");
+        return TOOL_USAGE;
+    }
     if (!trace_find_rings(argv, &o.job, false))
         return TOOL_BAD;
     show(o.chrome ? CHROME : o.csv ? CSV : o.json ? JSON : TABLE, mask, (size_t) o.last);
