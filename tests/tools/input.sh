@@ -58,7 +58,7 @@ if [ -e /dev/full ]; then
 fi
 
 # Started without standard input, output or error: nothing that is opened takes their place, to be printed into.
-DIMMNET_TRACE=send DIMMNET_TRACE_FILE=$PWD/ring.trace "$DNET_BUILD/tests/tools/job" </dev/null >/dev/null 2>&1 || :
+DIMMNET_TRACE=all DIMMNET_TRACE_FILE=$PWD/ring.trace "$DNET_BUILD/tests/tools/job" </dev/null >/dev/null 2>&1 || :
 expect 0 dnet-trace status ring.0.trace
 rc=0
 dnet-trace off ring.0.trace nosuchfile 2>&- || rc=$?
@@ -71,6 +71,26 @@ dsh --cluster "$cluster" -c regs >&- 2>err || rc=$?
 rc=0
 dsh --cluster "$cluster" <&- >out 2>err || rc=$?
 [ $rc = 1 ] && grep -q 'cannot be read' err || fail "without standard input: exit status $rc"
+
+# Events are in the order of the times that are shown: processes of one host have one clock, those of another have another.
+for later in 1000 3600000000000; do
+    python3 - $later <<'P'
+import struct, sys
+with open("ring.1.trace", "r+b") as other, open("ring.0.trace", "rb") as first:
+    first.seek(32)
+    epoch, = struct.unpack("<q", first.read(8))
+    other.seek(32)
+    other.write(struct.pack("<q", epoch + int(sys.argv[1])))
+P
+    expect 0 dnet-trace show --json ring.0.trace ring.1.trace
+    python3 -c '
+import json, sys
+events = json.load(open("out"))
+assert {e["who"] for e in events} == {"rank 0", "rank 1"}, events
+times = [e["time_ns"] for e in events]
+assert times == sorted(times), times
+assert (times[-1] - times[0] > 3e12) == (sys.argv[1] != "1000"), times' $later || fail "rank 1 $later ns later"
+done
 
 # A file whose name of its process is none: JSON all the same.
 printf '"\377,' | dd of=ring.0.trace bs=1 seek=40 conv=notrunc 2>/dev/null

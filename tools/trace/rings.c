@@ -60,6 +60,19 @@ static void take_name(trace_ring_t *r)
             *c = '?';
 }
 
+/* Processes of one host have one clock: what each has read of its epoch differs by the time between
+ * its two looks only, and would change the order of their events.  Another host has another epoch.
+ */
+#define ONE_HOST_NS UINT64_C(100000000)
+static int64_t epoch_of(const trace_ring_t *r)
+{
+    int64_t own = r->header->epoch_ns;
+    for (unsigned i = 0; i < trace_ring_count; i++)
+        if ((uint64_t) own - (uint64_t) trace_rings[i].epoch_ns + ONE_HOST_NS < 2 * ONE_HOST_NS)
+            return trace_rings[i].epoch_ns;
+    return own;
+}
+
 /* Opens and keeps a ring; one that is none gets a line. */
 static bool ring_add(const char *path, bool write)
 {
@@ -77,6 +90,7 @@ static bool ring_add(const char *path, bool write)
         return true;
     }
     take_name(&r);
+    r.epoch_ns = epoch_of(&r);
     trace_rings = realloc(trace_rings, (trace_ring_count + 1) * sizeof(*trace_rings));
     if (!trace_rings)
         abort();

@@ -36,7 +36,8 @@ static const tool_option_t options[] = {
 
 typedef struct {
     const trace_ring_t *ring;
-    uint64_t time_ns, first, second;
+    uint64_t time_ns; /* of the day */
+    uint64_t first, second;
     uint32_t point, who;
     uint64_t arrow; /* of a message whose send and arrival are both there, from 1; else 0 */
 } event_t;
@@ -49,7 +50,8 @@ static bool event_read(const trace_ring_t *r, uint64_t n, event_t *e)
     at += n % r->capacity;
     /* Acquire: pairs with the release store of dnet_trace_write(). */
     uint64_t time_ns = atomic_load_explicit(&at->time_ns, memory_order_acquire);
-    *e = (event_t){r, time_ns, at->first, at->second, at->point, at->who, 0};
+    *e = (event_t){r, time_ns + (uint64_t) r->epoch_ns, at->first, at->second, at->point, at->who,
+                   0};
     atomic_thread_fence(memory_order_acquire);
     return time_ns != 0 && e->point < DNET_TRACE_COUNT &&
            atomic_load_explicit(&at->time_ns, memory_order_relaxed) == time_ns;
@@ -230,13 +232,11 @@ static void print_event(form_t form, const event_t *e, uint64_t start_ns)
                    name);
             break;
         case CSV:
-            printf("%" PRIu64 ",%s,%d,%s,", e->time_ns + (uint64_t) e->ring->header->epoch_ns,
-                   e->ring->who, e->ring->header->pid, name);
+            printf("%" PRIu64 ",%s,%d,%s,", e->time_ns, e->ring->who, e->ring->header->pid, name);
             break;
         case JSON:
             printf("{\"time_ns\": %" PRIu64 ", \"who\": \"%s\", \"pid\": %d, \"point\": \"%s\"",
-                   e->time_ns + (uint64_t) e->ring->header->epoch_ns, e->ring->who,
-                   e->ring->header->pid, name);
+                   e->time_ns, e->ring->who, e->ring->header->pid, name);
             if (trace_points[e->point].who || trace_points[e->point].first ||
                 trace_points[e->point].second)
                 printf(", ");

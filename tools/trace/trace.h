@@ -26,6 +26,7 @@ typedef struct {
     ino_t inode;
     dnet_trace_header_t *header;
     uint32_t capacity;
+    int64_t epoch_ns; /* its host's: what makes times of events times of the day */
     char who[33];
 } trace_ring_t;
 
