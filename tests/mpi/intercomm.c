@@ -37,6 +37,27 @@ static void in_parts(MPI_Comm inter)
     MPI_Request_free(&receive);
 }
 
+/* From the last rank of each side to all of the other one, waited for and not. */
+static void from_the_last(MPI_Comm inter, int upper)
+{
+    int local, mine, theirs;
+    MPI_Comm_rank(inter, &local);
+    MPI_Comm_size(inter, &mine);
+    MPI_Comm_remote_size(inter, &theirs);
+    for (int i = 0; i < 4; i++) {
+        const int gives = i / 2 == upper, root = gives ? MPI_PROC_NULL : theirs - 1;
+        int value = gives ? 77 + i : -1;
+        MPI_Request request = MPI_REQUEST_NULL;
+        if (i % 2)
+            MPI_Bcast(&value, 1, MPI_INT, gives && local == mine - 1 ? MPI_ROOT : root, inter);
+        else
+            MPI_Ibcast(&value, 1, MPI_INT, gives && local == mine - 1 ? MPI_ROOT : root, inter,
+                       &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        CHECK(value == 77 + i, "the last rank of the other side gave %d", value);
+    }
+}
+
 int main(int argc, char **argv)
 {
     check_begin(&argc, &argv);
@@ -80,6 +101,7 @@ int main(int argc, char **argv)
               status.MPI_SOURCE);
         in_parts(inter);
     }
+    from_the_last(inter, upper);
     for (int i = 0; i < 5 && upper; i++)
         MPI_Comm_free(&more[i]);
     MPI_Intercomm_merge(inter, upper, &merged);
