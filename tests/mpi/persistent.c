@@ -58,6 +58,42 @@ static void collective(void)
     MPI_Request_free(&request);
 }
 
+/* Those that count what they have while they go on; with a type that only they hold. */
+static void collectives_of_blocks(void)
+{
+    enum { EACH = 7 };
+    int *given = check_alloc(EACH * (size_t) size * sizeof(int));
+    int *all = check_alloc(EACH * (size_t) size * 2 * sizeof(int)), got[EACH];
+    MPI_Request scatter, allgather;
+    MPI_Datatype type;
+    MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &type);
+    MPI_Type_commit(&type);
+    MPI_Scatter_init(given, EACH, MPI_INT, got, EACH, MPI_INT, 0, MPI_COMM_WORLD, MPI_INFO_NULL,
+                     &scatter);
+    MPI_Allgather_init(got, EACH, MPI_INT, all, EACH, type, MPI_COMM_WORLD, MPI_INFO_NULL,
+                       &allgather);
+    MPI_Type_free(&type);
+    for (int k = 0; k < ROUNDS; k++) {
+        for (int i = 0; i < EACH * size; i++) {
+            given[i] = rank == 0 ? k * 1000 + i : -1;
+            all[2 * i] = all[2 * i + 1] = -2;
+        }
+        MPI_Start(&scatter);
+        MPI_Wait(&scatter, MPI_STATUS_IGNORE);
+        for (int i = 0; i < EACH; i++)
+            CHECK(got[i] == k * 1000 + rank * EACH + i, "start %d of a scatter gave %d", k, got[i]);
+        MPI_Start(&allgather);
+        MPI_Wait(&allgather, MPI_STATUS_IGNORE);
+        for (int i = 0; i < EACH * size; i++)
+            CHECK(all[2 * i] == k * 1000 + i && all[2 * i + 1] == -2,
+                  "start %d of an allgather gave %d", k, all[2 * i]);
+    }
+    MPI_Request_free(&scatter);
+    MPI_Request_free(&allgather);
+    free(given);
+    free(all);
+}
+
 /* Several at once, started and waited for in either order. */
 static void collectives_together(void)
 {
@@ -204,6 +240,7 @@ int main(int argc, char **argv)
     persistent(to, from);
     collective();
     collectives_together();
+    collectives_of_blocks();
     partitioned(to, from);
     return check_end();
 }
