@@ -7,7 +7,7 @@
  *   dimmnet_layout.c  where the blocks of such types lie in SO-DIMM
  *   dimmnet_am.c      active messages in both directions
  *   dimmnet_init.c    life: open, connect, drain, close
- *   dimmnet_pvar.c    MPI_T variables
+ *   dimmnet_pvar.c    MPI_T variables; dimmnet_events.c: MPI_T events
  *   dimmnet_comm.c    communicators; what a rank waits for, in MPI's words
  *   dimmnet_spawn.c   processes of other jobs
  *   dimmnet_board.c   memory for the collectives of a communicator
