@@ -211,9 +211,13 @@ dnet_status_t dnet_options_load(uint32_t rank, uint32_t size, dnet_options_t *op
         dnet_error("DIMMNET_RING_BYTES=%" PRIu64 " is not a power of two", o.ring_bytes);
         return DNET_ERR_FORMAT;
     }
-    if ((o.rings & (o.rings - 1)) || o.ring_bytes / o.rings < 4096) {
-        dnet_error("DIMMNET_RINGS=%" PRIu64 " is not a power of two, or leaves less than 4096 of "
-                   "DIMMNET_RING_BYTES=%" PRIu64 " for each ring",
+    if (o.rings & (o.rings - 1)) {
+        dnet_error("DIMMNET_RINGS=%" PRIu64 " is not a power of two", o.rings);
+        return DNET_ERR_FORMAT;
+    }
+    if (o.ring_bytes / o.rings < 4096) {
+        dnet_error("DIMMNET_RINGS=%" PRIu64 " leaves less than 4096 of DIMMNET_RING_BYTES=%" PRIu64
+                   " for each ring",
                    o.rings, o.ring_bytes);
         return DNET_ERR_FORMAT;
     }

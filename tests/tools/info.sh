@@ -23,6 +23,9 @@ refuse DIMMNET_TRACE_FILE=/proc/version/x 'Not a directory'
 refuse DIMMNET_DUMP=/nope/dump 'No such file'
 refuse DIMMNET_DUMP=dump-%x '% that is not %r'
 refuse DIMMNET_EAGER_LIMIT=12parsecs 'is not a number'
+refuse DIMMNET_RINGS=3 'DIMMNET_RINGS=3 is not a power of two$'
+expect 2 env DIMMNET_RINGS=4 DIMMNET_RING_BYTES=8192 dnet-info
+says 'leaves less than 4096 of DIMMNET_RING_BYTES=8192 for each ring'
 expect 2 env DIMMNET_FLOW=stall DIMMNET_PROFILE=prototype dnet-info
 says 'can deadlock'
 expect 2 env DIMMNET_FLOW=stall DIMMNET_FAULTS=20 dnet-info
