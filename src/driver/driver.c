@@ -73,10 +73,6 @@ void dnet_drv_ring_assign(dnet_drv_t *nic, dnet_drv_target_t sender, uint32_t ri
                        DNET_PUT(ring * DNET_DRV_RING_WORDS, AMTI_VALUE));
 }
 
-/* Longest message that goes by BOTF in a row of them: ten lines.  In a row of longer ones what lies
- * in lines of the LH Buffer is slower than in a ring. */
-#define BOTF_DATA 552u
-
 /* Which ring an entry's bytes lie in. */
 static uint32_t ring_of(const dnet_drv_t *nic, const dnet_lh_entry_t *entry)
 {
@@ -117,7 +113,7 @@ dnet_status_t dnet_drv_start(dnet_drv_t *nic, dnet_device_t *dev, uint32_t area_
         .dev = dev,
         .source = DNET_PUT(dev->wid, PK_SWID),
         .windows = dev->sodimm ? 4 : 3,
-        .botf_data = dev->sodimm ? BOTF_DATA : DNET_DRV_BOTF_DATA_MAX,
+        .botf_data = dev->sodimm ? DNET_DRV_BOTF_DATA_ROW : DNET_DRV_BOTF_DATA_MAX,
         .botf_data_alone = dev->sodimm ? DNET_DRV_BOTF_DATA_MOST : DNET_DRV_BOTF_DATA_MAX,
         .lh_mask = dev->geometry.lh_entries - 1,
         .lh_batch = dev->geometry.lh_entries / 8,

@@ -48,7 +48,10 @@
 #define DNET_DRV_HEADER_BYTES 16u /* a two-line packet header */
 /** Longest data of one BOTF message: window less header and envelope. */
 #define DNET_DRV_BOTF_DATA_MAX (DNET_WINDOW_BYTES - DNET_DRV_HEADER_BYTES - DNET_ENVELOPE_BYTES)
-/** The same in the extended profile, where an image may go on in the next window. */
+/** The same in the extended profile, where an image may go on in the next window: in a row of
+ * messages, ten lines, for of longer ones what lies in lines of the LH Buffer is slower than in a
+ * ring; and of one that is alone. */
+#define DNET_DRV_BOTF_DATA_ROW 552u
 #define DNET_DRV_BOTF_DATA_MOST (DNET_BOTF_BYTES_MAX - DNET_DRV_HEADER_BYTES - DNET_ENVELOPE_BYTES)
 /** Longest data of one IPUSH packet at the largest MTU. */
 #define DNET_DRV_PACKET_DATA_MAX \

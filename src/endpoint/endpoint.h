@@ -211,6 +211,11 @@ typedef struct {
 
 dnet_eager_near_t dnet_ep_eager_near(const dnet_options_t *options, dnet_device_t *dev);
 
+/** Do the staging areas that the options ask for fit the SO-DIMM of this device, behind rings of so
+ * many bytes?  @return DNET_OK; DNET_ERR_LIMIT (logged) */
+dnet_status_t dnet_ep_check_staging(const dnet_options_t *options, uint64_t ring_bytes,
+                                    const dnet_device_t *dev);
+
 /** Processors that a job may use of which this process is a rank; at least 1.  @param lifeline  as
  * in dnet_ep_config_t */
 uint32_t dnet_ep_processors(int lifeline);

@@ -135,15 +135,17 @@ static void apply_limits(dnet_ep_t *ep)
 }
 
 /* In the prototype profile one more chunk lies behind the areas. */
-static dnet_status_t check_staging(const dnet_ep_t *ep)
+dnet_status_t dnet_ep_check_staging(const dnet_options_t *o, uint64_t ring_bytes,
+                                    const dnet_device_t *dev)
 {
-    uint64_t end = ep->rndv.staging_end + (ep->dev->sodimm ? 0 : ep->rndv.chunk_bytes);
-    if (end <= ep->dev->geometry.sodimm_bytes)
+    uint64_t chunks = o->chunks * DNET_STAGING_AREAS + (dev->sodimm ? 0 : 1);
+    uint64_t end = ring_bytes + o->chunk_bytes * chunks;
+    if (end <= dev->geometry.sodimm_bytes)
         return DNET_OK;
-    dnet_error("DIMMNET_CHUNK_BYTES=%u and DIMMNET_CHUNKS=%u: %u areas of these need %" PRIu64
+    dnet_error("DIMMNET_CHUNK_BYTES=%" PRIu64 " and DIMMNET_CHUNKS=%" PRIu64
+               ": %u areas of these need %" PRIu64
                " bytes of SO-DIMM with the rings before them, and there are %" PRIu64,
-               ep->rndv.chunk_bytes, ep->rndv.chunks, DNET_STAGING_AREAS, end,
-               ep->dev->geometry.sodimm_bytes);
+               o->chunk_bytes, o->chunks, DNET_STAGING_AREAS, end, dev->geometry.sodimm_bytes);
     return DNET_ERR_LIMIT;
 }
 
@@ -325,7 +327,7 @@ dnet_status_t dnet_ep_connect(dnet_ep_t *ep, const dnet_ep_address_t *addresses)
 {
     dnet_status_t status = dnet_job_connect(ep, addresses);
     if (status == DNET_OK)
-        status = check_staging(ep);
+        status = dnet_ep_check_staging(&ep->options, ep->options.ring_bytes, ep->dev);
     if (status == DNET_OK && !ep->oversubscribed && is_bound(ep))
         ep->oversubscribed = dnet_job_crowds(ep);
     if (status == DNET_OK && ep->capture)

@@ -30,6 +30,8 @@ expect 2 env DIMMNET_FLOW=stall DIMMNET_PROFILE=prototype dnet-info
 says 'can deadlock'
 expect 2 env DIMMNET_FLOW=stall DIMMNET_FAULTS=20 dnet-info
 says 'DIMMNET_FAULTS is for stops'
+expect 2 env DIMMNET_CHUNKS=64 DIMMNET_CHUNK_BYTES=1M dnet-info
+says '4 areas of these need 270532608 bytes'
 mkdir folder 0
 refuse DIMMNET_PCAP=folder 'Is a directory'
 refuse DIMMNET_DUMP=folder 'Is a directory'
@@ -91,6 +93,14 @@ P
 expect 0 env DIMMNET_EAGER_LIMIT=5000 dnet-info --json
 python3 -c 'import json; d = json.load(open("out")); assert (d["limit_packet"], d["limit_message"], d["limit_eager"]) == (4064, 5000, 5000), d' ||
     fail "the limits of DIMMNET_EAGER_LIMIT=5000"
+
+# The longest message of one BOTF, as the driver has it in either profile.
+expect 0 env DIMMNET_PROFILE=prototype dnet-info --json
+python3 -c 'import json; d = json.load(open("out")); assert d["limit_botf"] == 488 and "limit_botf_alone" not in d, d' ||
+    fail "the longest BOTF of the prototype"
+expect 0 dnet-info --json
+python3 -c 'import json; d = json.load(open("out")); assert (d["limit_botf"], d["limit_botf_alone"]) == (552, 1064), d' ||
+    fail "the longest BOTF"
 
 # What cannot be written is not a success.
 if [ -c /dev/full ]; then

@@ -59,20 +59,28 @@ static unsigned processors(void)
     return sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? (unsigned) CPU_COUNT(&cpus) : 0;
 }
 
-static dnet_status_t show_nic(printer_t *p, const dnet_options_t *o, uint64_t *eager_p)
+static uint64_t ring_bytes(const dnet_options_t *o, uint32_t ranks)
+{
+    return dnet_ep_ring_bytes(o, ranks, dnet_ep_processors(0), false);
+}
+
+/* A NIC as one of the job's. */
+static dnet_status_t make_nic(const dnet_options_t *o, dnet_emu_nic_t **nic_p,
+                              dnet_device_t **dev_p)
 {
     dnet_emu_config_t config = {
         .profile = extended(o) ? DNET_PROFILE_EXTENDED : DNET_PROFILE_PROTOTYPE_FLOW, .lid = 1};
-    dnet_emu_nic_t *nic;
-    dnet_device_t *dev;
-    dnet_status_t status = dnet_emu_create(&config, &nic);
+    dnet_status_t status = dnet_emu_create(&config, nic_p);
     if (status != DNET_OK)
         return status;
-    status = dnet_emu_open(nic, 0, true, &dev);
-    if (status != DNET_OK) {
-        dnet_emu_detach(nic);
-        return status;
-    }
+    status = dnet_emu_open(*nic_p, 0, true, dev_p);
+    if (status != DNET_OK)
+        dnet_emu_detach(*nic_p);
+    return status;
+}
+
+static void show_nic(printer_t *p, const dnet_options_t *o, const dnet_device_t *dev)
+{
     const dnet_geometry_t *g = &dev->geometry;
     heading(p, "NIC");
     fact(p, "profile", "profile", extended(o) ? "extended" : "prototype with a flow ring", "");
@@ -86,10 +94,6 @@ static dnet_status_t show_nic(printer_t *p, const dnet_options_t *o, uint64_t *e
     number(p, "flow_entries", "flow ring entries", g->flow_entries, "");
     number(p, "aperture_slots", "apertures", g->aperture_slots, "");
     number(p, "sodimm_bytes", "SO-DIMM area of a process", g->sodimm_bytes, "bytes");
-    *eager_p = dnet_ep_eager_near(o, dev).alone;
-    dev->ops->close(dev);
-    dnet_emu_detach(nic);
-    return DNET_OK;
 }
 
 static uint64_t lesser(uint64_t a, uint64_t b)
@@ -103,7 +107,15 @@ static void show_paths(printer_t *p, const dnet_options_t *o, uint64_t eager)
     uint64_t message = extended(o) && !o->cluster ? DNET_DRV_MESSAGE_DATA_MAX : packet;
     heading(p, "How a message travels, by its length");
     number(p, "limit_entry", "BOTF, one LH entry: up to", DNET_LH_DATA_BYTES, "bytes");
-    number(p, "limit_botf", "BOTF, entry and IPUSH ring: up to", DNET_DRV_BOTF_DATA_MAX, "bytes");
+    if (extended(o)) {
+        number(p, "limit_botf", "BOTF, entry of several lines: up to", DNET_DRV_BOTF_DATA_ROW,
+               "bytes");
+        number(p, "limit_botf_alone", "the same, of one that is alone: up to",
+               DNET_DRV_BOTF_DATA_MOST, "bytes");
+    } else {
+        number(p, "limit_botf", "BOTF, entry and IPUSH ring: up to", DNET_DRV_BOTF_DATA_MAX,
+               "bytes");
+    }
     number(p, "limit_packet", "one IPUSH packet with LHSv2: up to", lesser(packet, eager), "bytes");
     number(p, "limit_message", "packets handed over together: up to", lesser(message, eager),
            "bytes");
@@ -115,8 +127,7 @@ static void show_paths(printer_t *p, const dnet_options_t *o, uint64_t eager)
 static void show_flow_control(printer_t *p, const dnet_options_t *o, uint32_t ranks)
 {
     heading(p, "Memory of one process for receiving");
-    number(p, "ring_bytes", "IPUSH ring",
-           dnet_ep_ring_bytes(o, ranks, dnet_ep_processors(0), false), "bytes");
+    number(p, "ring_bytes", "IPUSH ring", ring_bytes(o, ranks), "bytes");
     number(p, "stopped_sender_bytes", "for each sender stopped now", sizeof(dnet_flow_entry_t),
            "bytes in the flow ring");
     number(p, "matrix_4096x256", "bit matrix of 4096 nodes x 256", dnet_fc_table_bytes(4096, 256),
@@ -259,15 +270,24 @@ static int run(int argc, char **argv)
         return status == DNET_ERR_NO_MEMORY ? TOOL_SYSTEM : TOOL_USAGE;
     if (o.topology)
         return info_topology(&options, o.json);
+    dnet_emu_nic_t *nic;
+    dnet_device_t *dev;
+    if (make_nic(&options, &nic, &dev) != DNET_OK)
+        return TOOL_SYSTEM;
+    /* A cluster's NICs have been made already, of whatever size. */
+    if (!options.cluster &&
+        dnet_ep_check_staging(&options, ring_bytes(&options, (uint32_t) o.ranks), dev) != DNET_OK)
+        return TOOL_USAGE;
+    uint64_t eager = dnet_ep_eager_near(&options, dev).alone;
     if (o.json && dnet_json_open(&json, "-") == DNET_OK)
         p.json = &json;
     heading(&p, "dimmnet");
     fact(&p, "version", "version", PACKAGE_VERSION, "");
     fact(&p, "compiler", "built with", __VERSION__, "");
     number(&p, "processors", "processors this process may use", processors(), "");
-    uint64_t eager;
-    if (show_nic(&p, &options, &eager) != DNET_OK)
-        return TOOL_SYSTEM;
+    show_nic(&p, &options, dev);
+    dev->ops->close(dev);
+    dnet_emu_detach(nic);
     show_paths(&p, &options, eager);
     show_flow_control(&p, &options, (uint32_t) o.ranks);
     show_running(&p);
