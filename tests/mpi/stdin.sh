@@ -19,3 +19,8 @@ for reads in 'exec <&-' 'read -r line' true; do
     mpirun -n "$RANKS" sh -c "$reads; sleep 0.1; echo here" <in >out 2>&1 || fail "'$reads': exit status $?"
     [ "$(grep -cx here out)" = "$RANKS" ] && [ "$(wc -l <out)" = "$RANKS" ] || fail "'$reads': not one line of each rank"
 done
+
+# the host of rank 0 has ended when more comes
+(sleep 0.5; echo late; sleep 1) | mpirun -launcher fork -hosts a,b -n 2 sh -c '[ $PMI_RANK = 0 ] || { sleep 1; echo here; }' >out 2>&1 ||
+    fail "rank 0 has ended: exit status $?"
+[ "$(cat out)" = here ] || fail "rank 0 has ended: more than a line of the other"
