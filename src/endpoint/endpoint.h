@@ -72,10 +72,11 @@ typedef struct {
     uint16_t lid;
     uint16_t wid;
     uint64_t nic_id;
-    uint64_t host_id; /* equal on processes that share memory */
-    int32_t keeper;   /* of the cluster it lives on; 0: none */
-    uint32_t reserved;
-    char host[DNET_EP_HOST_BYTES];                /* name of its host, as far as there is room */
+    uint64_t host_id;              /* equal on processes that share memory */
+    int32_t keeper;                /* of the cluster it lives on; 0: none */
+    uint16_t profile;              /* of its NIC: dnet_profile_t */
+    uint16_t flow;                 /* what a full ring does, as DIMMNET_FLOW counts */
+    char host[DNET_EP_HOST_BYTES]; /* name of its host, as far as there is room */
     dnet_emu_port_address_t port[DNET_RAILS_MAX]; /* for ranks of other hosts */
 } dnet_ep_address_t;
 _Static_assert(sizeof(dnet_ep_address_t) == 272, "address layout");

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ADDRESS_VERSION 4u
+#define ADDRESS_VERSION 5u
 #define FNV_START 0xcbf29ce484222325ull
 
 /* FNV-1a, to make one number of the things that tell hosts apart. */
@@ -331,6 +331,8 @@ void dnet_ep_address(const dnet_ep_t *ep, dnet_ep_address_t *address_p)
         .wid = (uint16_t) wid_of(ep, ep->rank),
         .host_id = dnet_job_host_id(ep),
         .keeper = ep->job.cluster ? ep->job.cluster->keeper : 0,
+        .profile = (uint16_t) dnet_job_profile(ep),
+        .flow = (uint16_t) ep->options.flow,
     };
     if (ep->job.port)
         dnet_emu_port_address(ep->job.port, address_p->port);
@@ -368,6 +370,11 @@ static dnet_status_t check_address(const dnet_ep_t *ep, const dnet_ep_address_t 
         dnet_error("rank %u is not on the cluster's node meant for it; all ranks need the same "
                    "DIMMNET_CLUSTER and DIMMNET_CLUSTER_NODES",
                    r);
+        return DNET_ERR_STATE;
+    }
+    if (a->profile != own->profile || a->flow != own->flow) {
+        dnet_error("rank %u has another %s than rank %u; all ranks need the same", r,
+                   a->flow != own->flow ? "DIMMNET_FLOW" : "DIMMNET_PROFILE", ep->rank);
         return DNET_ERR_STATE;
     }
     return DNET_OK;

@@ -269,10 +269,12 @@ static int64_t world_rank(const known_comm_t *k, int peer)
 
 static int64_t bytes_of(int64_t count, MPI_Datatype type)
 {
-    int size = 0;
-    if (type == MPI_DATATYPE_NULL)
+    MPI_Count size = 0;
+    int64_t bytes = 0;
+    if (type == MPI_DATATYPE_NULL || PMPI_Type_size_x(type, &size) != MPI_SUCCESS || size < 0 ||
+        __builtin_mul_overflow(count, size, &bytes))
         return 0;
-    return PMPI_Type_size(type, &size) == MPI_SUCCESS && size > 0 ? count * size : 0;
+    return bytes;
 }
 
 /* Arguments of a message record; false when a trace does not know its partner. */

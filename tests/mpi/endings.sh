@@ -38,6 +38,10 @@ ends() {
 
 # start ARGUMENTS...: in the background
 start() { : >out; mpirun "$@" >out 2>&1 </dev/null & job=$!; }
+until_waits() {
+    tries=0
+    until grep -q waits out; do tries=$((tries + 1)); [ $tries -lt 100 ] || fail "does not start"; sleep 0.1; done
+}
 # finish WHAT: its status in rc
 finish() {
     (sleep 20; kill -9 $job 2>/dev/null) & watch=$!
@@ -47,6 +51,12 @@ finish() {
     [ $rc != 137 ] || fail "$1: no end in 20 s"
     none_left "$1"
 }
+
+for count in 0 -1 2x ''; do
+    ends 255 "^-n $count: a number of processes is wanted" -n "$count" "$program"
+done
+ends 255 'no program is given' -n "$RANKS"
+ends 255 'no program is given behind a colon' -n 1 "$program" :
 
 for hosts in '' "$two"; do
     # before MPI_Init, where others wait; without MPI, where nobody does
@@ -76,8 +86,9 @@ for hosts in '' "$two"; do
 
     # signals that mpirun passes on, after rank 0 and with it a host of two have ended
     for signal in USR1 USR2; do
-        start $hosts -n 2 sh -c 'trap : USR1; [ $PMI_RANK = 1 ] || exit 0; sleep 1; sleep 0.2; exit 3'
-        sleep 0.6
+        start $hosts -n 2 sh -c 'trap : USR1; [ $PMI_RANK = 1 ] || exit 0; echo waits; sleep 2; sleep 0.2; exit 3'
+        until_waits
+        sleep 0.4
         kill -$signal $job
         finish "SIG$signal"
         [ $rc = 3 ] || fail "SIG$signal to mpirun $hosts: exit status $rc, not 3"
@@ -94,8 +105,7 @@ for hosts in '' "$two"; do
     done
 
     start $hosts -n "$RANKS" "$program" wait
-    tries=0
-    until grep -q waits out; do tries=$((tries + 1)); [ $tries -lt 100 ] || fail "does not start"; sleep 0.1; done
+    until_waits
     kill -9 "$(pgrep -P $job hydra_pmi_proxy | tail -n 1)"
     finish "a proxy killed"
     [ $rc != 0 ] && grep -q 'proxy on host .* has ended' out || fail "a proxy killed: exit status $rc"

@@ -3,7 +3,7 @@
 #
 # A malformed DIMMNET_* value ends the job at once with a line that names the variable and the value, and no more than one
 # further line for each rank.  A netmod that this library does not have gets one line, each time.
-# Ranks whose options differ agree on the ways of collectives and windows.
+# Ranks whose options differ agree on the ways of collectives and windows; on how NICs stop senders they cannot.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 program=$DNET_TEST_DIR/options-program
@@ -49,6 +49,19 @@ for _ in 1 2 3 4 5 6; do
         failed=1
     }
 done
+
+# ranks_differ VARIABLE VALUE: a job of which one rank has another value than the others does not begin
+ranks_differ() {
+    rc=0
+    timeout -k 2 20 mpirun -n $((RANKS - 1)) "$program" : -n 1 -env "$1" "$2" "$program" >"$program.out" 2>&1 || rc=$?
+    if [ $rc -eq 0 ] || [ $rc -eq 124 ] || ! grep "has another $1 than" "$program.out"; then
+        echo "options.sh: $1=$2 in one rank: exit status $rc" >&2
+        cat "$program.out" >&2
+        failed=1
+    fi
+}
+ranks_differ DIMMNET_FLOW stall
+ranks_differ DIMMNET_PROFILE prototype
 
 agree() {
     mpicc -O2 -I"$here" "$here/$1.c" -o "$program-$1"

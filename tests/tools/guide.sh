@@ -11,6 +11,8 @@ for top in ("src", "emulator", "mpich/patches"):
     for folder, _, names in os.walk(os.path.join(src, top)):
         for name in names:
             text = open(os.path.join(folder, name), encoding="utf-8", errors="replace").read()
+            if name.endswith(".patch"):
+                text = re.sub(r"^\+", "", text, flags=re.M)
             if name.endswith((".c", ".h", ".def", ".patch")):
                 text = re.sub(r'"\s*PRI\w+\s*"|"\s*\n?\s*"', "", text)  # one string of several
                 texts += "\n".join(re.findall(r'"(?:[^"\\\n]|\\.)*"', text)) + "\n"
