@@ -72,6 +72,8 @@ for hosts in '' "$two"; do
 
     # killed, perhaps while the next ones are started
     ends 9 'rank 1 .* killed by signal 9' $hosts -n "$RANKS" sh -c '[ $PMI_RANK != 1 ] || kill -9 $$; exec "$0"' "$program"
+    first='case $PMI_RANK in 1) sleep 0.5; kill -9 $$;; 3) sleep 5;; esac'
+    ends 9 'rank 1 .* killed by signal 9' $hosts -n "$RANKS" sh -c "$first; exec \"\$0\"" "$program"
     for time in 1 2 3 4 5 6 7 8 9 10; do
         ends 9 'rank 1 .* killed by signal 9' $hosts -n "$RANKS" sh -c '[ $PMI_RANK != 1 ] || kill -9 $$; exec sleep 5'
     done
