@@ -79,6 +79,10 @@ expect 0 'counters of 3 ports could not be read' health --topology file:net --be
 
 # Networks in which what is asked for is not there.
 expect 2 'not leaves with one link to every spine' lid --topology ring:4:0 --fail 1
+printf '%s\n' 's/^Switch.3 "leaf0001"/Switch 4 "leaf0001"\n[4] "spine0001"[3]/' \
+    's/^Switch.2 "spine0001"/Switch 3 "spine0001"\n[3] "leaf0001"[4]/' >parallel
+"$subnet" gen --topology leaf-spine:2:1:2 | sed -f parallel >twice
+expect 2 'not leaves with one link to every spine' lid --topology file:twice --fail 1
 refuse 'has 0 servers' rails --topology ring:4:0 --sick 1
 printf 'Switch 4 "a"\nHca 1 "g"\n[1] "a"[1]\nHca 1 "h"\n[1] "a"[2]\n' >one
 expect 2 'no link between switches that could be sick' rails --topology file:one --sick 1

@@ -13,6 +13,7 @@ expect 2 'no routing engine' route --topology ring:5 --engine none
 expect 2 'is no fat tree' route --topology ring:5 --engine ftree
 expect 2 'expected one of' route --topology ring:5 --traffic odd
 expect 3 'cannot open' verify --topology ring:5 --lfts missing
+expect 3 'cannot read . to its end' verify --topology ring:5 --lfts .
 expect 0 'turns: good' route --topology two-fat-trees:16:middle --pairs-only --verify --json route.json \
     --quiet
 grep -q '"turn_pairs_allowed": 158' route.json || { echo "FAIL: turn pairs in route.json"; exit 1; }

@@ -166,7 +166,7 @@ static dnet_status_t clos_read(clos_t *c)
         c->up[at] = t->link[l].port[side];
         c->down[at] = t->link[l].port[!side];
     }
-    if (found == links && links > 0)
+    if (found == links && links == (size_t) t->n_links && links > 0)
         return DNET_OK;
     dnet_error(
         "subnet: %s is not leaves with one link to every spine, all in service; make one with "

@@ -12,7 +12,6 @@
 
 #include "common/log.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -306,12 +305,6 @@ static dnet_status_t read_lines(lft_reader_t *r, FILE *in)
         else if (strncmp(p, "0x", 2) == 0)
             st = read_entry(r, p);
     }
-    if (!st && r->switches == 0) {
-        dnet_error("subnet: %s: no 'Unicast lids ... of switch' line; expected a dump of "
-                   "forwarding tables",
-                   r->path);
-        st = DNET_ERR_FORMAT;
-    }
     return st;
 }
 
@@ -319,11 +312,9 @@ dnet_status_t dnet_lft_read(dnet_topo_t *t, const char *path, dnet_tables_t **ou
                             dnet_lid_faults_t *faults)
 {
     lft_reader_t r = {.t = t, .path = path, .sw = DNET_TOPO_NONE};
-    FILE *in = fopen(path, "r");
-    if (!in) {
-        dnet_error("subnet: cannot open %s: %s", path, strerror(errno));
+    FILE *in = dnet_subnet_open(path);
+    if (!in)
         return DNET_ERR_SYSTEM;
-    }
     guid_entry_t *index = index_guids(t);
     r.owner = dnet_subnet_alloc(DNET_LID_UNICAST_MAX + 1, sizeof(int));
     r.index = index;
@@ -332,11 +323,17 @@ dnet_status_t dnet_lft_read(dnet_topo_t *t, const char *path, dnet_tables_t **ou
         r.owner[lid] = DNET_TOPO_NONE;
     if (!st)
         st = read_lines(&r, in);
+    st = dnet_subnet_close(in, path, st);
+    if (!st && r.switches == 0) {
+        dnet_error("subnet: %s: no 'Unicast lids ... of switch' line; expected a dump of "
+                   "forwarding tables",
+                   path);
+        st = DNET_ERR_FORMAT;
+    }
     if (!st)
         st = fill_tables(&r, out);
     if (faults)
         *faults = r.faults;
-    fclose(in);
     free(index);
     free(r.owner);
     free(r.entry);

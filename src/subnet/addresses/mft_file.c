@@ -11,7 +11,6 @@
 
 #include "common/log.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,11 +63,9 @@ static dnet_status_t read_marks(dnet_mcast_t *m, const char *path, int number, i
 
 dnet_status_t dnet_mft_read(const dnet_topo_t *t, const char *path, dnet_mcast_t **out)
 {
-    FILE *in = fopen(path, "r");
-    if (!in) {
-        dnet_error("subnet: cannot open %s: %s", path, strerror(errno));
+    FILE *in = dnet_subnet_open(path);
+    if (!in)
         return DNET_ERR_SYSTEM;
-    }
     char line[1024];
     int sw = DNET_TOPO_NONE;
     dnet_mcast_t *m = NULL;
@@ -79,7 +76,7 @@ dnet_status_t dnet_mft_read(const dnet_topo_t *t, const char *path, dnet_mcast_t
         else if (strncmp(line, "0x", 2) == 0)
             st = read_marks(m, path, number, sw, line);
     }
-    fclose(in);
+    st = dnet_subnet_close(in, path, st);
     if (!st && sw == DNET_TOPO_NONE) {
         dnet_error("subnet: %s: no 'Multicast mlids ... of switch' line; expected the output of "
                    "'dump_fts -M'",
@@ -95,13 +92,12 @@ dnet_status_t dnet_mft_read(const dnet_topo_t *t, const char *path, dnet_mcast_t
 
 dnet_status_t dnet_mcast_read_levels(dnet_mcast_t *m, const char *path)
 {
-    FILE *in = fopen(path, "r");
-    if (!in) {
-        dnet_error("subnet: cannot open %s: %s", path, strerror(errno));
+    FILE *in = dnet_subnet_open(path);
+    if (!in)
         return DNET_ERR_SYSTEM;
-    }
     char line[256];
     long mlid = 0, level, records = 0;
+    dnet_status_t st = DNET_OK;
     while (fgets(line, sizeof(line), in)) {
         if (dnet_sa_field(line, "Mlid", &mlid) || !dnet_sa_field(line, "SL", &level))
             continue;
@@ -110,9 +106,9 @@ dnet_status_t dnet_mcast_read_levels(dnet_mcast_t *m, const char *path)
             if (m->mlid[g] == mlid)
                 m->levels[g] |= (uint16_t) (1u << level);
     }
-    fclose(in);
-    if (records)
-        return DNET_OK;
+    st = dnet_subnet_close(in, path, st);
+    if (st || records)
+        return st;
     dnet_error("subnet: %s: no multicast group; expected the output of 'saquery -g'", path);
     return DNET_ERR_FORMAT;
 }

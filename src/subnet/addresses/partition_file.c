@@ -14,7 +14,6 @@
 #include "common/log.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -210,11 +209,9 @@ static dnet_status_t read_line(reader_t *r, char *text)
 
 dnet_status_t dnet_partitions_read(const dnet_topo_t *t, const char *path, dnet_partitions_t **out)
 {
-    FILE *in = fopen(path, "r");
-    if (!in) {
-        dnet_error("subnet: cannot open %s: %s", path, strerror(errno));
+    FILE *in = dnet_subnet_open(path);
+    if (!in)
         return DNET_ERR_SYSTEM;
-    }
     reader_t r = {.t = t, .path = path, .partition = DNET_TOPO_NONE};
     dnet_status_t st = dnet_partitions_new(t, &r.p);
     char *line = NULL;
@@ -224,7 +221,7 @@ dnet_status_t dnet_partitions_read(const dnet_topo_t *t, const char *path, dnet_
         st = read_line(&r, line);
     }
     free(line);
-    fclose(in);
+    st = dnet_subnet_close(in, path, st);
     if (!st && (r.p->count == 0 || r.partition != DNET_TOPO_NONE))
         st = refuse(&r, "end of file", "partitions, each with a ; behind its members");
     for (int i = 0; !st && i < r.p->count; i++)

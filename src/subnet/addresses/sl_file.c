@@ -10,7 +10,6 @@
 
 #include "common/log.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,11 +60,9 @@ static void keep_record(const dnet_tables_t *tables, const int *index, long slid
 
 dnet_status_t dnet_sl_read(const dnet_tables_t *tables, const char *path, dnet_lanes_t **out)
 {
-    FILE *in = fopen(path, "r");
-    if (!in) {
-        dnet_error("subnet: cannot open %s: %s", path, strerror(errno));
+    FILE *in = dnet_subnet_open(path);
+    if (!in)
         return DNET_ERR_SYSTEM;
-    }
     char line[256];
     long slid = 0, dlid = 0, sl, records = 0;
     dnet_lanes_t *lanes = NULL;
@@ -78,7 +75,7 @@ dnet_status_t dnet_sl_read(const dnet_tables_t *tables, const char *path, dnet_l
         records++;
         keep_record(tables, index, slid, dlid, sl, lanes);
     }
-    fclose(in);
+    st = dnet_subnet_close(in, path, st);
     free(index);
     if (!st && records == 0) {
         dnet_error("subnet: %s: no path record; expected the output of 'saquery -p'", path);
@@ -186,11 +183,9 @@ static void count_lanes(const dnet_topo_t *t, dnet_lanes_t *lanes)
 
 dnet_status_t dnet_sl2vl_read(const dnet_topo_t *t, const char *path, dnet_lanes_t *lanes)
 {
-    FILE *in = fopen(path, "r");
-    if (!in) {
-        dnet_error("subnet: cannot open %s: %s", path, strerror(errno));
+    FILE *in = dnet_subnet_open(path);
+    if (!in)
         return DNET_ERR_SYSTEM;
-    }
     dnet_status_t st = straight(t, lanes);
     int s = DNET_TOPO_NONE;
     long rows = 0;
@@ -204,7 +199,7 @@ dnet_status_t dnet_sl2vl_read(const dnet_topo_t *t, const char *path, dnet_lanes
             rows++;
         }
     }
-    fclose(in);
+    st = dnet_subnet_close(in, path, st);
     if (!st && rows == 0) {
         dnet_error("subnet: %s: no SL2VL table; expected outputs of 'smpquery sl2vl LID'", path);
         st = DNET_ERR_FORMAT;

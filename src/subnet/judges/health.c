@@ -8,7 +8,6 @@
 
 #include "common/log.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -63,11 +62,9 @@ static dnet_status_t check_summary(const char *path, int nodes, int failures)
 
 dnet_status_t dnet_health_read(const dnet_topo_t *t, const char *path, dnet_counters_t *counters)
 {
-    FILE *in = fopen(path, "r");
-    if (!in) {
-        dnet_error("subnet: cannot open counters %s: %s", path, strerror(errno));
+    FILE *in = dnet_subnet_open(path);
+    if (!in)
         return DNET_ERR_SYSTEM;
-    }
     memset(counters, 0, (size_t) dnet_topo_channels(t) * sizeof(*counters));
     dnet_status_t st = DNET_OK;
     int s = DNET_TOPO_NONE, nodes = -1, failures = 0;
@@ -88,7 +85,7 @@ dnet_status_t dnet_health_read(const dnet_topo_t *t, const char *path, dnet_coun
             st = DNET_ERR_FORMAT;
         }
     }
-    fclose(in);
+    st = dnet_subnet_close(in, path, st);
     return st ? st : check_summary(path, nodes, failures);
 }
 
@@ -144,11 +141,9 @@ static dnet_status_t read_link(dnet_topo_t *t, const char *path, int number, con
 
 dnet_status_t dnet_health_read_links(dnet_topo_t *t, const char *path)
 {
-    FILE *in = fopen(path, "r");
-    if (!in) {
-        dnet_error("subnet: cannot open link states %s: %s", path, strerror(errno));
+    FILE *in = dnet_subnet_open(path);
+    if (!in)
         return DNET_ERR_SYSTEM;
-    }
     dnet_status_t st = DNET_OK;
     char line[1024];
     bool found = false;
@@ -156,7 +151,7 @@ dnet_status_t dnet_health_read_links(dnet_topo_t *t, const char *path)
         found |= strstr(line, "0x") && strstr(line, "==(");
         st = read_link(t, path, number, line);
     }
-    fclose(in);
+    st = dnet_subnet_close(in, path, st);
     if (!st && !found) {
         dnet_error("subnet: %s: no link in it; expected the output of iblinkinfo -l", path);
         return DNET_ERR_FORMAT;

@@ -6,7 +6,6 @@
 
 #include "common/log.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,9 +140,8 @@ dnet_status_t dnet_traffic_read(dnet_traffic_t *tr, const dnet_topo_t *t, const 
     dnet_status_t st = dnet_traffic_init(tr, t, DNET_TRAFFIC_MATRIX, 0);
     if (st)
         return st;
-    FILE *in = fopen(path, "r");
+    FILE *in = dnet_subnet_open(path);
     if (!in) {
-        dnet_error("subnet: cannot open traffic file %s: %s", path, strerror(errno));
         dnet_traffic_free(tr);
         return DNET_ERR_SYSTEM;
     }
@@ -153,7 +151,7 @@ dnet_status_t dnet_traffic_read(dnet_traffic_t *tr, const dnet_topo_t *t, const 
     long rates = 0;
     for (int number = 1; !st && fgets(line, sizeof(line), in); number++)
         st = read_rate(tr, line, path, number, &rates);
-    fclose(in);
+    st = dnet_subnet_close(in, path, st);
     if (!st && rates == 0) {
         dnet_error("subnet: %s: no traffic in it; expected lines 'source destination rate'", path);
         st = DNET_ERR_FORMAT;

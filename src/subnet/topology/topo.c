@@ -8,6 +8,7 @@
 #include "common/log.h"
 #include "common/number.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,24 @@ void *dnet_subnet_alloc(size_t n, size_t size)
         dnet_error("subnet: no memory for %zu elements of %zu bytes; use a smaller topology", n,
                    size);
     return p;
+}
+
+FILE *dnet_subnet_open(const char *path)
+{
+    FILE *in = fopen(path, "r");
+    if (!in)
+        dnet_error("subnet: cannot open %s: %s", path, strerror(errno));
+    return in;
+}
+
+dnet_status_t dnet_subnet_close(FILE *in, const char *path, dnet_status_t status)
+{
+    if (!status && ferror(in)) {
+        dnet_error("subnet: cannot read %s to its end: %s", path, strerror(errno));
+        status = DNET_ERR_SYSTEM;
+    }
+    fclose(in);
+    return status;
 }
 
 dnet_topo_t *dnet_topo_new(const char *name)

@@ -170,6 +170,12 @@ dnet_port_kind_t dnet_topo_wired(const dnet_topo_t *t, int s, int port, int *whi
 /** Zeroed array; NULL after logging when memory is short.  n may be 0. */
 void *dnet_subnet_alloc(size_t n, size_t size);
 
+/** Open a file to read; NULL after logging why not. */
+FILE *dnet_subnet_open(const char *path);
+
+/** Close it.  @return status, or ERR_SYSTEM, logged, where that was good but reading has failed */
+dnet_status_t dnet_subnet_close(FILE *in, const char *path, dnet_status_t status);
+
 /** New empty topology; NULL when memory is short (logged).  The caller frees it. */
 dnet_topo_t *dnet_topo_new(const char *name);
 

@@ -10,7 +10,6 @@
 #include "common/log.h"
 #include "common/number.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -281,11 +280,9 @@ static dnet_status_t parse_args(const char *spec, const struct kind *kind, dnet_
 
 static dnet_status_t make_from_file(const char *path, dnet_topo_t **out)
 {
-    FILE *in = fopen(path, "r");
-    if (!in) {
-        dnet_error("subnet: cannot open topology file %s: %s", path, strerror(errno));
+    FILE *in = dnet_subnet_open(path);
+    if (!in)
         return DNET_ERR_SYSTEM;
-    }
     dnet_status_t st = dnet_topo_read(in, path, out);
     fclose(in);
     return st;

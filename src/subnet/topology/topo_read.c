@@ -558,15 +558,13 @@ static dnet_status_t read_hint(dnet_topo_t *t, char *line, const char *path, int
 
 dnet_status_t dnet_topo_read_hints(dnet_topo_t *t, const char *path)
 {
-    FILE *in = fopen(path, "r");
-    if (!in) {
-        dnet_error("subnet: cannot open hints file %s: %s", path, strerror(errno));
+    FILE *in = dnet_subnet_open(path);
+    if (!in)
         return DNET_ERR_SYSTEM;
-    }
     dnet_status_t st = DNET_OK;
     char line[512];
     for (int number = 1; !st && fgets(line, sizeof(line), in); number++)
         st = read_hint(t, line, path, number);
-    fclose(in);
+    st = dnet_subnet_close(in, path, st);
     return st;
 }
