@@ -41,8 +41,15 @@ for command in 'dnet-replay --csv --json bt.dnt' 'dnet-replay --print bt 4' 'dne
     # shellcheck disable=SC2086
     expect 2 $command
 done
+# Nor is an option meant that says nothing here, or a process that is no number.
+for command in 'dnet-replay --iterations 2 bt.dnt' 'dnet-replay --seed 1 bt.dnt' 'dnet-replay --noise 0 bt.dnt' 'dnet-replay --mark 3 bt 4' \
+    'dnet-replay --tick 2 bt 4' 'dnet-replay --ring-bytes 4096 bt 4' 'dnet-trace show -p abc' 'dnet-trace list --job 0' \
+    'dnet-trace on all -p 1x'; do
+    # shellcheck disable=SC2086
+    expect 2 $command
+done
 if [ -e /dev/full ]; then
-    for command in dnet-info 'dnet-info --json' 'dnet-cluster status' 'dnet-cluster --help' 'dnet-trace list' 'dnet-replay bt 4' 'dnet-replay --print bt.dnt' 'dnet-stat --help' \
+    for command in dnet-info 'dnet-info --json' 'dnet-cluster status' 'dnet-cluster --help' 'dnet-trace list' 'dnet-replay bt 4' 'dnet-replay --print bt.dnt' 'dnet-stat --help' 'dnet-check --help' \
         'dsh --help' 'dnet-subnet gen --topology torus:20x20' 'dnet-subnet draw --topology torus:20x20' 'dnet-subnet draw --topology ring:5' \
         'dnet-subnet show --topology ring:5' 'dnet-subnet lid --topology ring:5' 'dnet-subnet path --topology ring:5 H00001 H00002'; do
         rc=0

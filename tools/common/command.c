@@ -196,6 +196,8 @@ static bool take(const tool_option_t *o, const char *text, void *options)
             *(const char **) at = text;
             return true;
         case TOOL_TEXTS:
+            if (o->most != 0 && !take_number(o, text, &number))
+                return false;
             if (texts->count == TOOL_TEXTS_MAX) {
                 tool_error("--%s: at most %d times", o->name, TOOL_TEXTS_MAX);
                 return false;

@@ -26,7 +26,7 @@ enum {
 typedef enum {
     TOOL_FLAG,     /* bool: true when given */
     TOOL_TEXT,     /* const char *: as given */
-    TOOL_TEXTS,    /* tool_texts_t: may be given several times */
+    TOOL_TEXTS,    /* tool_texts_t: may be given several times; numbers where `most` is set */
     TOOL_INT,      /* int: a whole number from `least` to `most` */
     TOOL_U64,      /* uint64_t: likewise */
     TOOL_FRACTION, /* double: a number from `low` to `high` */

@@ -21,6 +21,7 @@
 #define BUFFERS_MAX 4096u
 #define BUFFER_BYTES 32768u
 #define LIMIT_PERCENT 0.1
+#define SEED_NOT_GIVEN UINT64_MAX
 
 enum { FOR_PEOPLE, CSV, JSON };
 enum { STOP_RESEND, LIMIT_EVENT, METHODS };
@@ -56,7 +57,7 @@ static const tool_option_t options[] = {
     TOOL_OPTION(options_t, noise_percent, "noise", TOOL_INT, "PERCENT",
                 "by which its computing times vary (5)", .letter = 'n', .most = 100),
     TOOL_OPTION(options_t, seed, "seed", TOOL_U64, "N", "of the noise (1)", .letter = 's',
-                .most = UINT64_MAX),
+                .most = SEED_NOT_GIVEN - 1),
     TOOL_OPTION(options_t, write, "write", TOOL_TEXT, "FILE",
                 "write the program as a trace instead, - is standard output"),
     TOOL_OPTION(options_t, tick_ns, "tick", TOOL_INT, "NS", "unit of its gaps (1)", .least = 1,
@@ -195,6 +196,7 @@ static void end_table(const table_t *t)
 static void study(const subject_t *subject, const options_t *o)
 {
     table_t t = {.subject = subject, .o = o, .enough = {{1, 1}, {1, 1}}};
+    const uint32_t mark = o->mark != 0 ? (uint32_t) o->mark : 19;
     begin_table(&t);
     bool events = true;
     for (uint32_t b = 1; events && b <= BUFFERS_MAX; b++) {
@@ -202,14 +204,14 @@ static void study(const subject_t *subject, const options_t *o)
         for (unsigned method = 0; method < METHODS; method++)
             for (unsigned mode = 0; mode < MODES; mode++) {
                 dnet_replay_result_t result;
-                dnet_replay_config_t config = {
-                    .buffers = b,
-                    .penalty_ns = penalty_ns[method],
-                    .wire_ns = o->wire_ns,
-                    .call_ns = o->call_ns,
-                    .replay = mode == REPLAY,
-                    .at_waits = o->release,
-                    .mark = method == LIMIT_EVENT && o->trigger ? (uint32_t) o->mark : 0};
+                dnet_replay_config_t config = {.buffers = b,
+                                               .penalty_ns = penalty_ns[method],
+                                               .wire_ns = o->wire_ns,
+                                               .call_ns = o->call_ns,
+                                               .replay = mode == REPLAY,
+                                               .at_waits = o->release,
+                                               .mark =
+                                                   method == LIMIT_EVENT && o->trigger ? mark : 0};
                 must(dnet_replay_run(&subject->program, &config, &result));
                 point(&t, b, mode, method, &result);
                 events |= result.events != 0;
@@ -223,7 +225,7 @@ static void rings(const subject_t *s, const options_t *o)
 {
     dnet_replay_partners_t p;
     must(dnet_replay_partners(&s->program, &p));
-    unsigned ring = (unsigned) o->ring_bytes;
+    unsigned ring = o->ring_bytes != 0 ? (unsigned) o->ring_bytes : 262144;
     uint64_t alone = (uint64_t) s->program.ranks * ring;
     uint64_t shared = (p.most + 1ull) * ring;
     double percent = 100.0 * (double) shared / (double) alone;
@@ -253,10 +255,10 @@ static void rings(const subject_t *s, const options_t *o)
 
 static void write_trace(const dnet_replay_program_t *program, const char *name, const options_t *o)
 {
+    const uint32_t tick_ns = o->tick_ns != 0 ? (uint32_t) o->tick_ns : 1;
     FILE *out = strcmp(o->write, "-") == 0 ? stdout : fopen(o->write, "wb");
-    dnet_status_t status = out == NULL
-                               ? DNET_ERR_SYSTEM
-                               : dnet_replay_to_trace(program, (uint32_t) o->tick_ns, name, out);
+    dnet_status_t status =
+        out == NULL ? DNET_ERR_SYSTEM : dnet_replay_to_trace(program, tick_ns, name, out);
     if (out != NULL && out != stdout && fclose(out) != 0 && status == DNET_OK)
         status = DNET_ERR_SYSTEM;
     if (status == DNET_ERR_SYSTEM)
@@ -273,8 +275,10 @@ static void generate(char **argument, const options_t *o, subject_t *s)
     uint32_t iterations = o->iterations != 0        ? (uint32_t) o->iterations
                           : shape == DNET_REPLAY_BT ? 200
                                                     : 400;
-    dnet_status_t status = dnet_replay_generate(shape, (uint32_t) ranks, iterations,
-                                                (uint32_t) o->noise_percent, o->seed, &s->program);
+    uint32_t noise_percent = o->noise_percent >= 0 ? (uint32_t) o->noise_percent : 5;
+    uint64_t seed = o->seed != SEED_NOT_GIVEN ? o->seed : 1;
+    dnet_status_t status =
+        dnet_replay_generate(shape, (uint32_t) ranks, iterations, noise_percent, seed, &s->program);
     if (status == DNET_ERR_ARGUMENT) {
         dnet_error("RANKS '%s': a square number is wanted", argument[1]);
         exit(TOOL_USAGE);
@@ -316,30 +320,37 @@ static const tool_command_t replay = {
     .run = run,
 };
 
+/* @return what of the command line does not belong together; NULL: it does */
+static const char *misfit(const options_t *o, bool shape, int arguments)
+{
+    bool generated = o->iterations != 0 || o->noise_percent >= 0 || o->seed != SEED_NOT_GIVEN;
+    if (shape && arguments != 2)
+        return "bt and sp want the number of RANKS and nothing else";
+    if (!shape && (generated || o->write != NULL))
+        return "--iterations, --noise, --seed and --write go with bt and sp";
+    if (o->tick_ns != 0 && o->write == NULL)
+        return "--tick goes with --write";
+    if (o->mark != 0 && !o->trigger)
+        return "--mark goes with --trigger low-mark";
+    if (o->ring_bytes != 0 && !o->rings)
+        return "--ring-bytes goes with --rings";
+    if (o->csv && o->json)
+        return "--csv and --json: want one of them";
+    if (o->print && (shape || o->rings || o->csv || o->json))
+        return "--print goes with traces, and without --rings, --csv and --json";
+    return NULL;
+}
+
 static int run(int argc, char **argv)
 {
-    options_t o = {.noise_percent = 5,
-                   .tick_ns = 1,
-                   .mark = 19,
-                   .ring_bytes = 262144,
-                   .seed = 1,
-                   .wire_ns = 1000,
-                   .call_ns = 300};
+    options_t o = {.noise_percent = -1, .seed = SEED_NOT_GIVEN, .wire_ns = 1000, .call_ns = 300};
     subject_t s = {0};
     if (!tool_parse(&replay, &argc, &argv, &o))
         return TOOL_USAGE;
     bool shape = strcmp(argv[0], "bt") == 0 || strcmp(argv[0], "sp") == 0;
-    if ((shape && argc != 2) || (!shape && o.write != NULL)) {
-        tool_error("%s", shape ? "bt and sp want the number of RANKS and nothing else"
-                               : "--write goes with bt and sp");
-        return TOOL_USAGE;
-    }
-    if (o.csv && o.json) {
-        tool_error("--csv and --json: want one of them");
-        return TOOL_USAGE;
-    }
-    if (o.print && (shape || o.rings || o.csv || o.json)) {
-        tool_error("--print goes with traces, and without --rings, --csv and --json");
+    const char *wrong = misfit(&o, shape, argc);
+    if (wrong) {
+        tool_error("%s", wrong);
         return TOOL_USAGE;
     }
     if (shape)

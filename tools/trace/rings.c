@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/number.h"
 #include "tools/common/processes.h"
 #include "tools/trace/trace.h"
 
@@ -107,13 +106,11 @@ static bool ring_visit(void *arg, int32_t pid, const char *path)
 /* A process that has a ring, else those it has started: mpirun stands for its job. */
 static bool rings_of_job(const char *text, bool write)
 {
-    uint64_t pid;
+    const int32_t pid = atoi(text);
     unsigned before = trace_ring_count;
-    if (dnet_number(text, 1, INT32_MAX, &pid)) {
-        if (tool_memfd_of((int32_t) pid, DNET_TRACE_MEMFD, ring_visit, &write))
-            return true;
-        tool_memfds_below((int32_t) pid, DNET_TRACE_MEMFD, ring_visit, &write);
-    }
+    if (tool_memfd_of(pid, DNET_TRACE_MEMFD, ring_visit, &write))
+        return true;
+    tool_memfds_below(pid, DNET_TRACE_MEMFD, ring_visit, &write);
     if (trace_ring_count > before)
         return true;
     tool_error("process %s cannot be traced: neither it nor a process it has started has a dimmnet "

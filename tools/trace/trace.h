@@ -36,8 +36,8 @@ extern unsigned trace_ring_count;
 #define TRACE_JOB_OPTION(type) \
     TOOL_OPTION(type, job, "job", TOOL_TEXTS, "PID", \
                 "this process, or those it has started; repeatable (all of this user)", \
-                .letter = 'p'), \
-        TOOL_OPTION(type, job, "pid", TOOL_TEXTS, "PID", NULL)
+                .letter = 'p', .least = 1, .most = INT32_MAX), \
+        TOOL_OPTION(type, job, "pid", TOOL_TEXTS, "PID", NULL, .least = 1, .most = INT32_MAX)
 
 /**
  * Map what is asked for: files, processes, or without either all processes of this user.
