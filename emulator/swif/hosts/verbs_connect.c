@@ -431,6 +431,8 @@ static void ud_reopen(dnet_emu_plug_end_t *e, uint64_t now)
     e->ud_again_ns = now + UD_AGAIN_NS;
     if (e->lib.modify_qp(e->ud, &reset, IBV_QP_STATE) == 0 && ud_start(e, &what) == 0)
         e->ud_why = NULL;
+    else
+        e->ud_rx_posted = 0; /* the next reset drops what has been posted */
 }
 
 /* Has none of what is under way completed for long? */

@@ -88,9 +88,10 @@ static bool choose_gid(const dnet_emu_verbs_lib_t *lib, const char *wanted, cons
     unsigned best = 0;
     uint64_t only = 0;
 
-    if (wanted && !dnet_number(wanted, 0, UINT16_MAX, &only))
+    /* Address vectors have one byte for it. */
+    if (wanted && !dnet_number(wanted, 0, UINT8_MAX, &only))
         return false;
-    for (uint32_t i = 0; i < (uint32_t) p->attr.gid_tbl_len; i++) {
+    for (uint32_t i = 0; i < (uint32_t) p->attr.gid_tbl_len && i <= UINT8_MAX; i++) {
         struct ibv_gid_entry g;
         unsigned rank = 1;
 
