@@ -49,11 +49,12 @@ static bool put_part(dnet_emu_port_t *port, dnet_emu_connection_t *c, const dnet
     uint32_t lines = p->header_lines * 8;
     dnet_emu_kept_t *k;
     dnet_emu_wire_head_t *head = dnet_emu_out_room(port, c, lines + bytes, &k);
-    uint8_t *data = (uint8_t *) (head + 1);
+    uint8_t *data;
     uint64_t h[4];
 
     if (!head)
         return false;
+    data = (uint8_t *) (head + 1);
     dnet_emu_burst_header(port->nic, p, from, bytes, bytes < each ? bytes : each, h);
     if (c->its_lid)
         h[0] = (h[0] & ~DNET_MASK(PK_DLID)) | DNET_PUT(c->its_lid, PK_DLID);
