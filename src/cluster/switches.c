@@ -76,6 +76,8 @@ static void write_table(const dnet_switches_t *n, uint32_t generation, const dne
 {
     const dnet_topo_t *t = f->topo;
     _Atomic uint16_t *table = n->table[generation & 1];
+    /* Whoever still walks over this table and sees a new entry sees that it has changed, too. */
+    atomic_thread_fence(memory_order_release);
     for (int s = 0; s < t->n_switches; s++) {
         const uint16_t *row = dnet_tables_row(f->tables, s);
         for (int i = 0; i < t->n_hosts; i++)
