@@ -176,8 +176,9 @@ class Library:
         self.cc = f"{prefix}/bin/mpicc{suffix}"
         self.run = f"{prefix}/bin/mpirun{suffix}"
         self.missing = next((p for p in (self.cc, self.run) if not os.access(p, os.X_OK)), None)
-        self.open_mpi = not self.missing and "(open mpi)" in subprocess.run(
-            [self.run, "--version"], capture_output=True, text=True).stdout.lower()
+        # "mpirun (Open MPI) 4.1.4", where it is not called mpirun "mpirun.openmpi (OpenRTE) 4.1.4"
+        self.open_mpi = not self.missing and re.search(r"\(Open ?(MPI|RTE)\)", subprocess.run(
+            [self.run, "--version"], capture_output=True, text=True).stdout) is not None
         self.has_dimmnet = os.path.exists(f"{prefix}/bin/dnet-info{suffix}")
         self.options = ["--oversubscribe"] if self.open_mpi else []
 

@@ -190,3 +190,9 @@ shows '| fop_latency .* 1.5 '
 "${CC:-cc}" -o spread spread.c || fail 'report_spread'
 expect 0 ./spread
 [ "$(tr '\n' ' ' <out)" = 'a_low 0.00 a_high 4.00 b_low 3.00 b_high 11.00 c_low 40.00 c_high 60.00 ' ] || fail 'another interval'
+# It is known under another name, and runs at its best too.
+for said in 'mpirun (Open MPI) 5.0.3' 'mpirun.openmpi (OpenRTE) 4.1.4'; do
+    printf '#!/bin/sh\n[ "$1" = --version ] && echo "%s" && exit\n[ "$1" = --oversubscribe ] && echo "8 1.5"\n' "$said" >theirs/bin/mpirun
+    expect 0 "$DNET_SRC/benchmarks/compare" theirs=theirs --any-state --rounds 1 --tests fop_latency
+    grep -q theirs-vader out || fail "$said: not taken for Open MPI"
+done
