@@ -39,8 +39,11 @@ static int progress_at_times(MPIDI_DIMMNET_window_t *self)
     return mpi_errno;
 }
 
+/* Errors stay out of the way of operations, of which there are many a microsecond. */
+#define RARE __attribute__((cold, noinline))
+
 /* The call does not fit the epoch. */
-static int error_sync(void)
+RARE static int error_sync(void)
 {
     return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
                                 MPI_ERR_RMA_SYNC, "**rmasync", 0);
@@ -229,35 +232,39 @@ fn_fail:
 
 /* ---- operations ---- */
 
-static int check_epoch(int rank, MPIR_Win *win)
+RARE static int check_other_epoch(int rank, MPIR_Win *win)
 {
     switch (MPIDIG_WIN(win, sync).access_epoch_type) {
         case MPIDIG_EPOTYPE_REFENCE:
             MPIDIG_EPOCH_OP_REFENCE(win);
             return MPI_SUCCESS;
-        case MPIDIG_EPOTYPE_FENCE:
-            return MPI_SUCCESS;
         case MPIDIG_EPOTYPE_START:
             return MPIDIU_valid_group_rank(win->comm_ptr, rank, MPIDIG_WIN(win, sync).sc.group)
                        ? MPI_SUCCESS
                        : error_sync();
-        case MPIDIG_EPOTYPE_LOCK:
-        case MPIDIG_EPOTYPE_LOCK_ALL:
-            return MPIDI_DIMMNET_WINDOW(win)->part[rank].locked ? MPI_SUCCESS : error_sync();
         default:
             return error_sync();
     }
 }
 
-/* The bytes that so many elements take, from the first's begin.  False: too many to count. */
-static bool span_of(MPI_Aint count, MPI_Datatype type, MPI_Aint *from, MPI_Aint *end)
+static int check_epoch(int rank, MPIR_Win *win)
 {
-    MPI_Aint extent, steps;
-    if (HANDLE_IS_BUILTIN(type)) {
-        *from = 0;
-        return !__builtin_mul_overflow(count, (MPI_Aint) MPIR_Datatype_get_basic_size(type), end);
-    }
+    int epoch = MPIDIG_WIN(win, sync).access_epoch_type;
+    if (epoch == MPIDIG_EPOTYPE_LOCK || epoch == MPIDIG_EPOTYPE_LOCK_ALL)
+        return MPIDI_DIMMNET_WINDOW(win)->part[rank].locked ? MPI_SUCCESS : error_sync();
+    return epoch == MPIDIG_EPOTYPE_FENCE ? MPI_SUCCESS : check_other_epoch(rank, win);
+}
+
+/* As span_of(), of a type that is not built in. */
+__attribute__((noinline)) static bool span_of_derived(MPI_Aint count, MPI_Datatype type,
+                                                      MPI_Aint *from, MPI_Aint *end)
+{
+    MPI_Aint extent, steps, bytes;
     MPIR_Datatype *t;
+    *from = *end = 0;
+    MPIDI_Datatype_check_size(type, 1, bytes);
+    if (!bytes || !count)
+        return true;
     MPIR_Datatype_get_ptr(type, t);
     MPIR_Datatype_get_extent_macro(type, extent);
     if (__builtin_mul_overflow(extent, count - 1, &steps))
@@ -267,37 +274,46 @@ static bool span_of(MPI_Aint count, MPI_Datatype type, MPI_Aint *from, MPI_Aint 
     return true;
 }
 
-/* Where the target's elements are; *at_p NULL: there are none.  Returns an MPI error code. */
-static int find(int rank, MPI_Aint disp, MPI_Aint count, MPI_Datatype type, MPIR_Win *win,
-                uint8_t **at_p)
+/* The bytes that so many elements take, from the first's begin; none: both 0.  False: too many to
+ * count. */
+static inline bool span_of(MPI_Aint count, MPI_Datatype type, MPI_Aint *from, MPI_Aint *end)
 {
-    const MPIDI_DIMMNET_part_of_t *part = &MPIDI_DIMMNET_WINDOW(win)->part[rank];
-    MPI_Aint bytes, from, end, begin;
-    int mpi_errno = check_epoch(rank, win);
-    if (mpi_errno != MPI_SUCCESS)
-        return mpi_errno;
-    MPIDI_Datatype_check_size(type, 1, bytes);
-    *at_p = NULL;
-    if (!bytes || !count)
-        return MPI_SUCCESS;
-    if (!span_of(count, type, &from, &end))
-        goto out_of_range;
-    if (disp < 0 || disp > part->bytes / part->disp_unit)
-        goto out_of_range;
-    begin = disp * part->disp_unit;
-    if (begin + from < 0 || end > part->bytes - begin)
-        goto out_of_range;
-    *at_p = part->base + begin;
-    dnet_ep_count_window_op(MPIDI_DIMMNET_EP(0));
-    return MPI_SUCCESS;
+    if (!HANDLE_IS_BUILTIN(type))
+        return span_of_derived(count, type, from, end);
+    *from = 0;
+    return !__builtin_mul_overflow(count, (MPI_Aint) MPIR_Datatype_get_basic_size(type), end);
+}
 
-out_of_range:
+RARE static int error_range(void)
+{
     return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
                                 MPI_ERR_RMA_RANGE, "**rmarange", 0);
 }
 
-static int copy(const void *from, MPI_Aint from_count, MPI_Datatype from_type, void *to,
-                MPI_Aint to_count, MPI_Datatype to_type)
+/* Where the target's elements are; *at_p NULL: there are none.  Returns an MPI error code. */
+static inline int find(int rank, MPI_Aint disp, MPI_Aint count, MPI_Datatype type, MPIR_Win *win,
+                       uint8_t **at_p)
+{
+    const MPIDI_DIMMNET_part_of_t *part = &MPIDI_DIMMNET_WINDOW(win)->part[rank];
+    MPI_Aint from, end, begin;
+    int mpi_errno = check_epoch(rank, win);
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
+    *at_p = NULL;
+    if (!span_of(count, type, &from, &end))
+        return error_range();
+    if (from == end)
+        return MPI_SUCCESS;
+    if (disp < 0 || __builtin_mul_overflow(disp, part->disp_unit, &begin) || begin > part->bytes ||
+        begin + from < 0 || end > part->bytes - begin)
+        return error_range();
+    *at_p = part->base + begin;
+    dnet_ep_count_window_op(MPIDI_DIMMNET_EP(0));
+    return MPI_SUCCESS;
+}
+
+static inline int copy(const void *from, MPI_Aint from_count, MPI_Datatype from_type, void *to,
+                       MPI_Aint to_count, MPI_Datatype to_type)
 {
     if (from_type == to_type && from_count == to_count && HANDLE_IS_BUILTIN(from_type)) {
         dnet_bulk_copy(to, from, (size_t) from_count * MPIR_Datatype_get_basic_size(from_type));
