@@ -254,8 +254,8 @@ static void out_of_range(MPI_Win win, int target, int bytes)
     MPI_Win_lock(MPI_LOCK_SHARED, target, 0, win);
     MPI_Error_class(MPI_Put(&word, 1, MPI_INT32_T, target, bytes - 3, 1, MPI_INT32_T, win), &class);
     CHECK(class == MPI_ERR_RMA_RANGE, "a put beyond the window: error class %d", class);
-    MPI_Error_class(
-        MPI_Get(&word, 1, MPI_INT32_T, target, (MPI_Aint) 1 << 62, 1, MPI_INT32_T, win), &class);
+    MPI_Error_class(MPI_Get(&word, 1, MPI_INT32_T, target, (MPI_Aint) 1 << 62, 1, MPI_INT32_T, win),
+                    &class);
     CHECK(class == MPI_ERR_RMA_RANGE, "a get from far beyond: error class %d", class);
     CHECK(MPI_Get(&word, 1, MPI_INT32_T, target, bytes - 4, 1, MPI_INT32_T, win) == MPI_SUCCESS,
           "a get of the last word");
