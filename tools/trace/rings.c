@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/number.h"
 #include "tools/common/processes.h"
 #include "tools/trace/trace.h"
 
@@ -106,11 +107,12 @@ static bool ring_visit(void *arg, int32_t pid, const char *path)
 /* A process that has a ring, else those it has started: mpirun stands for its job. */
 static bool rings_of_job(const char *text, bool write)
 {
-    const int32_t pid = atoi(text);
+    uint64_t pid = 0;
     unsigned before = trace_ring_count;
-    if (tool_memfd_of(pid, DNET_TRACE_MEMFD, ring_visit, &write))
+    (void) dnet_number(text, 1, INT32_MAX, &pid); /* as the option wants it */
+    if (tool_memfd_of((int32_t) pid, DNET_TRACE_MEMFD, ring_visit, &write))
         return true;
-    tool_memfds_below(pid, DNET_TRACE_MEMFD, ring_visit, &write);
+    tool_memfds_below((int32_t) pid, DNET_TRACE_MEMFD, ring_visit, &write);
     if (trace_ring_count > before)
         return true;
     tool_error("process %s cannot be traced: neither it nor a process it has started has a dimmnet "
