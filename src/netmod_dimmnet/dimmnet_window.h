@@ -33,8 +33,8 @@ typedef struct {
     uint8_t *base;
     MPI_Aint bytes;
     int disp_unit;
-    /* By this process: MPI_LOCK_SHARED, MPI_LOCK_EXCLUSIVE, either of them with MPI_MODE_NOCHECK;
-     * 0: not. */
+    /* By this process: MPI_LOCK_SHARED, MPI_LOCK_EXCLUSIVE, or MPI_MODE_NOCHECK, when no lock was
+     * taken; 0: not. */
     int locked;
     MPIDI_DIMMNET_mapping_t mapping;
 } MPIDI_DIMMNET_part_of_t;
