@@ -48,6 +48,46 @@ static void allgatherv(int extent, int blocking)
     free(counts);
 }
 
+/* The same blocks as elements of one int, and of three on ranks of odd numbers, with a gap behind
+ * them or none. */
+static void allgatherv_of_sizes(int gap, int blocking)
+{
+    enum { SHORT = 9000, LONG = 30000 };
+    int ints = rank % 2 ? 3 : 1, total = LONG + (size - 1) * SHORT, own = rank ? SHORT : LONG;
+    int step = ints + (ints > 1 ? gap : 0);
+    int *counts = check_alloc(2 * (size_t) size * sizeof(int)), *displs = counts + size;
+    int *sent = check_alloc(LONG * sizeof(int));
+    int *all = check_alloc((size_t) (total / ints * step) * sizeof(int));
+    MPI_Datatype three, type;
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Comm comm; /* a new one: its first calls do not go by a board */
+    MPI_Type_contiguous(ints, MPI_INT, &three);
+    MPI_Type_create_resized(three, 0, step * (MPI_Aint) sizeof(int), &type);
+    MPI_Type_commit(&type);
+    for (int r = 0; r < size; r++) {
+        counts[r] = (r ? SHORT : LONG) / ints;
+        displs[r] = (r ? LONG + (r - 1) * SHORT : 0) / ints;
+    }
+    for (int i = 0; i < own; i++)
+        sent[i] = displs[rank] * ints + i;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    if (blocking)
+        MPI_Allgatherv(sent, own, MPI_INT, all, counts, displs, type, comm);
+    else
+        MPI_Iallgatherv(sent, own, MPI_INT, all, counts, displs, type, comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    int at = 0;
+    while (at < total && all[at / ints * step + at % ints] == at)
+        at++;
+    CHECK(at == total, "allgatherv of %d ints with a gap of %d: int %d is wrong", ints, gap, at);
+    MPI_Comm_free(&comm);
+    MPI_Type_free(&type);
+    MPI_Type_free(&three);
+    free(all);
+    free(sent);
+    free(counts);
+}
+
 /* In place, with an element of another size for each rank. */
 static void alltoallw_in_place(void)
 {
@@ -151,6 +191,8 @@ int main(int argc, char **argv)
     for (int blocking = 0; blocking < 2; blocking++) {
         allgatherv(1 + rank % 2, blocking);
         allgatherv(rank % 2 ? 3 : -2, blocking);
+        allgatherv_of_sizes(0, blocking);
+        allgatherv_of_sizes(2, blocking);
     }
     return check_end();
 }
