@@ -206,6 +206,71 @@ static void collective_after_nobody(void)
     MPI_Request_free(&request);
 }
 
+/* More than MPI_Testall looks at in one go: one of a kind that it frees behind those that it does
+ * not. */
+static void many_at_once(int to, int from)
+{
+    enum { MANY = 64 };
+    static int in[MANY + 1];
+    MPI_Request requests[MANY + 1];
+    for (int i = 0; i < MANY; i++)
+        MPI_Recv_init(&in[i], 1, MPI_INT, from, i, MPI_COMM_WORLD, &requests[i]);
+    for (int round = 0; round < 2; round++) {
+        int flag = 0;
+        MPI_Startall(MANY, requests);
+        MPI_Irecv(&in[MANY], 1, MPI_INT, from, MANY, MPI_COMM_WORLD, &requests[MANY]);
+        for (int i = 0; i <= MANY; i++) {
+            int out = round * 1000 + i;
+            MPI_Send(&out, 1, MPI_INT, to, i, MPI_COMM_WORLD);
+        }
+        while (!flag)
+            MPI_Testall(MANY + 1, requests, &flag, MPI_STATUSES_IGNORE);
+        for (int i = 0; i <= MANY; i++)
+            CHECK(in[i] == round * 1000 + i, "round %d: receive %d has %d", round, i, in[i]);
+        CHECK(requests[0] != MPI_REQUEST_NULL, "a persistent receive has been freed");
+        CHECK(requests[MANY] == MPI_REQUEST_NULL, "a receive has not been freed");
+        if (requests[0] == MPI_REQUEST_NULL)
+            return;
+    }
+    for (int i = 0; i < MANY; i++)
+        MPI_Request_free(&requests[i]);
+}
+
+/* MPI_Request_get_status() of what is complete and not freed. */
+static void looked_at(int to, int from)
+{
+    double out[PARTS] = {0}, in[PARTS];
+    int word = 5, flag, count;
+    MPI_Status status;
+    MPI_Request requests[2];
+    MPI_Psend_init(out, PARTS, 1, MPI_DOUBLE, to, 12, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]);
+    MPI_Precv_init(in, PARTS, 1, MPI_DOUBLE, from, 12, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]);
+    MPI_Startall(2, requests);
+    MPI_Pready_range(0, PARTS - 1, requests[0]);
+    for (flag = 0; !flag;)
+        MPI_Request_get_status(requests[1], &flag, &status);
+    MPI_Get_count(&status, MPI_DOUBLE, &count);
+    CHECK(status.MPI_SOURCE == from && status.MPI_TAG == 12 && count == PARTS,
+          "parts of rank %d, tag %d, %d doubles", status.MPI_SOURCE, status.MPI_TAG, count);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    MPI_Request_get_status(requests[1], &flag, &status);
+    CHECK(flag && status.MPI_SOURCE == MPI_ANY_SOURCE, "parts that are not started: source %d",
+          status.MPI_SOURCE);
+    MPI_Request_free(&requests[0]);
+    MPI_Request_free(&requests[1]);
+
+    MPI_Ssend_init(&word, 1, MPI_INT, to, 13, MPI_COMM_WORLD, &requests[0]);
+    MPI_Start(&requests[0]);
+    MPI_Cancel(&requests[0]);
+    for (flag = 0; !flag;)
+        MPI_Request_get_status(requests[0], &flag, &status);
+    MPI_Test_cancelled(&status, &flag);
+    CHECK(flag, "a send that was cancelled is not said to be");
+    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    MPI_Request_free(&requests[0]);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 static void parts_to_nobody(void)
 {
     double parts[PARTS] = {0};
@@ -242,5 +307,7 @@ int main(int argc, char **argv)
     collectives_together();
     collectives_of_blocks();
     partitioned(to, from);
+    many_at_once(to, from);
+    looked_at(to, from);
     return check_end();
 }
