@@ -162,6 +162,7 @@ static void be_friends(MPI_Comm inter, int child)
 
 static int child(MPI_Comm parent)
 {
+    CHECK(getchar() == EOF, "the stdin of a child that was spawned is not at its end");
     be_friends(parent, 1);
     MPI_Comm_disconnect(&parent);
     int failures = check_failures;

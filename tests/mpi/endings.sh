@@ -113,6 +113,19 @@ for hosts in '' "$two"; do
     [ $rc != 0 ] && grep -q 'proxy on host .* has ended' out || fail "a proxy killed: exit status $rc"
 done
 
+# a signal to be passed on while mpirun waits for a reader of what it writes
+rm -f pipe
+mkfifo pipe
+mpirun -n 1 sh -c 'trap : USR1; yes | head -n 100000; exit 3' >pipe 2>out </dev/null & job=$!
+exec 3<pipe
+sleep 0.5
+kill -USR2 $job
+sleep 0.2
+[ "$(wc -l <&3)" = 100000 ] || fail "a signal while nobody reads: lines are lost"
+exec 3<&-
+finish "a signal while nobody reads"
+[ $rc = 3 ] || fail "a signal while nobody reads: exit status $rc, not 3"
+
 # a host that cannot be reached
 cat >launcher <<'END'
 [ "$2" = a ] || { echo "no way to host $2" >&2; exit 255; }
