@@ -26,6 +26,7 @@ struct MPIDI_DIMMNET_board {
     MPIDI_DIMMNET_shared_t shared, far;
     dnet_choice_t of_two[MPIDI_DIMMNET_LENGTHS_OF_TWO];
     int longs;                   /* collectives that would have gained by far memory */
+    unsigned calls;              /* collectives */
     MPIDI_DIMMNET_board_t *next; /* that all others have not left yet */
 };
 
@@ -45,6 +46,16 @@ static inline int MPIDI_DIMMNET_board_extend(MPIDI_DIMMNET_board_t *self, size_t
                : MPI_SUCCESS;
 }
 
+/* A collective goes by it.  A rank that comes last need not wait, and what others wait for may be
+ * one of its messages. */
+static inline int MPIDI_DIMMNET_board_serves(MPIDI_DIMMNET_board_t *self)
+{
+    dnet_ep_count_board_collective(MPIDI_DIMMNET_EP(0));
+    return unlikely(++self->calls % MPIDI_DIMMNET_CALLS_WITHOUT_PROGRESS == 0)
+               ? MPIDI_DIMMNET_let_others_go_on()
+               : MPI_SUCCESS;
+}
+
 /* The board for a collective to which a rank contributes so many bytes; *board_p NULL: MPICH's
  * way. */
 static inline int MPIDI_DIMMNET_board_of(MPIR_Comm *comm, MPI_Aint bytes, MPIR_Errflag_t *errflag,
@@ -54,10 +65,9 @@ static inline int MPIDI_DIMMNET_board_of(MPIR_Comm *comm, MPI_Aint bytes, MPIR_E
     *board_p = c->board;
     if (unlikely(!c->board))
         return c->without_board ? MPI_SUCCESS : MPIDI_DIMMNET_board_make(comm, errflag, board_p);
-    if (bytes > MPIDI_DIMMNET_BOARD_MAX && !c->board->board.owner.read)
-        *board_p = NULL;
-    else
-        dnet_ep_count_board_collective(MPIDI_DIMMNET_EP(0));
+    if (likely(bytes <= MPIDI_DIMMNET_BOARD_MAX || c->board->board.owner.read))
+        return MPIDI_DIMMNET_board_serves(c->board);
+    *board_p = NULL;
     return MPI_SUCCESS;
 }
 

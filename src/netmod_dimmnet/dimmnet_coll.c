@@ -248,14 +248,15 @@ typedef struct {
     const void *own, *for_other; /* of `sendcount` elements */
     MPI_Aint sendcount, recvcount;
     MPI_Datatype sendtype, recvtype;
-    void *to, *from_other; /* where the own one goes, unless it is there, and the other rank's */
+    void *to, *from_other; /* where the own one goes, and the other rank's */
+    bool stays;            /* the own one is there (types may move buffers of one address apart) */
 } blocks_of_two_t;
 
 static int keep_own(const blocks_of_two_t *x)
 {
-    return x->own == x->to ? MPI_SUCCESS
-                           : MPIR_Localcopy(x->own, x->sendcount, x->sendtype, x->to, x->recvcount,
-                                            x->recvtype);
+    return x->stays ? MPI_SUCCESS
+                    : MPIR_Localcopy(x->own, x->sendcount, x->sendtype, x->to, x->recvcount,
+                                     x->recvtype);
 }
 
 /* The block for the other rank is sent from where it is and not from a copy in the result: of what
@@ -313,10 +314,10 @@ static int exchange_of_two(const blocks_of_two_t *x, int tag, MPIR_Comm *comm,
         mpi_errno = MPIDI_DIMMNET_board_extend(self, bytes);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
-    dnet_pair_way_t way = dnet_board_pair_offer(&self->board, to ? from : NULL, wanted);
+    /* Who gives less than it takes has no more to be read; by messages that is known. */
+    bool offers = to && from && bytes == sent_bytes;
+    dnet_pair_way_t way = dnet_board_pair_offer(&self->board, offers ? from : NULL, wanted);
     uint64_t begin = dnet_clock_ns();
-    if (way != DNET_PAIR_OTHERWISE)
-        dnet_ep_count_board_collective(MPIDI_DIMMNET_EP(0));
     if (way == DNET_PAIR_READS) {
         dnet_board_pair_read(&self->board, to, bytes);
         mpi_errno = keep_own(x);
@@ -329,7 +330,10 @@ static int exchange_of_two(const blocks_of_two_t *x, int tag, MPIR_Comm *comm,
     }
     if (comm->rank == 0 && way == wanted)
         dnet_choice_took(choice, bytes, dnet_clock_ns() - begin);
-    return mpi_errno;
+    if (mpi_errno == MPI_SUCCESS && way != DNET_PAIR_OTHERWISE)
+        mpi_errno = MPIDI_DIMMNET_board_serves(self);
+    return mpi_errno == MPI_SUCCESS && bytes != sent_bytes ? MPIDI_DIMMNET_error_truncated()
+                                                           : mpi_errno;
 }
 
 static int allgather_of_two(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
@@ -337,7 +341,8 @@ static int allgather_of_two(const void *sendbuf, MPI_Aint sendcount, MPI_Datatyp
                             MPIR_Comm *comm, MPIR_Errflag_t *errflag)
 {
     void *to = MPIDI_DIMMNET_block_of(recvbuf, comm->rank, recvcount, recvtype);
-    if (sendbuf == MPI_IN_PLACE) {
+    bool stays = sendbuf == MPI_IN_PLACE;
+    if (stays) {
         sendbuf = to;
         sendcount = recvcount;
         sendtype = recvtype;
@@ -346,7 +351,8 @@ static int allgather_of_two(const void *sendbuf, MPI_Aint sendcount, MPI_Datatyp
         sendbuf,   sendbuf,
         sendcount, recvcount,
         sendtype,  recvtype,
-        to,        MPIDI_DIMMNET_block_of(recvbuf, 1 - comm->rank, recvcount, recvtype)};
+        to,        MPIDI_DIMMNET_block_of(recvbuf, 1 - comm->rank, recvcount, recvtype),
+        stays};
     return exchange_of_two(&x, MPIR_ALLGATHER_TAG, comm, errflag);
 }
 
@@ -362,7 +368,8 @@ static int alltoall_of_two(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype
                          sendtype,
                          recvtype,
                          MPIDI_DIMMNET_block_of(recvbuf, rank, recvcount, recvtype),
-                         MPIDI_DIMMNET_block_of(recvbuf, other, recvcount, recvtype)};
+                         MPIDI_DIMMNET_block_of(recvbuf, other, recvcount, recvtype),
+                         false};
     return exchange_of_two(&x, MPIR_ALLTOALL_TAG, comm, errflag);
 }
 

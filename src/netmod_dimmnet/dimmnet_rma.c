@@ -21,22 +21,13 @@
 /* And those between two yields while an accumulate is locked: every some hundredth of them looks
  * whether peers live, and where processors are few a yield takes long. */
 #define LOOKS_PER_YIELD 16
-/* Calls that need nothing of others: after so many the rest of MPI gets its turn. */
-#define CALLS_WITHOUT_PROGRESS 16
 
 static int progress_at_times(MPIDI_DIMMNET_window_t *self)
 {
     uint32_t calls = atomic_load_explicit(&self->calls, memory_order_relaxed) + 1;
     atomic_store_explicit(&self->calls, calls, memory_order_relaxed);
-    if (calls % CALLS_WITHOUT_PROGRESS)
-        return MPI_SUCCESS;
-    bool alone = MPIR_ThreadInfo.thread_provided != MPI_THREAD_MULTIPLE;
-    if (alone)
-        dnet_ep_set_at_work(MPIDI_DIMMNET_EP(0), true);
-    int mpi_errno = MPID_Progress_test(NULL);
-    if (alone)
-        dnet_ep_set_at_work(MPIDI_DIMMNET_EP(0), false);
-    return mpi_errno;
+    return calls % MPIDI_DIMMNET_CALLS_WITHOUT_PROGRESS ? MPI_SUCCESS
+                                                        : MPIDI_DIMMNET_let_others_go_on();
 }
 
 /* Errors stay out of the way of operations, of which there are many a microsecond. */
@@ -269,9 +260,8 @@ __attribute__((noinline)) static bool span_of_derived(MPI_Aint count, MPI_Dataty
     MPIR_Datatype_get_extent_macro(type, extent);
     if (__builtin_mul_overflow(extent, count - 1, &steps))
         return false;
-    *from = t->true_lb + MPL_MIN(steps, 0);
-    *end = t->true_ub + MPL_MAX(steps, 0);
-    return true;
+    return !__builtin_add_overflow(t->true_lb, MPL_MIN(steps, 0), from) &&
+           !__builtin_add_overflow(t->true_ub, MPL_MAX(steps, 0), end);
 }
 
 /* The bytes that so many elements take, from the first's begin; none: both 0.  False: too many to
@@ -346,9 +336,10 @@ int MPIDI_DIMMNET_direct_get(void *origin, MPI_Aint origin_count, MPI_Datatype o
 
 int MPIDI_DIMMNET_done_request(int mpi_errno, MPIR_Win *win, MPIR_Request **request)
 {
-    if (mpi_errno == MPI_SUCCESS)
-        *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__RMA);
-    return mpi_errno;
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
+    *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__RMA);
+    return progress_at_times(MPIDI_DIMMNET_WINDOW(win));
 }
 
 /* ---- atomic operations ---- */

@@ -161,6 +161,17 @@ void MPIDI_DIMMNET_idle(bool (*waits)(void *arg), void *arg, bool first)
         dnet_ep_set_awaited(MPIDI_DIMMNET_EP(0), NULL, NULL);
 }
 
+int MPIDI_DIMMNET_let_others_go_on(void)
+{
+    bool alone = MPIR_ThreadInfo.thread_provided != MPI_THREAD_MULTIPLE;
+    if (alone)
+        dnet_ep_set_at_work(MPIDI_DIMMNET_EP(0), true);
+    int mpi_errno = MPID_Progress_test(NULL);
+    if (alone)
+        dnet_ep_set_at_work(MPIDI_DIMMNET_EP(0), false);
+    return mpi_errno;
+}
+
 void MPIDI_DIMMNET_wake(uint32_t peer)
 {
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);

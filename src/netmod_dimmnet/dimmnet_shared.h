@@ -46,6 +46,12 @@ void MPIDI_DIMMNET_unmap(MPIDI_DIMMNET_mapping_t *mapping);
 /* A round in which the rest of MPI goes on; waits(arg) says whether it has still not come. */
 void MPIDI_DIMMNET_idle(bool (*waits)(void *arg), void *arg, bool first);
 
+/* What needs nothing of others gives the rest of MPI its turn once in so many calls. */
+#define MPIDI_DIMMNET_CALLS_WITHOUT_PROGRESS 16
+
+/* That turn.  Returns an MPI error code. */
+int MPIDI_DIMMNET_let_others_go_on(void);
+
 /* End a peer's sleep in such a round.  From then on its death ends this process's waits, too. */
 void MPIDI_DIMMNET_wake(uint32_t peer);
 

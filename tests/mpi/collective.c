@@ -302,6 +302,27 @@ static void own_block_too_long(MPI_Comm comm, int each, int32_t *a, int32_t *b)
 
 /* The last rank gives less than the others take of it: it is told, and no more of its memory is
  * read than it has said. */
+static void gives_less_of(MPI_Comm comm, int each, int given_by_last, int32_t *a, int32_t *b)
+{
+    const layout_t whole = {MPI_INT, 1};
+    const int last = comm_size - 1, given = comm_rank == last ? given_by_last : each;
+    const int expected = comm_rank == last ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+    fill(a, &whole, each * comm_size, comm_rank, 0);
+    memset(b, 0, (size_t) (each * comm_size) * sizeof(*b));
+    int class = class_of(MPI_Allgather(a, given, MPI_INT, b, each, MPI_INT, comm));
+    CHECK(class == expected, "allgather of %d: class %d", each, class);
+    for (int r = 0; r < comm_size; r++)
+        expect("allgather of unequal blocks", b + r * each, &whole,
+               r == last ? given_by_last : each, r, 0);
+    CHECK(b[last * each + given_by_last] == 0, "allgather of %d brought what was not given", each);
+    class = class_of(MPI_Alltoall(a, given, MPI_INT, b, each, MPI_INT, comm));
+    CHECK(class == expected, "alltoall of %d: class %d", each, class);
+    for (int r = 0; r < comm_size; r++) {
+        int of_r = r == last ? given_by_last : each;
+        expect("alltoall of unequal blocks", b + r * each, &whole, of_r, r, comm_rank * of_r);
+    }
+}
+
 static void gives_less(MPI_Comm comm, int32_t *a, int32_t *b)
 {
     enum { EACH = 5, GIVEN = 3 };
@@ -310,17 +331,11 @@ static void gives_less(MPI_Comm comm, int32_t *a, int32_t *b)
     const int expected = comm_rank == last ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
     int counts[RANKS_MAX], places[RANKS_MAX];
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    gives_less_of(comm, EACH, GIVEN, a, b);
+    for (int round = 0; round < 8 && comm_size == 2; round++) /* both ways of two are tried */
+        for (int each = 20000; each <= 40000; each += 20000)
+            gives_less_of(comm, each, each - 1000, a, b);
     fill(a, &whole, EACH * comm_size, comm_rank, 0);
-    int class = class_of(MPI_Allgather(a, given, MPI_INT, b, EACH, MPI_INT, comm));
-    CHECK(class == expected, "allgather: class %d", class);
-    for (int r = 0; r < comm_size; r++)
-        expect("allgather of unequal blocks", b + r * EACH, &whole, r == last ? GIVEN : EACH, r, 0);
-    CHECK(b[last * EACH + GIVEN] == 0, "allgather brought what was not given");
-    class = class_of(MPI_Alltoall(a, given, MPI_INT, b, EACH, MPI_INT, comm));
-    CHECK(class == expected, "alltoall: class %d", class);
-    for (int r = 0; r < comm_size; r++)
-        expect("alltoall of unequal blocks", b + r * EACH, &whole, r == last ? GIVEN : EACH, r,
-               comm_rank * (r == last ? GIVEN : EACH));
     for (int r = 0; r < comm_size; r++) {
         counts[r] = EACH;
         places[r] = r * EACH;
@@ -428,6 +443,36 @@ static void other_types(MPI_Comm comm)
     CHECK(least == greatest, "a sum differs between ranks");
 }
 
+/* Both buffers at one address, which their types move apart. */
+static void at_one_address(MPI_Comm comm, int count, int32_t *a)
+{
+    enum { RANKS = 2 };
+    const layout_t whole = {MPI_INT, 1};
+    int32_t *result = a + RANKS * count;
+    MPI_Datatype from, to;
+    MPI_Aint apart = RANKS * (MPI_Aint) count * (MPI_Aint) sizeof(*a);
+    MPI_Type_create_hindexed(1, &count, &apart, MPI_INT, &from);
+    MPI_Type_create_resized(from, 0, count * (MPI_Aint) sizeof(*a), &to);
+    MPI_Type_free(&from);
+    MPI_Type_contiguous(count, MPI_INT, &from);
+    MPI_Type_commit(&from);
+    MPI_Type_commit(&to);
+    for (int round = 0; round < 8; round++) { /* both ways are tried */
+        fill(a, &whole, RANKS * count, comm_rank, 0);
+        memset(result, 0, (size_t) (RANKS * count) * sizeof(*a));
+        MPI_Allgather(a, 1, from, a, 1, to, comm);
+        for (int r = 0; r < RANKS; r++)
+            expect("allgather at one address", result + r * count, &whole, count, r, 0);
+        memset(result, 0, (size_t) (RANKS * count) * sizeof(*a));
+        MPI_Alltoall(a, 1, from, a, 1, to, comm);
+        for (int r = 0; r < RANKS; r++)
+            expect("alltoall at one address", result + r * count, &whole, count, r,
+                   comm_rank * count);
+    }
+    MPI_Type_free(&from);
+    MPI_Type_free(&to);
+}
+
 /* Two ranks try both ways for what they exchange, other ones for other lengths, and types with gaps
  * go neither by slots nor are they read. */
 static void long_exchanges(MPI_Comm comm, int32_t *a, int32_t *b)
@@ -439,6 +484,8 @@ static void long_exchanges(MPI_Comm comm, int32_t *a, int32_t *b)
             alltoall(comm, ELEMENTS_MAX / part, kind & 1, kind & 2, a, b);
         }
     }
+    for (int part = 2; part <= 8; part *= 2)
+        at_one_address(comm, ELEMENTS_MAX / part, a);
 }
 
 static void all_of_them(MPI_Comm comm, int32_t *a, int32_t *b)
@@ -493,6 +540,31 @@ static void with_messages(int32_t *a, int32_t *b)
         MPI_Recv(b, ELEMENTS_MAX, MPI_INT, last, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     expect("message", b, &whole, ELEMENTS_MAX, last, 1);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+/* Rank 1 comes last to each collective, so that it waits in none: a message to it arrives all the
+ * same.  Limit: far more collectives than that takes. */
+static void with_messages_where_none_waits(int32_t *a, int32_t *b)
+{
+    const layout_t whole = {MPI_INT, 1};
+    MPI_Request request = MPI_REQUEST_NULL;
+    int done = 1, all = 0, rounds = 0;
+    fill(a, &whole, ELEMENTS_MAX, 0, 1);
+    if (rank == 0)
+        MPI_Isend(a, ELEMENTS_MAX, MPI_INT, 1, 2, MPI_COMM_WORLD, &request);
+    else if (rank == 1)
+        MPI_Irecv(b, ELEMENTS_MAX, MPI_INT, 0, 2, MPI_COMM_WORLD, &request);
+    while (!all && rounds++ < 2000) {
+        if (rank == 0)
+            MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+        else if (rank == 1)
+            usleep(200);
+        MPI_Allreduce(&done, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    }
+    CHECK(all, "the message has not left after %d collectives", rounds);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (rank == 1)
+        expect("message beside collectives", b, &whole, ELEMENTS_MAX, 0, 1);
 }
 
 /* More communicators, one after the other, than memory for boards at once. */
@@ -578,6 +650,8 @@ int main(int argc, char **argv)
     all_of_them(comm, a, b);
     MPI_Comm_free(&comm);
     with_messages(a, b);
+    if (size > 1)
+        with_messages_where_none_waits(a, b);
     many_communicators();
     pairs(a, b);
     pairs(a, b);

@@ -243,6 +243,43 @@ static void requests(MPI_Win win, int target)
     CHECK(was == 49 && in == 56, "%d, then %d", was, in);
 }
 
+/* Rank 0 waits for its long message to leave before it says so, and the others ask for that by
+ * operations whose requests are done at once. */
+static void asks_by_requests(void)
+{
+    enum { BYTES = 4 << 20 };
+    uint8_t *message = check_alloc(BYTES);
+    int *word, one = 1, said = 0;
+    MPI_Request request;
+    MPI_Win win;
+    MPI_Win_allocate(sizeof(*word), sizeof(*word), MPI_INFO_NULL, MPI_COMM_WORLD, &word, &win);
+    *word = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock_all(0, win);
+    if (rank == 0) {
+        pattern_fill(message, BYTES, 3);
+        for (int r = 1; r < size; r++)
+            MPI_Ssend(message, BYTES, MPI_BYTE, r, 0, MPI_COMM_WORLD);
+        MPI_Accumulate(&one, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_REPLACE, win);
+        MPI_Win_flush(0, win);
+    } else {
+        double until = seconds() + 20;
+        MPI_Irecv(message, BYTES, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &request);
+        while (!said && seconds() < until) {
+            MPI_Request ask;
+            MPI_Rget_accumulate(NULL, 0, MPI_INT, &said, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_NO_OP,
+                                win, &ask);
+            MPI_Wait(&ask, MPI_STATUS_IGNORE);
+        }
+        CHECK(said, "the message has not left in 20 s");
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        CHECK_PATTERN(message, BYTES, 3);
+    }
+    MPI_Win_unlock_all(win);
+    MPI_Win_free(&win);
+    free(message);
+}
+
 /* By messages the target learns of such an error, and cannot say so. */
 static void out_of_range(MPI_Win win, int target, int bytes)
 {
@@ -443,6 +480,7 @@ int main(int argc, char **argv)
     atomicity();
     locks();
     kinds_of_memory();
+    asks_by_requests();
     hints();
     starts_in_turn();
     CHECK((counter("window_ops") > 100) == !packets, "%llu operations without a packet",
