@@ -324,6 +324,16 @@ static void test_rails_connections_break(void **state)
     assert_int_equal(dnet_job_run_hosts(2, 90, two, 2, fail_over, &f), 0);
 }
 
+/* An adapter takes no request any more, though its connections are made. */
+static void test_rails_adapter_refuses(void **state)
+{
+    (void) state;
+    failing_t rail_0 = {"post_send@*=EINVAL", "", 1, true},
+              rail_1 = {"post_send1@*=EINVAL", "", 0, true};
+    assert_int_equal(dnet_job_run_hosts(2, 90, two, 2, fail_over, &rail_0), 0);
+    assert_int_equal(dnet_job_run_hosts(2, 90, two, 2, fail_over, &rail_1), 0);
+}
+
 /* The device of the first rail, which keeps the registered memory, fails for good: 108 is
  * IBV_EVENT_DEVICE_FATAL. */
 static int lose_device(dnet_job_rank_t *job, void *arg)
@@ -344,27 +354,31 @@ static void test_rails_device_fails(void **state)
     assert_int_equal(dnet_job_run_hosts(2, 90, two, 2, lose_device, NULL), 0);
 }
 
-/* All are gone: the job ends, as with one. */
+/* All are gone: the job ends, as with one.  @param arg  faults of rank 0 */
 static int lose_all(dnet_job_rank_t *job, void *arg)
 {
     uint32_t tag = 0;
     uint8_t byte;
-    (void) arg;
     if (until_both_read(job, &tag, 20))
         return 1;
     if (job->rank == 0)
-        dnet_fabric_faults("down@1=1,down1@1=1");
+        dnet_fabric_faults(arg);
     time_t start = time(NULL);
     (void) dnet_job_send(job, 1 - job->rank, envelope(job->rank, 7), &byte, 1, true);
     _exit(dnet_job_recv(job, envelope(1 - job->rank, 8), DNET_MATCH_BITS, &byte, 1) != -1 ||
           time(NULL) - start > 10);
 }
 
+/* Ports that are down; connections that are made, and nothing gets through. */
 static void test_rails_all_fail(void **state)
 {
+    static const char *const faults[] = {"down@1=1,down1@1=1",
+                                         "post_send@*=EINVAL,post_send1@*=EINVAL", "wc@*=12"};
     (void) state;
     setenv("DIMMNET_HOST_WAIT_S", "2", 1);
-    assert_int_equal(dnet_job_run_hosts(2, 60, two, 2, lose_all, NULL), 0);
+    for (unsigned i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+        if (dnet_job_run_hosts(2, 60, two, 2, lose_all, (void *) (uintptr_t) faults[i]) != 0)
+            fail_msg("%s", faults[i]);
     unsetenv("DIMMNET_HOST_WAIT_S");
 }
 
@@ -393,6 +407,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_rails_nearest_first),
         cmocka_unit_test(test_rails_port_goes_down),
         cmocka_unit_test(test_rails_connections_break),
+        cmocka_unit_test(test_rails_adapter_refuses),
         cmocka_unit_test(test_rails_device_fails),
         cmocka_unit_test(test_rails_all_fail),
         cmocka_unit_test(test_rails_settings_are_refused),

@@ -275,6 +275,8 @@ static dnet_status_t rails_send(dnet_emu_plug_end_t *e, uint64_t peer, const voi
         case DNET_IN_PROGRESS:
             e->rail[r].sent_bytes += bytes;
             p->used |= (uint8_t) (1u << r);
+            if (status == DNET_OK)
+                p->none_ns = 0;
             return status;
         case DNET_STOPPED:
             if (!(p->used >> r & 1))
@@ -303,6 +305,8 @@ static void sent(void *arg, dnet_emu_plug_op_t *op, const char *why)
     bool is_broken =
         why && !p->is_parted && !e->plug->ready(e->rail[op->rail].end, p->to[op->rail], false);
 
+    if (!why)
+        p->none_ns = 0;
     if (is_broken)
         dnet_emu_rails_failed(e, p, op->rail, why);
     if (!op->is_own) {

@@ -39,7 +39,7 @@ typedef struct dnet_emu_rails_peer {
     uint32_t said, heard;        /* numbers of notes */
     uint64_t since_ns[DNET_RAILS_MAX]; /* `asked`: since then; not `good`: tried again then */
     uint64_t connected_ns;             /* one that was asked for was */
-    uint64_t none_ns;                  /* no rail carries: since then; 0: one does */
+    uint64_t none_ns;                  /* no rail carried then, and nothing got through since */
     const char *why;                   /* the last failure */
     char lost[128];                    /* nothing can go there any more */
     dnet_emu_plug_op_t op;             /* of the note */

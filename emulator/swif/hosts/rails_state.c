@@ -112,7 +112,6 @@ static void carries_again(dnet_emu_plug_end_t *e, dnet_emu_rails_peer_t *p, unsi
 {
     p->good |= bit(r);
     p->used |= bit(r);
-    p->none_ns = 0;
     p->is_unsaid = true;
     e->changed = true;
     choose(p);
@@ -158,11 +157,20 @@ static void say(dnet_emu_plug_end_t *e, dnet_emu_rails_peer_t *p)
     p->op.peer = p;
     p->op.rail = (uint8_t) r;
     status = e->plug->send(e->rail[r].end, p->to[r], &p->note, sizeof p->note, &p->op);
-    if (status != DNET_OK && status != DNET_IN_PROGRESS)
-        return;
-    p->said++;
-    p->is_leaving = status == DNET_IN_PROGRESS;
-    p->is_unsaid = false;
+    switch (status) {
+        case DNET_OK:
+        case DNET_IN_PROGRESS:
+            p->said++;
+            p->is_leaving = status == DNET_IN_PROGRESS;
+            p->is_unsaid = false;
+            if (status == DNET_OK)
+                p->none_ns = 0;
+            break;
+        case DNET_STOPPED:
+            break;
+        default:
+            dnet_emu_rails_failed(e, p, r, dnet_emu_rails_refusal(e, r));
+    }
 }
 
 /* ---- looks ---- */
@@ -228,9 +236,9 @@ static void look_at_peer(dnet_emu_plug_end_t *e, dnet_emu_rails_peer_t *p, uint6
         else if (now >= e->peers_ns)
             look_at_good(e, p, r, now);
     }
-    if (p->good)
-        p->none_ns = 0;
-    else if (p->none_ns == 0)
+    if (p->good) /* connected, but there may be no getting through: none_ns stays until there is */
+        return;
+    if (p->none_ns == 0)
         p->none_ns = now;
     else if (now - p->none_ns >= e->wait_ns && !p->lost[0])
         snprintf(p->lost, sizeof p->lost, "cannot be reached by any rail: %s", p->why);

@@ -329,7 +329,8 @@ static socklen_t verbs_ip(const dnet_emu_port_address_t *at, struct sockaddr_sto
 
 /* ---- messages ---- */
 
-/* Hand a work request to the adapter. */
+/* Hand a work request to the adapter.  One that it refuses ends the connection: of several rails
+ * that is for whoever has the others to know. */
 static dnet_status_t post(dnet_emu_plug_end_t *e, dnet_emu_verbs_peer_t *p, struct ibv_send_wr *wr,
                           dnet_emu_plug_op_t *op)
 {
@@ -343,7 +344,7 @@ static dnet_status_t post(dnet_emu_plug_end_t *e, dnet_emu_verbs_peer_t *p, stru
         snprintf(why, sizeof why, "ibv_post_send: %s", strerror(error));
         e->tx[i].tail = NULL;
         dnet_emu_verbs_failed(e, p, why);
-        return DNET_STOPPED;
+        return e->is_rail ? DNET_ERR_DEVICE : DNET_STOPPED;
     }
     e->tx_free = e->tx[i].next;
     e->tx[i].op = op;

@@ -375,7 +375,9 @@ static bool keep(fake_qp_t *q, const struct ibv_send_wr *wr)
 int fake_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
     fake_qp_t *q = (fake_qp_t *) qp;
-    int error = fake_fault(qp->qp_type == IBV_QPT_UD ? "post_ud" : "post_send");
+    unsigned device = fake_context_of(qp->context)->device;
+    const char *call = qp->qp_type == IBV_QPT_UD ? "post_ud" : fake_of_device("post_send", device);
+    int error = fake_fault(call);
     fake_lock();
     for (; wr && !error; wr = wr->next) {
         *bad = wr;
