@@ -6,9 +6,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -363,6 +366,41 @@ static void test_tcp_plug_quiet_peer_wakes(void **state)
     close_both(&a, &b);
 }
 
+/* Is there something to be polled for? */
+static bool is_called(const side_t *s)
+{
+    struct pollfd port = {.fd = PLUG.wait_fd(s->end), .events = POLLIN};
+    return poll(&port, 1, 0) == 1;
+}
+
+/* A child process has the descriptors of a connection, which nobody here has any more. */
+static void test_tcp_plug_child_has_the_descriptors(void **state)
+{
+    dnet_emu_plug_op_t op;
+    side_t a, b;
+    (void) state;
+    open_both(&a, &b);
+    assert_true(sends(&a, &b, "a", 1, &op));
+    assert_true(reaches(&a, &b, &b.arrived, 1));
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(PATIENCE_S);
+        pause();
+        _exit(0);
+    }
+    assert_true(child > 0);
+    PLUG.part(a.end, a.peer);
+    assert_int_equal(PLUG.send(b.end, b.peer, "b", 1, &op), DNET_OK);
+    for (int i = 0; i < 1000; i++)
+        poll_both(&a, &b);
+    bool called = is_called(&a);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_false(called);
+    assert_int_equal(a.arrived, 0);
+    close_both(&a, &b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -374,6 +412,7 @@ int main(void)
         cmocka_unit_test(test_tcp_plug_loan_ends_ahead),
         cmocka_unit_test(test_tcp_plug_lost_connection),
         cmocka_unit_test(test_tcp_plug_quiet_peer_wakes),
+        cmocka_unit_test(test_tcp_plug_child_has_the_descriptors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

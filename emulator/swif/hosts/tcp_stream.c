@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <linux/tcp.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -138,6 +139,8 @@ static void fail_all(dnet_emu_plug_end_t *e, dnet_emu_tcp_queue_t *q, int error)
 void dnet_emu_tcp_break(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p, int error)
 {
     if (p->fd >= 0) {
+        /* Where a child process has the descriptor, too, closing it does not end the watch. */
+        (void) epoll_ctl(e->epoll_fd, EPOLL_CTL_DEL, p->fd, NULL);
         close(p->fd);
         e->connected--;
     }
