@@ -182,7 +182,7 @@ static socklen_t tcp_ip(const dnet_emu_port_address_t *at, struct sockaddr_stora
 
 static bool is_open(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
 {
-    if (p->state == TCP_NONE)
+    if (p->state == TCP_NONE || p->state == TCP_CONNECTING)
         dnet_emu_tcp_connect(e, p);
     return p->state == TCP_OPEN;
 }

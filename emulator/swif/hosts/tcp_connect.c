@@ -20,11 +20,15 @@
 
 #define MAGIC 0x31504354u           /* "TCP1" */
 #define RETRY_NS UINT64_C(10000000) /* nobody was there */
+/* No answer has come: it is tried anew.  The kernel would ask again after twice as long each time,
+ * and so miss a network that comes back in time. */
+#define ANSWER_NS UINT64_C(2000000000)
 /* Nobody has tried for so long: what failed before says nothing of what fails now. */
 #define PAUSED_NS UINT64_C(2000000000)
 /* One of several rails whose connects have failed for so long carries nothing. */
 #define REFUSED_NS UINT64_C(1000000000)
-#define WAITING 1024 /* connections that wait to be accepted */
+/* Connections that wait to be accepted: the kernel answers no others, so all that there can be. */
+#define WAITING (DNET_NODES_MAX * DNET_PROCESSES_PER_NIC)
 /* A packet was sent again so often without an answer, on a local network after 1.4 s, or 1 s. */
 #define SENT_AGAIN 3
 #define CONNECTS_AGAIN 1
@@ -282,13 +286,28 @@ static bool leave_by(const dnet_emu_plug_end_t *e, int fd)
     return bind(fd, &at.any, dnet_emu_tcp_address_bytes(&at)) == 0;
 }
 
+/* Has the peer's kernel not answered for long?  Where it has, this process may only not have looked
+ * yet.  Of one of several rails dnet_emu_tcp_peer_ill() tells. */
+static bool is_unanswered(const dnet_emu_plug_end_t *e, const dnet_emu_tcp_peer_t *p, uint64_t now)
+{
+    struct tcp_info info;
+    socklen_t length = sizeof info;
+
+    return p->state == TCP_CONNECTING && !e->is_rail && now - p->connecting_ns >= ANSWER_NS &&
+           getsockopt(p->fd, IPPROTO_TCP, TCP_INFO, &info, &length) == 0 &&
+           info.tcpi_state == TCP_SYN_SENT;
+}
+
 void dnet_emu_tcp_connect(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p)
 {
-    uint64_t now;
+    uint64_t now = dnet_clock_ns();
     int fd;
 
-    if (p->state != TCP_NONE || (now = dnet_clock_ns()) < p->retry_ns)
+    if (is_unanswered(e, p, now))
+        give_up(e, p, ETIMEDOUT);
+    if (p->state != TCP_NONE || now < p->retry_ns)
         return;
+    p->connecting_ns = now;
     if (!p->failing_ns || now > p->retry_ns + PAUSED_NS)
         p->failing_ns = now;
     fd = socket(p->at.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

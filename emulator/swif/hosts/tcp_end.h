@@ -116,6 +116,7 @@ typedef struct dnet_emu_tcp_peer {
     dnet_emu_tcp_queue_t out;
     uint64_t left;              /* bytes of the first of `out` that have left */
     dnet_emu_tcp_queue_t reads; /* asked for */
+    uint64_t connecting_ns;     /* CONNECTING: since then */
     uint64_t retry_ns;          /* nobody was there: not before then */
     uint64_t failing_ns;        /* one connect after the other fails, since then; 0: none has */
     const char *why;            /* nothing can be sent any more; NULL: it can */
@@ -241,7 +242,8 @@ bool dnet_emu_tcp_listen(dnet_emu_plug_end_t *e);
 /* The peer with that address, made if need be; NULL: no memory (logged). */
 dnet_emu_tcp_peer_t *dnet_emu_tcp_peer_of(dnet_emu_plug_end_t *e, const dnet_emu_tcp_address_t *at);
 
-/* Begin a connection, where there is none and none has just failed. */
+/* Begin a connection, where there is none and none has just failed, or give up one that is not
+ * answered. */
 void dnet_emu_tcp_connect(dnet_emu_plug_end_t *e, dnet_emu_tcp_peer_t *p);
 
 /* Somebody connects. */
