@@ -312,6 +312,43 @@ static void test_rails_port_goes_down(void **state)
     assert_int_equal(dnet_job_run_hosts(2, 90, two, 2, fail_over, &rail_1), 0);
 }
 
+/* The rails are looked at, and all that has come is acknowledged. */
+static void rest(dnet_job_rank_t *job)
+{
+    for (unsigned i = 0; i < 50; i++) {
+        dnet_job_settle(job);
+        usleep(10000);
+    }
+}
+
+/* A peer that is met for the first time while a port is down.  @param arg  fault of rank 0 */
+static int meet(dnet_job_rank_t *job, void *arg)
+{
+    uint8_t byte = 1;
+    int bad = job->rank < 2 && swap(job, 1 - job->rank, 1, 8);
+    if (job->rank == 0) {
+        dnet_fabric_faults(arg);
+        rest(job);
+    }
+    time_t start = time(NULL);
+    if (!bad && job->rank == 0)
+        bad = dnet_job_send(job, 2, envelope(0, 2), &byte, 1, true);
+    else if (!bad && job->rank == 2)
+        bad = dnet_job_recv(job, envelope(0, 2), DNET_MATCH_BITS, &byte, 1) != 1;
+    if (!bad && time(NULL) - start > 5) {
+        fprintf(stderr, "rank %u: it takes %d s\n", job->rank, (int) (time(NULL) - start));
+        bad = 1;
+    }
+    return bad;
+}
+
+static void test_rails_peer_is_met_by_the_other(void **state)
+{
+    (void) state;
+    assert_int_equal(dnet_job_run_hosts(3, 30, three, 3, meet, (void *) "down@1=1"), 0);
+    assert_int_equal(dnet_job_run_hosts(3, 30, three, 3, meet, (void *) "down1@1=1"), 0);
+}
+
 /* A connection breaks, over and over: 12 is IBV_WC_RETRY_EXC_ERR. */
 static void test_rails_connections_break(void **state)
 {
@@ -406,6 +443,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_rails_peers_spread),
         cmocka_unit_test(test_rails_nearest_first),
         cmocka_unit_test(test_rails_port_goes_down),
+        cmocka_unit_test(test_rails_peer_is_met_by_the_other),
         cmocka_unit_test(test_rails_connections_break),
         cmocka_unit_test(test_rails_adapter_refuses),
         cmocka_unit_test(test_rails_device_fails),

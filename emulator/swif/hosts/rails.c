@@ -233,6 +233,9 @@ static bool rails_reach(dnet_emu_plug_end_t *e, const dnet_emu_port_address_t *a
     p->home = p->now = home_of(e, p->rails, at->number);
     p->next = e->peers;
     e->peers = p;
+    for (unsigned r = 0; r < p->rails; r++)
+        if (e->rail[r].ill) /* since before there was this peer to fail to */
+            dnet_emu_rails_failed(e, p, r, e->rail[r].ill);
     *peer_p = (uintptr_t) p;
     return true;
 }
