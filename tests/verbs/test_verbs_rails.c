@@ -371,6 +371,52 @@ static void test_rails_adapter_refuses(void **state)
     assert_int_equal(dnet_job_run_hosts(2, 90, two, 2, fail_over, &rail_1), 0);
 }
 
+/* Rank 0 waits, and the question whether rank 1 is there breaks the connection of the rail of the
+ * messages.  Another one cannot be made. */
+static int question(dnet_job_rank_t *job, void *arg)
+{
+    static const char *const faults[] = {"wc@1=12,ud@*=1,ud1@*=1", "wc@2=12,ud@*=1,ud1@*=1"};
+    uint32_t tag = 0;
+    uint8_t byte = 1, answer;
+    dnet_job_request_t r;
+    bool did;
+    (void) arg;
+    if (until_both_read(job, &tag, 20))
+        return 1;
+    rest(job);
+    dnet_job_stand(job);
+    time_t start = time(NULL);
+    if (job->rank == 1) {
+        sleep(2);
+    } else {
+        dnet_fabric_faults(faults[rail_to(job, 1)]); /* they are asked in turn */
+        dnet_job_irecv(job, &r, envelope(1, 9), DNET_MATCH_BITS, &answer, 1);
+        while (time(NULL) < start + 2 && dnet_ep_progress(job->ep, &did) == DNET_OK)
+            ;
+        if (dnet_fabric_count("wc") == 0) {
+            fprintf(stderr, "nothing has been asked\n");
+            return 1;
+        }
+    }
+    int bad = job->rank == 0 ? dnet_job_send(job, 1, envelope(0, 8), &byte, 1, false) ||
+                                   dnet_job_wait(job, &r) != DNET_OK
+                             : dnet_job_recv(job, envelope(0, 8), DNET_MATCH_BITS, &byte, 1) != 1 ||
+                                   dnet_job_send(job, 0, envelope(1, 9), &byte, 1, false);
+    if (!bad && time(NULL) - start > 6) {
+        fprintf(stderr, "rank %u: it takes %d s\n", job->rank, (int) (time(NULL) - start));
+        bad = 1;
+    }
+    return bad;
+}
+
+static void test_rails_question_breaks_a_connection(void **state)
+{
+    (void) state;
+    setenv("DNET_FAKE_VERBS_KIND", "ib", 1);
+    assert_int_equal(dnet_job_run_hosts(2, 40, two, 2, question, NULL), 0);
+    unsetenv("DNET_FAKE_VERBS_KIND");
+}
+
 /* The device of the first rail, which keeps the registered memory, fails for good: 108 is
  * IBV_EVENT_DEVICE_FATAL. */
 static int lose_device(dnet_job_rank_t *job, void *arg)
@@ -446,6 +492,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_rails_peer_is_met_by_the_other),
         cmocka_unit_test(test_rails_connections_break),
         cmocka_unit_test(test_rails_adapter_refuses),
+        cmocka_unit_test(test_rails_question_breaks_a_connection),
         cmocka_unit_test(test_rails_device_fails),
         cmocka_unit_test(test_rails_all_fail),
         cmocka_unit_test(test_rails_settings_are_refused),

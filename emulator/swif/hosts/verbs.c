@@ -698,11 +698,13 @@ static void verbs_join(dnet_emu_plug_end_t *e, dnet_emu_plug_end_t *first, unsig
         (dnet_emu_rail_facts_t){.mbits_per_s = e->port.mbits_per_s, .distance = e->port.distance};
 }
 
-/* What does not get through to one peer is told by its connection. */
+/* A connection to one peer may have failed by a question, of which nobody else is told. */
 static const char *verbs_ill(dnet_emu_plug_end_t *e, uint64_t peer)
 {
-    if (peer)
-        return NULL;
+    const dnet_emu_verbs_peer_t *p = (const dnet_emu_verbs_peer_t *) (uintptr_t) peer;
+
+    if (p)
+        return p->failing_ns && p->state != VERBS_READY ? "its connection has failed" : NULL;
     return e->fatal ? "its device has failed" : e->is_down ? "its port is down" : NULL;
 }
 

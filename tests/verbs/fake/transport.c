@@ -299,7 +299,8 @@ static void deliver_ud(fake_qp_t *q, fake_send_t *s, const fake_context_t *c)
         return;
     }
     if (t && t->type == IBV_QPT_UD && t->state >= IBV_QPS_RTR && t->state <= IBV_QPS_RTS &&
-        t->qkey == s->wr.wr.ud.remote_qkey && is_linked(c, t) && !fake_fault("ud"))
+        t->qkey == s->wr.wr.ud.remote_qkey && is_linked(c, t) &&
+        !fake_fault(fake_of_device("ud", c->device)))
         (void) put(q, s, to, t);
     send_done(q, s, IBV_WC_SUCCESS);
 }
