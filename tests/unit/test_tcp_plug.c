@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -373,6 +374,26 @@ static bool is_called(const side_t *s)
     return poll(&port, 1, 0) == 1;
 }
 
+/* Somebody else writes less than a greeting, and waits for an answer. */
+static void test_tcp_plug_few_bytes_of_a_stranger(void **state)
+{
+    static const char request[] = "GET /\r\n";
+    side_t a;
+    char byte;
+    (void) state;
+    open_side(&a, 1);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(connect(fd, &a.end->at.any, sizeof a.end->at.v4), 0);
+    assert_int_equal(send(fd, request, sizeof request - 1, 0), sizeof request - 1);
+    for (int i = 0; i < 1000; i++)
+        PLUG.poll(a.end, &events, &a);
+    assert_false(is_called(&a));
+    assert_null(a.end->strangers);
+    assert_true(recv(fd, &byte, 1, MSG_DONTWAIT) == 0 || errno == ECONNRESET);
+    close(fd);
+    PLUG.close(a.end);
+}
+
 /* A child process has the descriptors of a connection, which nobody here has any more. */
 static void test_tcp_plug_child_has_the_descriptors(void **state)
 {
@@ -412,6 +433,7 @@ int main(void)
         cmocka_unit_test(test_tcp_plug_loan_ends_ahead),
         cmocka_unit_test(test_tcp_plug_lost_connection),
         cmocka_unit_test(test_tcp_plug_quiet_peer_wakes),
+        cmocka_unit_test(test_tcp_plug_few_bytes_of_a_stranger),
         cmocka_unit_test(test_tcp_plug_child_has_the_descriptors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

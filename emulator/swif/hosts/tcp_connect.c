@@ -135,14 +135,18 @@ static bool greet(const dnet_emu_plug_end_t *e, const dnet_emu_tcp_peer_t *p, bo
 static int greeting_of(const dnet_emu_plug_end_t *e, const dnet_emu_tcp_peer_t *p,
                        dnet_emu_tcp_greeting_t *g)
 {
+    const uint32_t magic = MAGIC;
     ssize_t n = recv(p->fd, g, sizeof *g, MSG_DONTWAIT | MSG_PEEK);
 
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
         return 0;
+    /* Of somebody else no more may come, and what lies here keeps this process awake. */
+    if (n > 0 && memcmp(g, &magic, (size_t) n < sizeof magic ? (size_t) n : sizeof magic) != 0)
+        return -1;
     if (n > 0 && n < (ssize_t) sizeof *g)
         return 0;
     if (n != sizeof *g || recv(p->fd, g, sizeof *g, MSG_DONTWAIT) != sizeof *g ||
-        g->magic != MAGIC || g->to_key != e->key || !dnet_emu_tcp_address_bytes(&g->from))
+        g->to_key != e->key || !dnet_emu_tcp_address_bytes(&g->from))
         return -1;
     return 1;
 }
