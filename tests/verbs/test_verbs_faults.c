@@ -261,6 +261,7 @@ static void test_verbs_job_goes_on(void **state)
         {"ud_wc@1=2", "ud", 2, false}, /* and its queue pair fails */
         {"ud_wc@2=2,ud_wc@3=2,to_reset@1=EINVAL", "to_reset", 2, false},
         {"post_ud@1=ENOMEM", "post_ud", 2, false},
+        {"create_ah@1=113", "create_ah", 2, false},    /* EHOSTUNREACH: no way there now */
         {"create_qp@1=EINVAL", "create_qp", 2, false}, /* without inline messages then */
         {"post_send@5=ENOMEM", "create_qp", 2, false},
         {"wc@1=12", "create_qp", 2, false},
@@ -331,6 +332,7 @@ static void test_verbs_job_ends(void **state)
 {
     (void) state;
     static fault_case_t cases[] = {
+        {"create_ah@*=113", NULL, 0, true},
         {"create_qp@*=ENOMEM", NULL, 0, true},
         {"to_rtr@*=EINVAL", NULL, 0, true},
         {"ud_wc@*=2", NULL, 0, true},

@@ -54,7 +54,8 @@ static void verbs_close(dnet_emu_plug_end_t *e)
         e->peers = p->next;
         if (p->qp)
             e->lib.destroy_qp(p->qp);
-        e->lib.destroy_ah(p->ah);
+        if (p->ah)
+            e->lib.destroy_ah(p->ah);
         free(p);
     }
     if (e->ud)

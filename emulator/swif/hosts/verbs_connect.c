@@ -169,7 +169,6 @@ dnet_emu_verbs_peer_t *dnet_emu_verbs_peer(dnet_emu_plug_end_t *e, const dnet_em
                                            uint32_t key)
 {
     dnet_emu_verbs_peer_t *p = e->peers;
-    struct ibv_ah_attr way = way_to(e, at);
 
     while (p && (p->key != key || memcmp(&p->at, at, sizeof *at) != 0))
         p = p->next;
@@ -183,13 +182,6 @@ dnet_emu_verbs_peer_t *dnet_emu_verbs_peer(dnet_emu_plug_end_t *e, const dnet_em
     p->at = *at;
     p->key = key;
     p->patience_ns = STUCK_NS;
-    p->ah = e->lib.create_ah(e->pd, &way);
-    if (!p->ah) {
-        dnet_error("verbs: %s has no way to another rank's port: ibv_create_ah: %s", e->port.text,
-                   strerror(errno));
-        free(p);
-        return NULL;
-    }
     p->next = e->peers;
     e->peers = p;
     return p;
@@ -208,6 +200,32 @@ static void give_up(dnet_emu_plug_end_t *e, dnet_emu_verbs_peer_t *p, const char
     snprintf(p->why, sizeof p->why, "cannot be reached: %s: %s", what, strerror(error));
 }
 
+/* The way of datagrams to the peer.  With RoCE the network is asked for the address there, so that
+ * there may be none now and one later.  @return false: not now */
+static bool make_way(dnet_emu_plug_end_t *e, dnet_emu_verbs_peer_t *p)
+{
+    struct ibv_ah_attr way = way_to(e, &p->at);
+    uint64_t now;
+    char why[80];
+
+    if (p->ah)
+        return true;
+    now = dnet_clock_ns();
+    if (now < p->next_ns)
+        return false;
+    p->ah = e->lib.create_ah(e->pd, &way);
+    if (p->ah) {
+        p->failing_ns = 0; /* nothing else can have failed before */
+        return true;
+    }
+    p->next_ns = now + UD_AGAIN_NS;
+    snprintf(why, sizeof why, "ibv_create_ah: %s", strerror(errno));
+    dnet_emu_verbs_failed(e, p, why);
+    if (p->why[0])
+        p->state = VERBS_DEAD;
+    return false;
+}
+
 void dnet_emu_verbs_connect(dnet_emu_plug_end_t *e, dnet_emu_verbs_peer_t *p)
 {
     struct ibv_qp_init_attr init = {
@@ -218,7 +236,7 @@ void dnet_emu_verbs_connect(dnet_emu_plug_end_t *e, dnet_emu_verbs_peer_t *p)
         .qp_type = IBV_QPT_RC};
     int error;
 
-    if (p->state != VERBS_IDLE || e->fatal)
+    if (p->state != VERBS_IDLE || e->fatal || !make_way(e, p))
         return;
     p->qp = e->lib.create_qp(e->pd, &init);
     if (!p->qp && e->inline_bytes) {

@@ -90,7 +90,7 @@ typedef struct dnet_emu_verbs_peer {
     dnet_emu_verbs_at_t at;
     uint32_t key;
     dnet_emu_verbs_state_t state;
-    struct ibv_ah *ah;
+    struct ibv_ah *ah; /* NULL: there has been no way yet */
     struct ibv_qp *qp;
     uint32_t psn;
     uint32_t number;           /* of the queue pair, or of the last one */
@@ -101,7 +101,7 @@ typedef struct dnet_emu_verbs_peer {
     uint32_t completed_then;   /* and had at the last look */
     uint64_t then_ns;          /* the first look at which they were so many; 0: none is under way */
     uint64_t patience_ns;      /* when none has completed for so long it is connected anew */
-    uint64_t next_ns, wait_ns; /* CONNECT is said again */
+    uint64_t next_ns, wait_ns; /* CONNECT is said again; without `ah`: one is tried for */
     uint64_t closing_ns;       /* CLOSING: since then */
     bool has_ended;            /* the queue pair, in error: it takes no receive buffer any more */
     bool was_ready;            /* at some time */
@@ -232,11 +232,11 @@ int dnet_emu_verbs_ud_received(dnet_emu_plug_end_t *e, uint32_t i, const struct 
 /* A datagram has left, or cannot. */
 void dnet_emu_verbs_ud_sent(dnet_emu_plug_end_t *e, uint32_t i, const struct ibv_wc *wc);
 
-/* The peer with that address, made if need be; NULL: no memory, or no way there (logged). */
+/* The peer with that address, made if need be; NULL: no memory (logged). */
 dnet_emu_verbs_peer_t *dnet_emu_verbs_peer(dnet_emu_plug_end_t *e, const dnet_emu_verbs_at_t *at,
                                            uint32_t key);
 
-/* From IDLE to RESOLVING. */
+/* From IDLE to RESOLVING, if there is a way to the peer. */
 void dnet_emu_verbs_connect(dnet_emu_plug_end_t *e, dnet_emu_verbs_peer_t *peer);
 
 /* The queue pair has failed, or the peer has a new one. */

@@ -738,7 +738,8 @@ struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
 
 struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {
-    int error = fake_fault("create_ah");
+    unsigned device = fake_context_of(pd->context)->device;
+    int error = fake_fault(fake_of_device("create_ah", device));
     if (!error && !is_way(pd->context, attr))
         error = EINVAL;
     fake_ah_t *a = error ? NULL : calloc(1, sizeof(*a));

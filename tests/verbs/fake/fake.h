@@ -11,12 +11,12 @@
  * of fakeI is 127.0.0.(1 + I)
  *   DNET_FAKE_VERBS_SYSFS   the folder with their folders, as /sys/class/infiniband
  *   DNET_FAKE_VERBS_FAULTS  CALL@N=VALUE,...: the Nth call (*: each) fails with that error number
- * or name (of fakeI: post_sendI); of wc (a send on a connection) VALUE is its ibv_wc_status; at the
- * Nth poll happens event 100 + ibv_event_type, the link goes down or up (of fakeI: pollI, downI,
- * upI); the Nth ud (datagram; of fakeI: udI) is lost; of ud_wc as of wc; the Nth forget (a send on
- * a connection) never completes, the Nth empty (a read) completes without its data; the Nth
- * connection in error has taken a buffer of the shared queue (taken), or never tells of its
- * last_wqe
+ * or name (of fakeI: post_sendI, create_ahI); of wc (a send on a connection) VALUE is its
+ * ibv_wc_status; at the Nth poll happens event 100 + ibv_event_type, the link goes down or up (of
+ * fakeI: pollI, downI, upI); the Nth ud (datagram; of fakeI: udI) is lost; of ud_wc as of wc; the
+ * Nth forget (a send on a connection) never completes, the Nth empty (a read) completes without its
+ * data; the Nth connection in error has taken a buffer of the shared queue (taken), or never tells
+ * of its last_wqe
  */
 #ifndef DNET_FAKE_VERBS_H
 #define DNET_FAKE_VERBS_H
