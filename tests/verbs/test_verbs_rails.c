@@ -156,7 +156,7 @@ static void test_rails_peers_spread(void **state)
 
 /* ---- the adapter that is near ---- */
 
-static char folder[] = "/tmp/dnet-rails-XXXXXX";
+static char folder[32];
 
 /* What sysfs says of a device: near to these processors. */
 static void put_near(const char *device, const char *processors)
@@ -173,6 +173,15 @@ static void put_near(const char *device, const char *processors)
     fclose(f);
 }
 
+static void make_near(const char *to_fake0, const char *to_fake1)
+{
+    snprintf(folder, sizeof(folder), "/tmp/dnet-rails-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    setenv("DNET_FAKE_VERBS_SYSFS", folder, 1);
+    put_near("fake0", to_fake0);
+    put_near("fake1", to_fake1);
+}
+
 static void remove_near(void)
 {
     static const char *const parts[] = {"fake0/device/local_cpulist",
@@ -187,6 +196,7 @@ static void remove_near(void)
         snprintf(path, sizeof(path), "%s/%s", folder, parts[i]);
         remove(path);
     }
+    unsetenv("DNET_FAKE_VERBS_SYSFS");
 }
 
 /* Messages to every other host go by it. */
@@ -212,10 +222,7 @@ static void test_rails_nearest_first(void **state)
 {
     char text[512];
     (void) state;
-    assert_non_null(mkdtemp(folder));
-    setenv("DNET_FAKE_VERBS_SYSFS", folder, 1);
-    put_near("fake0", "8000-8100"); /* none of this machine's */
-    put_near("fake1", "0-8191");
+    make_near("8000-8100", "0-8191"); /* the former are none of this machine's */
     assert_int_equal(dnet_job_run_hosts(3, 60, three, 3, near, (void *) "fake1:1"), 0);
     unsetenv("DIMMNET_VERBS_DEVICE"); /* one rail */
     assert_int_equal(dnet_job_run_hosts(3, 60, three, 3, near, (void *) "fake1:1"), 0);
@@ -227,7 +234,6 @@ static void test_rails_nearest_first(void **state)
     assert_int_equal(dnet_job_run_hosts(3, 60, three, 3, near, (void *) "fake"), 0);
     unsetenv("DIMMNET_RAILS");
     setenv("DIMMNET_VERBS_DEVICE", "fake0,fake1", 1);
-    unsetenv("DNET_FAKE_VERBS_SYSFS");
     remove_near();
 }
 
@@ -422,6 +428,50 @@ static void test_rails_question_breaks_a_connection(void **state)
     unsetenv("DNET_FAKE_VERBS_KIND");
 }
 
+/* Rank 1 has connected the rail that is near to it, and the one that is near to rank 0 cannot be
+ * connected for a while: messages go by the former, and then home. */
+static int near_and_late(dnet_job_rank_t *job, void *arg)
+{
+    uint32_t tag = 1, peer = 1 - job->rank;
+    uint8_t byte = 1;
+    time_t start = time(NULL);
+    (void) arg;
+    if (job->rank == 0)
+        dnet_fabric_faults("ud@*=1");
+    int bad = job->rank == 1 ? dnet_job_send(job, 0, envelope(1, 0), &byte, 1, false)
+                             : dnet_job_recv(job, envelope(1, 0), DNET_MATCH_BITS, &byte, 1) != 1;
+    bad = bad || swap(job, peer, tag, 8);
+    if (!bad && (rail_to(job, peer) != 1 || time(NULL) - start > 5)) {
+        fprintf(stderr, "rank %u: messages go by rail %d after %d s\n", job->rank,
+                rail_to(job, peer), (int) (time(NULL) - start));
+        bad = 1;
+    }
+    if (job->rank == 0)
+        dnet_fabric_faults("");
+    for (unsigned i = 0; i < 200 && !bad; i++) {
+        bad = swap(job, peer, ++tag, 8);
+        usleep(20000);
+    }
+    if (!bad && rail_to(job, peer) != (int) job->rank) {
+        fprintf(stderr, "rank %u: messages go by rail %d\n", job->rank, rail_to(job, peer));
+        bad = 1;
+    }
+    return bad;
+}
+
+static void test_rails_home_is_late(void **state)
+{
+    static const int processors[] = {0, 1};
+    (void) state;
+    if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+        skip();
+    make_near("0", "1");
+    dnet_job_bind(processors);
+    assert_int_equal(dnet_job_run_hosts(2, 60, two, 2, near_and_late, NULL), 0);
+    dnet_job_bind(NULL);
+    remove_near();
+}
+
 /* The device of the first rail, which keeps the registered memory, fails for good: 108 is
  * IBV_EVENT_DEVICE_FATAL. */
 static int lose_device(dnet_job_rank_t *job, void *arg)
@@ -498,6 +548,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_rails_connections_break),
         cmocka_unit_test(test_rails_adapter_refuses),
         cmocka_unit_test(test_rails_question_breaks_a_connection),
+        cmocka_unit_test(test_rails_home_is_late),
         cmocka_unit_test(test_rails_device_fails),
         cmocka_unit_test(test_rails_all_fail),
         cmocka_unit_test(test_rails_settings_are_refused),

@@ -31,7 +31,8 @@ typedef struct dnet_emu_rails_peer {
     uint8_t good, says;          /* a bit for each that carries: as is known here, and there; */
     uint8_t denied;              /* that has ceased to there since the last look */
     uint8_t used;                /* a bit for each that has been connected at some time, */
-    uint8_t asked;               /* and for each that is wanted to be */
+    uint8_t asked;               /* for each that is wanted to be, */
+    uint8_t late;                /* and for each of those that messages wait for no more */
     bool is_lost;                /* messages may be: lost() is to be called */
     bool is_unsaid;              /* `good` is to be told */
     bool is_leaving;             /* the note is under way */

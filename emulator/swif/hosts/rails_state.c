@@ -36,6 +36,8 @@ static void choose(dnet_emu_rails_peer_t *p)
 {
     unsigned usable = dnet_emu_rails_usable(p);
 
+    if (usable & ~(unsigned) p->late)
+        usable &= ~(unsigned) p->late;
     for (unsigned i = 0; i < p->rails; i++) {
         unsigned r = (p->home + i) % p->rails;
 
@@ -55,6 +57,10 @@ bool dnet_emu_rails_connect(dnet_emu_plug_end_t *e, dnet_emu_rails_peer_t *p, un
             p->connected_ns = e->now_ns;
         p->used |= bit(r);
         p->asked &= (uint8_t) ~bit(r);
+        if (p->late & bit(r)) {
+            p->late &= (uint8_t) ~bit(r);
+            choose(p);
+        }
         return true;
     }
     if (!(p->asked & bit(r))) {
@@ -85,6 +91,7 @@ void dnet_emu_rails_failed(dnet_emu_plug_end_t *e, dnet_emu_rails_peer_t *p, uns
         return;
     p->good &= (uint8_t) ~bit(r);
     p->asked &= (uint8_t) ~bit(r);
+    p->late &= (uint8_t) ~bit(r);
     p->since_ns[r] = e->now_ns + AGAIN_NS;
     p->why = why;
     p->is_unsaid = true;
@@ -190,6 +197,18 @@ static void look_at_rail(dnet_emu_plug_end_t *e, unsigned r)
     }
 }
 
+/* Messages wait for that rail: they go by another one meanwhile, if one is connected. */
+static void do_without(dnet_emu_plug_end_t *e, dnet_emu_rails_peer_t *p, unsigned r)
+{
+    for (unsigned other = 0; other < p->rails; other++)
+        if (p->good & bit(other) && dnet_emu_rails_connect(e, p, other))
+            p->late |= bit(r);
+    if (!(p->late & bit(r)))
+        return;
+    p->is_lost = e->changed = true;
+    choose(p);
+}
+
 /* It was wanted, and is not connected yet: the peer computes, or the rail does not lead there. */
 static void look_at_unconnected(dnet_emu_plug_end_t *e, dnet_emu_rails_peer_t *p, unsigned r,
                                 uint64_t now)
@@ -197,9 +216,7 @@ static void look_at_unconnected(dnet_emu_plug_end_t *e, dnet_emu_rails_peer_t *p
     if (p->connected_ns > p->since_ns[r] && now - p->connected_ns >= UNANSWERED_NS)
         fail(e, p, r, "no connection, and another rail has one");
     else if (r == p->now && now - p->since_ns[r] >= PATIENCE_NS)
-        for (unsigned other = 0; other < p->rails; other++)
-            if (p->good & bit(other))
-                (void) dnet_emu_rails_connect(e, p, other);
+        do_without(e, p, r);
 }
 
 /* One that carries: does it still? */
