@@ -237,7 +237,7 @@ typedef struct {
     /* of entry 0: */
     _Atomic uint32_t holder; /* pid that changes the table; 0: free */
     _Atomic uint32_t end;    /* behind the last number that was ever given */
-    uint32_t reserved;
+    _Atomic uint32_t came; /* of the others: the guest has entered itself, it may have left since */
     dnet_emu_guest_t who;
 } dnet_emu_guest_entry_t;
 _Static_assert(sizeof(dnet_emu_guest_entry_t) == 64, "guest entry size");

@@ -81,8 +81,11 @@ static dnet_status_t enter(dnet_emu_nic_t *nic, unsigned wid, const dnet_emu_gue
     e = &table[number];
     if (!atomic_load_explicit(&e->uses, memory_order_relaxed) || !is_same(&e->who, who)) {
         atomic_store_explicit(&e->uses, 0, memory_order_relaxed);
+        atomic_store_explicit(&e->came, 0, memory_order_relaxed);
         e->who = *who;
     }
+    if (by & DNET_EMU_GUEST_SENDS)
+        atomic_store_explicit(&e->came, 1, memory_order_relaxed);
     atomic_fetch_or_explicit(&e->uses, by, memory_order_release);
     *number_p = number;
     return DNET_OK;
@@ -145,6 +148,14 @@ bool dnet_emu_guests_know(const dnet_emu_nic_t *nic, unsigned wid, uint32_t numb
 static bool sends(const dnet_emu_guest_entry_t *e)
 {
     return atomic_load_explicit(&e->uses, memory_order_acquire) & DNET_EMU_GUEST_SENDS;
+}
+
+bool dnet_emu_guests_left(const dnet_emu_nic_t *nic, unsigned wid, uint32_t number)
+{
+    const dnet_emu_guest_entry_t *table = nic->guests[wid];
+
+    return table && number != 0 && number < end_of(table) && !sends(&table[number]) &&
+           atomic_load_explicit(&table[number].came, memory_order_relaxed);
 }
 
 bool dnet_emu_guests_lost(const dnet_emu_nic_t *nic, unsigned wid, uint32_t number)

@@ -41,6 +41,9 @@ bool dnet_emu_guests_get(dnet_emu_nic_t *nic, unsigned wid, uint32_t number,
 /* [X.9] Is this the process group of that guest? */
 bool dnet_emu_guests_know(const dnet_emu_nic_t *nic, unsigned wid, uint32_t number, uint8_t pgid);
 
+/* Has a guest that has sent left, or forgotten the process of that table? */
+bool dnet_emu_guests_left(const dnet_emu_nic_t *nic, unsigned wid, uint32_t number);
+
 /* Has a guest that sends ended without leaving? */
 bool dnet_emu_guests_lost(const dnet_emu_nic_t *nic, unsigned wid, uint32_t number);
 

@@ -307,6 +307,8 @@ static bool shm_lost(dnet_emu_nic_t *nic, uint16_t lid, unsigned wid)
     if (wid >= DNET_PROCESSES_PER_NIC || !nic->routes || dnet_clid_to_lid(clid) != lid)
         return false;
     peer = guest ? guest->nic : nic->routes->nic[clid];
+    if (!peer && guest && dnet_emu_guest_left(nic, dnet_emu_guest_of(lid)))
+        return false;
     if (!peer)
         return nic->routes->to[clid].failed == DNET_ERR_PEER_DEAD ||
                (guest && dnet_emu_guests_lost(nic, nic->routes->own.wid, dnet_emu_guest_of(lid)));
@@ -447,8 +449,11 @@ bool dnet_emu_guest_left(const dnet_emu_nic_t *nic, uint32_t number)
 {
     const guest_t *g = guest_at(nic, (uint16_t) (DNET_GUESTS_CLID + number));
 
-    return g && g->nic &&
-           atomic_load_explicit(&g->nic->area[g->wid].state->owner, memory_order_acquire) == 0;
+    if (!g)
+        return false;
+    return g->nic
+               ? atomic_load_explicit(&g->nic->area[g->wid].state->owner, memory_order_acquire) == 0
+               : dnet_emu_guests_left(nic, nic->routes->own.wid, number);
 }
 
 void dnet_emu_guest_drop(dnet_emu_nic_t *nic, uint32_t number)

@@ -362,7 +362,8 @@ bool dnet_emu_guest_find(dnet_emu_nic_t *nic, unsigned wid, uint32_t number,
 /** The number that this process has there; its NIC is mapped for that.  0: it is out of reach. */
 uint32_t dnet_emu_guest_number(dnet_emu_nic_t *nic, uint32_t number);
 
-/** Has it closed its device, after this process has sent it a packet? */
+/** Has it closed its device?  One whose NIC is not mapped here, but that has sent packets, has at
+ * least forgotten this process. */
 bool dnet_emu_guest_left(const dnet_emu_nic_t *nic, uint32_t number);
 
 /** Send it no more: the opposite of dnet_emu_guest_add(). */

@@ -419,6 +419,12 @@ static void use_grant(dnet_channel_t *ch, const dnet_op_t *op)
         ch->fresh = op->next;
 }
 
+/* Of dnet_send_control(): nobody here waits for its end. */
+static bool is_word(const dnet_op_t *op)
+{
+    return op->control && !op->req;
+}
+
 static dnet_flush_t flush(dnet_ep_t *ep, dnet_channel_t *ch)
 {
     dnet_op_t *op;
@@ -486,6 +492,34 @@ void dnet_channel_close_if_idle(dnet_ep_t *ep, dnet_channel_t *ch)
 {
     if (dnet_fc_sender_may_send(&ch->sender) && !ch->control.head && !ch->messages.head &&
         !ch->pushing && !dnet_defer_tx_is_held(&ch->defer))
+        channel_close(ep, ch);
+}
+
+/* The end of one may start others. */
+static void end_all(dnet_ep_t *ep, dnet_channel_t *ch, const dnet_op_list_t *list, bool words_only)
+{
+    dnet_op_t *op = list->head;
+    while (op) {
+        if (words_only && !is_word(op)) {
+            op = op->next;
+            continue;
+        }
+        dnet_channel_remove(ch, op);
+        dnet_op_finish(ep, op, DNET_ERR_PEER_DEAD);
+        op = list->head;
+    }
+}
+
+/* Whether the peer has stopped this process, or holds its messages back, does not matter now. */
+void dnet_channel_peer_gone(dnet_ep_t *ep, uint32_t peer, bool words_only)
+{
+    dnet_channel_t *ch = ep->peers[peer].channel;
+    if (!ch)
+        return;
+    end_all(ep, ch, &ch->control, words_only);
+    if (!words_only)
+        end_all(ep, ch, &ch->messages, false);
+    if (!ch->control.head && !ch->messages.head && !ch->pushing)
         channel_close(ep, ch);
 }
 

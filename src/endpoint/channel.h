@@ -79,6 +79,14 @@ dnet_flush_t dnet_channel_flush(dnet_ep_t *ep, dnet_channel_t *ch);
 /** Close the channel when nothing is left in it and nothing is expected. */
 void dnet_channel_close_if_idle(dnet_ep_t *ep, dnet_channel_t *ch);
 
+/**
+ * That peer reads nothing any more: what waits for it ends with DNET_ERR_PEER_DEAD.
+ *
+ * @param words_only  only what dnet_send_control() was to send, which nobody misses; the rest
+ *                    stays, and with it the channel
+ */
+DNET_COLD void dnet_channel_peer_gone(dnet_ep_t *ep, uint32_t peer, bool words_only);
+
 /** Take an op out of its list. */
 void dnet_channel_remove(dnet_channel_t *ch, dnet_op_t *op);
 

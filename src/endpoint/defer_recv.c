@@ -422,6 +422,17 @@ void dnet_defer_answered(dnet_ep_t *ep, const dnet_ep_head_t *head)
         grant_done(ep, h, head->arg);
 }
 
+void dnet_defer_sender_gone(dnet_ep_t *ep, uint32_t rank)
+{
+    dnet_deferred_t *h = record_find(ep, rank);
+    if (!h)
+        return;
+    dnet_drv_hold(&ep->drv, ep->peers[rank].target, false);
+    ep->defer.granted_bytes -= h->rx.granted_bytes; /* 0, where nothing is granted */
+    probes_forget(ep, rank, NULL);
+    record_free(ep, h);
+}
+
 /* ---- room ---- */
 
 /* From holding all senders to holding those that have something. */
@@ -442,7 +453,8 @@ bool dnet_defer_round(dnet_ep_t *ep)
     uint64_t share = ep->defer.senders_count ? ep->inbox.budget / 2 / ep->defer.senders_count : 0;
     bool did = false;
     for (dnet_deferred_t *h = ep->defer.senders; h; h = h->next) {
-        if (h->rx.state != DNET_DEFER_RX_HELD)
+        /* What a process has left may not be there to be mapped for a word to it. */
+        if (h->rx.state != DNET_DEFER_RX_HELD || dnet_guest_has_left(ep, h->rx.rank))
             continue;
         if (ep->page.unexpected_bytes + ep->defer.granted_bytes + share > ep->inbox.budget)
             break;

@@ -53,6 +53,9 @@ DNET_COLD void dnet_defer_offered(dnet_ep_t *ep, const dnet_ep_head_t *head,
 /** That message will not be had from its sender: no probe finds it any more. */
 DNET_COLD void dnet_defer_gone(dnet_ep_t *ep, uint32_t rank, uint32_t op);
 
+/** That sender has gone, and answers nothing: it is held back no longer. */
+DNET_COLD void dnet_defer_sender_gone(dnet_ep_t *ep, uint32_t rank);
+
 /** PULL_NONE, RELEASE_ACK or DONE has come. */
 DNET_COLD void dnet_defer_answered(dnet_ep_t *ep, const dnet_ep_head_t *head);
 

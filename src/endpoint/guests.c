@@ -253,6 +253,23 @@ static bool has_left(const dnet_ep_t *ep, uint32_t number)
                                        : dnet_emu_guest_left(ep->job.emu, number);
 }
 
+bool dnet_guest_has_left(const dnet_ep_t *ep, uint32_t peer)
+{
+    return peer >= ep->size && has_left(ep, peer - ep->size);
+}
+
+bool dnet_guest_is_free_to_end(const dnet_ep_t *ep, uint32_t peer)
+{
+    const dnet_guest_t *g = &ep->guests.list[peer - ep->size];
+    return g->known && (g->parted || g->asked);
+}
+
+bool dnet_guest_is_away(const dnet_ep_t *ep, uint32_t peer)
+{
+    return dnet_guest_has_left(ep, peer) ||
+           (dnet_guest_is_free_to_end(ep, peer) && is_lost(ep, peer - ep->size));
+}
+
 static void tell_lost(const dnet_ep_t *ep, uint32_t number, const char *what)
 {
     const dnet_emu_far_process_t *who = &ep->guests.list[number].contact.who;

@@ -40,6 +40,17 @@ static inline uint32_t dnet_peer_of_head(dnet_ep_t *ep, uint32_t rank)
 /** May the memories of this process and of a guest be copied between them? */
 bool dnet_guest_direct(dnet_ep_t *ep, uint32_t peer);
 
+/** Has that peer left its job in order?  False of a rank. */
+bool dnet_guest_has_left(const dnet_ep_t *ep, uint32_t peer);
+
+/** May that peer's end be its own business: has it been dropped, or only been asked for a
+ * connection?  Not for ranks. */
+bool dnet_guest_is_free_to_end(const dnet_ep_t *ep, uint32_t peer);
+
+/** Will nothing come from it any more: has it left, or ended where that is its own business?  Not
+ * for ranks. */
+bool dnet_guest_is_away(const dnet_ep_t *ep, uint32_t peer);
+
 /** Has a guest ended that this process still deals with?  Logged, the first time.  Those that were
  * dropped are forgotten when `quiet`: nothing is under way. */
 bool dnet_guests_lost(dnet_ep_t *ep, bool quiet);

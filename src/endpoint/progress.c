@@ -5,6 +5,8 @@
 #include <poll.h>
 #include <sched.h>
 
+#include "endpoint/channel.h"
+#include "endpoint/defer_recv.h"
 #include "endpoint/dispatch.h"
 #include "endpoint/dump.h"
 #include "endpoint/flow.h"
@@ -128,6 +130,20 @@ static bool is_quiet(const dnet_ep_t *ep)
            !ep->rndv.wait && !ep->holding && !dnet_fc_receiver_pending(&ep->receiver);
 }
 
+/* Processes of other jobs that have gone answer nothing, and nobody waits for them: they may leave
+ * with a word to them under way, for who has sent all that it had is not told that it is held. */
+static void let_go(dnet_ep_t *ep)
+{
+    for (uint32_t peer = ep->size; peer < dnet_peers_end(ep); peer++) {
+        if (!dnet_guest_is_away(ep, peer))
+            continue;
+        if (dnet_drv_lh_next(&ep->drv))
+            return; /* what it has said last is heard first */
+        dnet_defer_sender_gone(ep, peer);
+        dnet_channel_peer_gone(ep, peer, true);
+    }
+}
+
 /* Has a packet been lost on its way, whatever it was?  Something waits for it, here or at the peer:
  * the job cannot go on.  Has a peer that this process has dealt with ended without leaving?  A few
  * peers are looked at each time. */
@@ -147,7 +163,11 @@ static dnet_status_t check_peers(dnet_ep_t *ep)
         ep->progress.dead_reported = true;
         return DNET_ERR_PEER_DEAD;
     }
-    if (DNET_LIKELY(!ep->guests.end) || !dnet_guests_lost(ep, is_quiet(ep)))
+    if (DNET_LIKELY(!ep->guests.end))
+        return DNET_OK;
+    if (ep->holding || ep->tx.open_channels)
+        let_go(ep);
+    if (!dnet_guests_lost(ep, is_quiet(ep)))
         return DNET_OK;
     ep->progress.dead_reported = true;
     return DNET_ERR_PEER_DEAD;

@@ -2,8 +2,9 @@
  *
  * Processes of several jobs, whose NICs have the same LIDs: messages of every way arrive between
  * them, also when the store for unexpected ones is full; a process that is dropped makes room for
- * others; one that has ended is named; a job that can have no guests says so.  The same between
- * hosts: those of one machine that have different names for it, and meet on its loopback.
+ * others; one that has ended is named, and one that has gone while it was held back,
+ * is waited for no longer; a job that can have no guests says so.  The same
+ * between hosts: those of one machine that have different names for it, and meet on its loopback.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "job.h"
@@ -367,6 +369,103 @@ static void test_guests_of_other_hosts_that_end_are_lost(void **state)
     on_one_host();
 }
 
+/* Make progress, for two seconds at most, until a send is over, or nothing is under way any more
+ * (`r` NULL). */
+static bool ends_soon(dnet_job_rank_t *job, const dnet_job_request_t *r)
+{
+    const time_t end = time(NULL) + 3;
+    bool did;
+    while (r ? !r->done : dnet_ep_busy(job->ep))
+        if (dnet_ep_progress(job->ep, &did) != DNET_OK || time(NULL) >= end)
+            return false;
+    return true;
+}
+
+enum { BUDGET = 4096, LENGTH = 1000 };
+
+typedef struct {
+    uint32_t count; /* messages of process 1 */
+    bool known;     /* process 0 receives them from the last one on, as they come, and so has
+                     * spoken to process 1; else they all fit its rings, and it has not */
+    bool killed;    /* process 1 does not leave in order, but has been dropped */
+} parting_t;
+
+static void send_all(dnet_job_rank_t *job, uint32_t count)
+{
+    static dnet_job_request_t sends[MANY];
+    static uint8_t out[LENGTH];
+    for (uint32_t i = 0; i < count; i++)
+        dnet_job_isend(job, &sends[i], peers[0], dnet_ep_envelope(1, 1, i), out, LENGTH, false);
+    for (uint32_t i = 0; i < count; i++)
+        dnet_job_wait(job, &sends[i]);
+}
+
+static int receive_all(dnet_job_rank_t *job, uint32_t count)
+{
+    static uint8_t in[LENGTH];
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t want = i == 0 ? count - 1 : i - 1;
+        if (dnet_job_recv(job, dnet_ep_envelope(1, 1, want), DNET_MATCH_BITS, in, LENGTH) != LENGTH)
+            return 1;
+    }
+    return 0;
+}
+
+/* Process 1, of the other job, has sent all that it had, and goes: process 0 holds it back still,
+ * and what it says then nobody hears. */
+static int part_while_held(dnet_job_rank_t *job, void *arg)
+{
+    const parting_t *parting = arg;
+    if (meet(job, 2, 2))
+        return 1;
+    if (job->number == 1) {
+        send_all(job, parting->count);
+        if (!parting->killed)
+            return begin_anew(job, 1) || (dnet_job_stand(job), 0);
+        dnet_job_stand(job);
+        kill(getpid(), SIGKILL);
+    }
+    if (parting->known && receive_all(job, parting->count))
+        return 1;
+    if (parting->killed)
+        dnet_ep_drop_peer(job->ep, peers[1]);
+    dnet_job_stand(job);
+    if (parting->killed)
+        wait_for_end(contacts()[1].who.process.pid);
+    if (!parting->known && receive_all(job, parting->count))
+        return 1;
+    bool held = dnet_ep_counters(job->ep)->held_others > 0;
+    dnet_ep_finish(job->ep);
+    bool ended = ends_soon(job, NULL);
+    if (!held || !ended)
+        fprintf(stderr, "held back: %d, over: %d\n", held, ended);
+    fflush(NULL);
+    if (parting->killed) /* nobody comes to the barrier */
+        _exit(!held || !ended);
+    return !held || !ended;
+}
+
+static void test_guests_that_go_while_they_are_held_back(void **state)
+{
+    static const struct {
+        parting_t parting;
+        uint32_t victim;
+    } cases[] = {
+        {{.count = MANY, .known = true}, 2},
+        {{.count = 2 * BUDGET / LENGTH}, 2},
+        {{.count = MANY, .known = true, .killed = true}, 1},
+        {{.count = 2 * BUDGET / LENGTH, .killed = true}, 1},
+    };
+    (void) state;
+    setenv("DIMMNET_UNEXPECTED_BYTES", "4096", 1);
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        parting_t parting = cases[i].parting;
+        assert_int_equal(dnet_job_run_several(2, 1, 60, cases[i].victim, part_while_held, &parting),
+                         0);
+    }
+    unsetenv("DIMMNET_UNEXPECTED_BYTES");
+}
+
 /* A process that has ended, one that somebody else follows at its port, and a host that is silent:
  * the message is refused, and the job goes on. */
 static int met_too_late(dnet_job_rank_t *job, void *arg)
@@ -451,6 +550,7 @@ int main(void)
         cmocka_unit_test(test_guests_are_stopped_and_held_back),
         cmocka_unit_test(test_guests_that_are_dropped_make_room),
         cmocka_unit_test(test_guests_that_end_are_lost),
+        cmocka_unit_test(test_guests_that_go_while_they_are_held_back),
         cmocka_unit_test(test_guests_are_refused_where_there_can_be_none),
         cmocka_unit_test(test_guests_of_other_hosts_all_sizes),
         cmocka_unit_test(test_guests_of_other_hosts_are_stopped_and_held_back),
