@@ -278,14 +278,16 @@ dnet_status_t dnet_ep_contact(const dnet_ep_t *ep, uint32_t peer, dnet_ep_contac
 dnet_status_t dnet_ep_add_peer(dnet_ep_t *ep, const dnet_ep_contact_t *contact, uint32_t *peer_p);
 
 /** While `asked` that process of another job has been asked for a connection and has not answered:
- * its end is no error of this job, and the caller looks at it with dnet_ep_peer_gone(). */
+ * its end is no error of this job, and the caller looks at it with dnet_ep_peer_gone().  What is
+ * under way to it ends with DNET_ERR_PEER_DEAD then. */
 void dnet_ep_set_asked(dnet_ep_t *ep, uint32_t peer, bool asked);
 
 /** Has that process of another job left it, or ended without that? */
 bool dnet_ep_peer_gone(const dnet_ep_t *ep, uint32_t peer);
 
 /** Nothing will be sent to or received from that process of another job, whose end is its own
- * business from now on; it is forgotten when nothing is under way. */
+ * business from now on; it is forgotten when nothing is under way, and what is when it ends, ends
+ * with DNET_ERR_PEER_DEAD. */
 void dnet_ep_drop_peer(dnet_ep_t *ep, uint32_t peer);
 
 /** Peer numbers are below it: ranks of the job, and processes of other jobs. */

@@ -100,6 +100,16 @@ void dnet_op_acknowledged(dnet_ep_t *ep, dnet_op_t *op)
         dnet_op_finish(ep, op, DNET_OK);
 }
 
+void dnet_ops_peer_gone(dnet_ep_t *ep, uint32_t peer)
+{
+    for (uint32_t i = 0; i < ep->ops.cap; i++) {
+        dnet_op_t *op = ep->ops.by_id[i];
+        if (op->peer == peer && (op->state == DNET_OP_ACK_WAIT || op->state == DNET_OP_CTS_WAIT ||
+                                 op->state == DNET_OP_FETCH_WAIT))
+            dnet_op_finish(ep, op, DNET_ERR_PEER_DEAD);
+    }
+}
+
 void dnet_ops_free(dnet_ep_t *ep)
 {
     for (uint32_t i = 0; i < ep->ops.cap; i++)

@@ -78,6 +78,10 @@ void dnet_op_finish(dnet_ep_t *ep, dnet_op_t *op, dnet_status_t status);
 /** The receiver has matched a synchronous message, or fetched one, or its pieces of a split one. */
 void dnet_op_acknowledged(dnet_ep_t *ep, dnet_op_t *op);
 
+/** That peer will answer nothing: the sends that wait for its answer end with
+ * DNET_ERR_PEER_DEAD. */
+void dnet_ops_peer_gone(dnet_ep_t *ep, uint32_t peer);
+
 /** Free all ops; the last call. */
 void dnet_ops_free(dnet_ep_t *ep);
 

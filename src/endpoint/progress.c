@@ -139,8 +139,11 @@ static void let_go(dnet_ep_t *ep)
             continue;
         if (dnet_drv_lh_next(&ep->drv))
             return; /* what it has said last is heard first */
+        bool free_to_end = dnet_guest_is_free_to_end(ep, peer);
         dnet_defer_sender_gone(ep, peer);
-        dnet_channel_peer_gone(ep, peer, true);
+        dnet_channel_peer_gone(ep, peer, !free_to_end);
+        if (free_to_end)
+            dnet_ops_peer_gone(ep, peer);
     }
 }
 
@@ -165,7 +168,7 @@ static dnet_status_t check_peers(dnet_ep_t *ep)
     }
     if (DNET_LIKELY(!ep->guests.end))
         return DNET_OK;
-    if (ep->holding || ep->tx.open_channels)
+    if (ep->holding || ep->tx.open_channels || ep->ops.active)
         let_go(ep);
     if (!dnet_guests_lost(ep, is_quiet(ep)))
         return DNET_OK;

@@ -2,8 +2,8 @@
  *
  * Processes of several jobs, whose NICs have the same LIDs: messages of every way arrive between
  * them, also when the store for unexpected ones is full; a process that is dropped makes room for
- * others; one that has ended is named, and one that has gone while it was held back,
- * is waited for no longer; a job that can have no guests says so.  The same
+ * others; one that has ended is named, and one that has gone while it was held back, or while it
+ * held messages back, is waited for no longer; a job that can have no guests says so.  The same
  * between hosts: those of one machine that have different names for it, and meet on its loopback.
  */
 #include <setjmp.h>
@@ -466,6 +466,44 @@ static void test_guests_that_go_while_they_are_held_back(void **state)
     unsetenv("DIMMNET_UNEXPECTED_BYTES");
 }
 
+/* Process 0 holds a request of process 1 back when it ends. */
+static int asked_dies_while_it_holds(dnet_job_rank_t *job, void *arg)
+{
+    dnet_job_request_t r;
+    uint32_t word = 0;
+    (void) arg;
+    if (meet(job, 2, 2))
+        return 1;
+    if (job->number == 0) {
+        dnet_job_stand(job);
+        dnet_job_settle(job);
+        dnet_job_stand(job);
+        pause();
+    }
+    send_all(job, 2 * BUDGET / LENGTH);
+    dnet_job_stand(job);
+    dnet_job_stand(job);
+    dnet_ep_set_asked(job->ep, peers[0], true);
+    dnet_job_isend(job, &r, peers[0], dnet_ep_envelope(1, 1, MANY), &word, sizeof(word), false);
+    bool held = !r.done && dnet_ep_counters(job->ep)->held > 0;
+    kill(contacts()[0].who.process.pid, SIGKILL);
+    wait_for_end(contacts()[0].who.process.pid);
+    dnet_ep_cancel_send(job->ep, &r.req);
+    bool over = ends_soon(job, &r) && ends_soon(job, NULL);
+    if (!held || !over)
+        fprintf(stderr, "held back: %d, over: %d\n", held, over);
+    fflush(NULL);
+    _exit(!held || !over);
+}
+
+static void test_guests_that_are_asked_end_while_they_hold_back(void **state)
+{
+    (void) state;
+    setenv("DIMMNET_UNEXPECTED_BYTES", "4096", 1);
+    assert_int_equal(dnet_job_run_several(2, 1, 60, 0, asked_dies_while_it_holds, NULL), 0);
+    unsetenv("DIMMNET_UNEXPECTED_BYTES");
+}
+
 /* A process that has ended, one that somebody else follows at its port, and a host that is silent:
  * the message is refused, and the job goes on. */
 static int met_too_late(dnet_job_rank_t *job, void *arg)
@@ -551,6 +589,7 @@ int main(void)
         cmocka_unit_test(test_guests_that_are_dropped_make_room),
         cmocka_unit_test(test_guests_that_end_are_lost),
         cmocka_unit_test(test_guests_that_go_while_they_are_held_back),
+        cmocka_unit_test(test_guests_that_are_asked_end_while_they_hold_back),
         cmocka_unit_test(test_guests_are_refused_where_there_can_be_none),
         cmocka_unit_test(test_guests_of_other_hosts_all_sizes),
         cmocka_unit_test(test_guests_of_other_hosts_are_stopped_and_held_back),
