@@ -28,11 +28,12 @@ static void finish(dnet_ep_t *ep, dnet_rndv_recv_t *r)
     ep->am_long.end(ep->am_arg, am);
 }
 
-/* From which size on do both sides copy? */
+/* From which size on do both sides copy?  How far a process of another job is, is not known. */
 static uint64_t split_limit(dnet_ep_t *ep, uint32_t peer)
 {
     const dnet_options_t *o = &ep->options;
-    return DNET_LIKELY(!o->split_limit_far) || dnet_job_distance(ep, peer) <= DNET_DISTANCE_L3
+    return DNET_LIKELY(!o->split_limit_far) || peer >= ep->size ||
+                   dnet_job_distance(ep, peer) <= DNET_DISTANCE_L3
                ? o->split_limit
                : o->split_limit_far;
 }

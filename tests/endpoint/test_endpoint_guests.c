@@ -60,25 +60,26 @@ static uint8_t byte_of(uint32_t from, uint32_t to, unsigned size, size_t at)
     return (uint8_t) (from * 37 + to * 11 + size * 5 + at + at / 255);
 }
 
-/* Everybody sends every size to everybody else, the odd ones synchronously. */
+/* Everybody sends every size to everybody else, the odd ones synchronously.  @param arg  how many
+ * they are; NULL: ALL */
 static int all_to_all(dnet_job_rank_t *job, void *arg)
 {
     static uint8_t out[ALL][LONGEST], in[ALL][LONGEST];
     dnet_job_request_t sends[ALL], receives[ALL];
-    (void) arg;
-    if (meet(job, ALL, ALL))
+    const uint32_t all = arg ? *(uint32_t *) arg : ALL;
+    if (meet(job, all, all))
         return 1;
     for (unsigned i = 0; i < SIZES; i++) {
-        for (uint32_t n = 0; n < ALL; n++)
+        for (uint32_t n = 0; n < all; n++)
             dnet_job_irecv(job, &receives[n], dnet_ep_envelope(1, n, i), DNET_MATCH_BITS, in[n],
                            sizes[i]);
-        for (uint32_t n = 0; n < ALL; n++) {
+        for (uint32_t n = 0; n < all; n++) {
             for (size_t b = 0; b < sizes[i]; b++)
                 out[n][b] = byte_of(job->number, n, i, b);
             dnet_job_isend(job, &sends[n], peers[n], dnet_ep_envelope(1, job->number, i), out[n],
                            sizes[i], i % 2);
         }
-        for (uint32_t n = 0; n < ALL; n++) {
+        for (uint32_t n = 0; n < all; n++) {
             if (dnet_job_wait(job, &receives[n]) != DNET_OK ||
                 dnet_job_wait(job, &sends[n]) != DNET_OK)
                 return 1;
@@ -104,6 +105,18 @@ static void test_guests_staged_messages_arrive_between_jobs(void **state)
     (void) state;
     setenv("DIMMNET_RENDEZVOUS", "staged", 1);
     assert_int_equal(dnet_job_run_several(JOBS, SIZE, 60, ALL, all_to_all, NULL), 0);
+    unsetenv("DIMMNET_RENDEZVOUS");
+}
+
+/* How far a process of another job is, nobody asks, for it has no place among the ranks. */
+static void test_guests_are_as_near_as_can_be(void **state)
+{
+    uint32_t two = 2; /* as many as there are processors, so that both copy */
+    (void) state;
+    setenv("DIMMNET_RENDEZVOUS", "direct", 1);
+    setenv("DIMMNET_SPLIT_LIMIT_FAR", "1", 1);
+    assert_int_equal(dnet_job_run_several(two, 1, 60, two, all_to_all, &two), 0);
+    unsetenv("DIMMNET_SPLIT_LIMIT_FAR");
     unsetenv("DIMMNET_RENDEZVOUS");
 }
 
@@ -585,6 +598,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_guests_all_sizes_arrive_between_jobs),
         cmocka_unit_test(test_guests_staged_messages_arrive_between_jobs),
+        cmocka_unit_test(test_guests_are_as_near_as_can_be),
         cmocka_unit_test(test_guests_are_stopped_and_held_back),
         cmocka_unit_test(test_guests_that_are_dropped_make_room),
         cmocka_unit_test(test_guests_that_end_are_lost),
