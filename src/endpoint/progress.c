@@ -244,11 +244,12 @@ static DNET_COLD dnet_status_t idle_round_impatient(dnet_ep_t *ep)
 
 /* A stopped rank has nothing to do before its RESEND, which wakes it.  Where ranks outnumber
  * processors it sleeps soon: sched_yield() stays within the kernel's autogroup, and where each rank
- * has one its yields would not give the processor to the rank it waits for. */
+ * has one its yields would not give the processor to the rank it waits for.  Not one that waits for
+ * something else, which would not wake it so soon. */
 static uint32_t yields_before_sleep(const dnet_ep_t *ep)
 {
     bool stopped = ep->tx.open_channels && ep->tx.retry_ns != UINT64_MAX;
-    if (ep->oversubscribed && stopped)
+    if (ep->oversubscribed && stopped && !ep->progress.awaited)
         return YIELDS_OF_STOPPED;
     if (ep->oversubscribed && !ep->progress.awaited && ep->progress.usual_wait_ns > LONG_WAIT_NS)
         return YIELDS_OF_LONG_WAIT;

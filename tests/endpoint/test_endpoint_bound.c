@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ranks that are bound to processors: two that have one between them do not poll, and the receiver
- * copies large messages alone; DIMMNET_SPLIT_LIMIT_FAR is for peers that share no L3 cache, on
+ * Ranks that are bound to processors: two that have one between them do not poll, the receiver
+ * copies large messages alone, and one that waits for more than its messages does not sleep soon;
+ * DIMMNET_SPLIT_LIMIT_FAR is for peers that share no L3 cache, on
  * machines that hwloc makes up.
  */
 #include <setjmp.h>
@@ -99,12 +100,67 @@ static void test_bound_far_limit_is_for_peers_that_share_no_l3(void **state)
     play(1, ONE_L3, "1M", (due_t){.split = true, .found = true});
 }
 
+enum { MOST = 4096, LOOKS = 64 }; /* more messages than there is room for */
+
+static bool never(void *arg)
+{
+    (void) arg;
+    return true;
+}
+
+/* Rank 0 has a message that is stopped, and waits for what wakes it only when it has slept long. */
+static int waits_while_stopped(dnet_job_rank_t *job, void *arg)
+{
+    static dnet_job_request_t sends[MOST];
+    uint32_t *count = dnet_job_shared(), word = 0;
+    (void) arg;
+    dnet_job_barrier(job);
+    if (job->rank == 1) {
+        dnet_job_stand(job);
+        for (uint32_t i = 0; i < *count; i++)
+            if (dnet_job_recv(job, dnet_ep_envelope(1, 0, i), DNET_MATCH_BITS, &word,
+                              sizeof(word)) != sizeof(word))
+                return 1;
+        return 0;
+    }
+    while (*count < MOST && !job->ep->tx.open_channels) {
+        dnet_job_isend(job, &sends[*count], 1, dnet_ep_envelope(1, 0, *count), &word, sizeof(word),
+                       false);
+        (*count)++;
+    }
+    bool stopped = job->ep->tx.open_channels > 0, did;
+    uint64_t before = dnet_ep_counters(job->ep)->sleeps;
+    dnet_ep_waits_anew(job->ep);
+    dnet_ep_set_awaited(job->ep, never, NULL);
+    for (uint32_t i = 0; i < LOOKS; i++)
+        dnet_ep_progress(job->ep, &did);
+    dnet_ep_set_awaited(job->ep, NULL, NULL);
+    uint64_t sleeps = dnet_ep_counters(job->ep)->sleeps - before;
+    dnet_job_stand(job);
+    for (uint32_t i = 0; i < *count; i++)
+        dnet_job_wait(job, &sends[i]);
+    if (stopped && sleeps == 0)
+        return 0;
+    fprintf(stderr, "stopped: %d, slept %u times\n", stopped, (unsigned) sleeps);
+    return 1;
+}
+
+static void test_bound_to_one_processor_a_stopped_rank_waits_for_others(void **state)
+{
+    const int processor[] = {0, 0};
+    (void) state;
+    dnet_job_bind(processor);
+    assert_int_equal(dnet_job_run(2, 60, waits_while_stopped, NULL), 0);
+    dnet_job_bind(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bound_to_one_processor_the_receiver_copies),
         cmocka_unit_test(test_bound_to_two_processors_both_copy),
         cmocka_unit_test(test_bound_far_limit_is_for_peers_that_share_no_l3),
+        cmocka_unit_test(test_bound_to_one_processor_a_stopped_rank_waits_for_others),
     };
     cpu_set_t cpus;
     if (sched_getaffinity(0, sizeof(cpus), &cpus) != 0 || !CPU_ISSET(0, &cpus) ||
