@@ -425,6 +425,14 @@ static bool is_word(const dnet_op_t *op)
     return op->control && !op->req;
 }
 
+static DNET_COLD void word_failed(uint8_t type, uint32_t peer, dnet_status_t status)
+{
+    dnet_error("a packet of type %u cannot be sent to rank %u: %s", type, peer,
+               dnet_status_text(status));
+    if (status != DNET_ERR_PEER_DEAD && status != DNET_ERR_NO_ROUTE)
+        abort(); /* the peer would wait for it for ever; those two are found by progress */
+}
+
 static dnet_flush_t flush(dnet_ep_t *ep, dnet_channel_t *ch)
 {
     dnet_op_t *op;
@@ -438,6 +446,8 @@ static dnet_flush_t flush(dnet_ep_t *ep, dnet_channel_t *ch)
             return not_taken(ep, ch, status);
         if (granted)
             use_grant(ch, op);
+        if (DNET_UNLIKELY(status != DNET_OK) && is_word(op))
+            word_failed(op->head.type, op->peer, status);
         dnet_channel_remove(ch, op);
         if (status == DNET_OK)
             packets_out(ep, op);
@@ -617,10 +627,7 @@ void dnet_send_control(dnet_ep_t *ep, uint32_t peer, const dnet_ep_head_t *head,
     }
     if (status == DNET_OK || status == DNET_IN_PROGRESS)
         return;
-    dnet_error("a packet of type %u cannot be sent to rank %u: %s", head->type, peer,
-               dnet_status_text(status));
-    if (status != DNET_ERR_PEER_DEAD && status != DNET_ERR_NO_ROUTE)
-        abort(); /* the peer would wait for it for ever; those two are found by progress */
+    word_failed(head->type, peer, status);
 }
 
 void dnet_send_ack(dnet_ep_t *ep, uint32_t rank, uint32_t op)
