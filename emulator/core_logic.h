@@ -320,6 +320,8 @@ struct dnet_emu_nic {
     struct dnet_emu_routes *routes;
     /* of `routes`, by CLID: what is mapped, but for NICs of guests; NULL with it */
     struct dnet_emu_nic **near;
+    struct dnet_emu_nic *next; /* of those that this process has mapped (segment.c) */
+    uint64_t inode;            /* of the segment */
 };
 
 /* The device handed to the host, and what the emulator keeps beside it. */

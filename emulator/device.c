@@ -88,7 +88,7 @@ static int32_t other_owner(const dnet_emu_nic_t *nic, unsigned wid)
 {
     int32_t owner = atomic_load_explicit(&nic->area[wid].state->owner, memory_order_acquire);
 
-    return owner != 0 && owner != nic->pid && !dnet_emu_process_gone(owner) ? owner : 0;
+    return owner != 0 && owner != nic->pid && !dnet_emu_process_gone(nic, owner) ? owner : 0;
 }
 
 dnet_status_t dnet_emu_restart(dnet_emu_nic_t *nic, bool start_paused)
@@ -291,7 +291,7 @@ static bool is_opened(const dnet_emu_nic_t *nic, unsigned wid)
 /* One before may have had the number of this process. */
 static bool is_used(const dnet_emu_nic_t *nic, unsigned wid, int32_t owner)
 {
-    return owner == nic->pid ? is_opened(nic, wid) : !dnet_emu_process_gone(owner);
+    return owner == nic->pid ? is_opened(nic, wid) : !dnet_emu_process_gone(nic, owner);
 }
 
 /* Claim a WID for this process; one whose owner has ended is free.  The devices are held. */

@@ -109,7 +109,7 @@ dnet_status_t dnet_emu_guests_enter(dnet_emu_nic_t *nic, unsigned wid, const dne
     if (status != DNET_OK)
         return status;
     if (!dnet_emu_acquire(&nic->guests[wid]->holder, nic->pid))
-        (void) dnet_emu_acquire_slow(&nic->guests[wid]->holder, nic->pid, "guest table", nic->lid);
+        (void) dnet_emu_acquire_slow(nic, &nic->guests[wid]->holder, "guest table");
     status = enter(nic, wid, who, by, number_p);
     dnet_emu_release(&nic->guests[wid]->holder);
     return status;

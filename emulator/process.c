@@ -8,6 +8,7 @@
 #include "emulator/process.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <poll.h>
@@ -92,18 +93,20 @@ static uid_t user_of(int32_t pid, uid_t own)
     return user;
 }
 
-/* Does it map a NIC?  True also where its maps are not shown. */
-static bool maps_nics(int32_t pid)
+/* Does it map that NIC?  True also where its maps are not shown. */
+static bool maps(const dnet_emu_nic_t *nic, int32_t pid)
 {
     char path[32], line[512];
     bool shown = false, found = false;
+    uint64_t inode;
     FILE *file;
 
     snprintf(path, sizeof path, "/proc/%d/maps", pid);
     file = fopen(path, "re");
     while (file && !found && fgets(line, sizeof line, file)) {
         shown = true;
-        found = strstr(line, DNET_EMU_SEGMENT_LINK) != NULL;
+        found = strstr(line, DNET_EMU_SEGMENT_LINK) &&
+                sscanf(line, "%*s %*s %*s %*s %" SCNu64, &inode) == 1 && inode == nic->inode;
     }
     if (file)
         fclose(file);
@@ -111,9 +114,9 @@ static bool maps_nics(int32_t pid)
 }
 
 /* All that use a NIC are of its user. */
-DNET_COLD bool dnet_emu_process_gone(int32_t pid)
+DNET_COLD bool dnet_emu_process_gone(const dnet_emu_nic_t *nic, int32_t pid)
 {
-    return dnet_emu_process_ended(pid) || user_of(pid, geteuid()) != geteuid() || !maps_nics(pid);
+    return dnet_emu_process_ended(pid) || user_of(pid, geteuid()) != geteuid() || !maps(nic, pid);
 }
 
 const char *dnet_emu_process_doing(int32_t pid)
@@ -141,11 +144,11 @@ static void wait_for_holder(uint64_t waited_ns)
         nanosleep(&pause, NULL);
 }
 
-DNET_COLD bool dnet_emu_acquire_slow(_Atomic uint32_t *holder, int32_t pid, const char *what,
-                                     uint16_t lid)
+DNET_COLD bool dnet_emu_acquire_slow(const dnet_emu_nic_t *nic, _Atomic uint32_t *holder,
+                                     const char *what)
 {
     uint64_t start = 0, waited = 0;
-    uint32_t known = 0; /* it is told of, and does use NICs */
+    uint32_t known = 0; /* it is told of, and does use this NIC */
 
     for (unsigned round = 1;; round++) {
         uint32_t seen = atomic_load_explicit(holder, memory_order_relaxed);
@@ -156,16 +159,16 @@ DNET_COLD bool dnet_emu_acquire_slow(_Atomic uint32_t *holder, int32_t pid, cons
             start = start ? start : dnet_clock_ns();
             ended = dnet_emu_process_ended((int32_t) seen);
             if (!ended && seen != known && waited >= TELL_NS) {
-                ended = dnet_emu_process_gone((int32_t) seen);
+                ended = dnet_emu_process_gone(nic, (int32_t) seen);
                 if (!ended && known == 0)
                     dnet_warn("process %u has been in the middle of a packet to NIC %#x for 1 s, "
                               "and this process waits for it: it holds the %s and %s",
-                              seen, lid, what, dnet_emu_process_doing((int32_t) seen));
+                              seen, nic->lid, what, dnet_emu_process_doing((int32_t) seen));
                 known = seen;
             }
         }
         if (seen == 0 || ended) {
-            if (atomic_compare_exchange_strong_explicit(holder, &seen, (uint32_t) pid,
+            if (atomic_compare_exchange_strong_explicit(holder, &seen, (uint32_t) nic->pid,
                                                         memory_order_acquire, memory_order_relaxed))
                 return ended;
         } else if (round < SPINS_BEFORE_YIELD) {
@@ -173,6 +176,40 @@ DNET_COLD bool dnet_emu_acquire_slow(_Atomic uint32_t *holder, int32_t pid, cons
         } else {
             wait_for_holder(waited);
         }
+    }
+}
+
+/* Those of which the host has not seen the end; the last one may not be counted yet. */
+static void disown_reservations(const dnet_emu_nic_t *nic, unsigned wid)
+{
+    dnet_emu_wid_t *s = nic->area[wid].state;
+    uint32_t tail = dnet_emu_observe32(&s->lh_tail);
+    uint32_t bytes = (tail - (uint32_t) dnet_emu_ureg(nic, wid, DNET_UREG_LH_NEXT_READ)) &
+                     nic->lh_mask & -DNET_LH_ENTRY_BYTES;
+
+    for (uint32_t at = tail - bytes; at != tail + DNET_LH_ENTRY_BYTES; at += DNET_LH_ENTRY_BYTES) {
+        uint32_t index = (at & nic->lh_mask) / DNET_LH_ENTRY_BYTES;
+        uint64_t seen = (uint64_t) at << 32 | (uint32_t) nic->pid;
+
+        atomic_compare_exchange_strong_explicit(&s->reserved[index].owner, &seen,
+                                                (uint64_t) at << 32 | DNET_EMU_NOBODY,
+                                                memory_order_acq_rel, memory_order_relaxed);
+    }
+}
+
+void dnet_emu_disown_nic(const dnet_emu_nic_t *nic)
+{
+    uint64_t stalled = atomic_load_explicit(&nic->state->stalled_by, memory_order_acquire);
+
+    if ((int32_t) stalled == nic->pid)
+        atomic_compare_exchange_strong_explicit(&nic->state->stalled_by, &stalled,
+                                                stalled >> 32 << 32 | DNET_EMU_NOBODY,
+                                                memory_order_acq_rel, memory_order_relaxed);
+    for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++) {
+        disown_reservations(nic, w);
+        dnet_emu_disown(&nic->area[w].state->rc_holder, nic->pid);
+        if (!nic->extended)
+            dnet_emu_disown(&nic->area[w].wc->holder, nic->pid);
     }
 }
 

@@ -11,17 +11,17 @@
 /* Has that process ended?  True also when only its exit status is left. */
 bool dnet_emu_process_ended(int32_t pid);
 
-/* The same of a process that has used NICs: has it ended, and its number been given to another that
- * cannot have? */
-bool dnet_emu_process_gone(int32_t pid);
+/* The same of a process that has used this NIC: has it ended, and its number been given to another
+ * that cannot have? */
+bool dnet_emu_process_gone(const dnet_emu_nic_t *nic, int32_t pid);
 
 /* What keeps a process from going on, as the end of a sentence about it. */
 const char *dnet_emu_process_doing(int32_t pid);
 
-/* dnet_emu_acquire() when another process holds it: wait, soon asleep, and say so after a second;
- * succeed a holder that has ended.  `what`, of the NIC with that LID: for the line.  True: the
- * holder before has ended, and may have left something half done. */
-bool dnet_emu_acquire_slow(_Atomic uint32_t *holder, int32_t pid, const char *what, uint16_t lid);
+/* dnet_emu_acquire() when another process holds it, of this NIC: wait, soon asleep, and say so
+ * after a second; succeed a holder that has ended.  `what` is it: for the line.  True: the holder
+ * before has ended, and may have left something half done. */
+bool dnet_emu_acquire_slow(const dnet_emu_nic_t *nic, _Atomic uint32_t *holder, const char *what);
 
 /* dnet_emu_wake() when the process sleeps. */
 void dnet_emu_wake_slow(dnet_emu_wid_t *state);
@@ -41,6 +41,23 @@ static inline void dnet_emu_release(_Atomic uint32_t *holder)
 {
     atomic_store_explicit(holder, 0, memory_order_release);
 }
+
+/* A number that no process has. */
+#define DNET_EMU_NOBODY INT32_MAX
+
+/* This process cannot hold that yet: if its number stands there, it is that of one before, which
+ * has ended. */
+static inline void dnet_emu_disown(_Atomic uint32_t *holder, int32_t pid)
+{
+    uint32_t seen = (uint32_t) pid;
+
+    atomic_compare_exchange_strong_explicit(holder, &seen, DNET_EMU_NOBODY, memory_order_acq_rel,
+                                            memory_order_relaxed);
+}
+
+/* The same of all that can be held or reserved of a NIC which this process has just mapped, for the
+ * first time: others and this one succeed what has ended, as always. */
+void dnet_emu_disown_nic(const dnet_emu_nic_t *nic);
 
 /* The sleep operation of a device (dimmnet/device.h). */
 void dnet_emu_sleep(dnet_device_t *dev, uint32_t timeout_us, bool (*still_idle)(void *), void *arg);

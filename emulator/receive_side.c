@@ -86,7 +86,7 @@ static void put_right(const dnet_emu_nic_t *nic, unsigned wid)
 
 DNET_COLD void dnet_emu_rc_acquire_slow(const dnet_emu_nic_t *nic, unsigned wid)
 {
-    if (dnet_emu_acquire_slow(&nic->area[wid].state->rc_holder, nic->pid, "receive side", nic->lid))
+    if (dnet_emu_acquire_slow(nic, &nic->area[wid].state->rc_holder, "receive side"))
         put_right(nic, wid);
 }
 

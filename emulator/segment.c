@@ -26,6 +26,7 @@
 #include "common/log.h"
 #include "emulator/descriptor.h"
 #include "emulator/memory.h"
+#include "emulator/process.h"
 
 #define AREA_ALIGN (2u * 1024 * 1024)
 #define SHELF_BYTES (8u * 1024 * 1024)
@@ -140,6 +141,9 @@ static void set_areas(dnet_emu_nic_t *nic, const profile_t *p, const layout_t *l
 
 static void set_options(dnet_emu_nic_t *nic)
 {
+    struct stat st;
+
+    nic->inode = fstat(nic->fd, &st) == 0 ? st.st_ino : 0;
     nic->pgid_check = !(nic->header->options & DNET_EMU_NO_PGID_CHECK);
     nic->strict_swid = nic->header->options & DNET_EMU_STRICT_SWID;
     nic->in_line = !nic->extended || (nic->header->options & DNET_EMU_IN_LINE);
@@ -309,6 +313,41 @@ static dnet_status_t check_system(uint64_t bytes)
     return DNET_OK;
 }
 
+/* What this process has mapped, but for what it only looks at. */
+static struct {
+    pthread_mutex_t lock;
+    dnet_emu_nic_t *first;
+} joined = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Of several threads each may have the NIC mapped, and deliver there. */
+static void enter(dnet_emu_nic_t *nic)
+{
+    const dnet_emu_nic_t *other;
+
+    pthread_mutex_lock(&joined.lock);
+    other = joined.first;
+    while (other && other->id != nic->id)
+        other = other->next;
+    if (!other)
+        dnet_emu_disown_nic(nic);
+    nic->next = joined.first;
+    joined.first = nic;
+    pthread_mutex_unlock(&joined.lock);
+}
+
+/* The opposite. */
+static void leave(const dnet_emu_nic_t *nic)
+{
+    dnet_emu_nic_t **at = &joined.first;
+
+    pthread_mutex_lock(&joined.lock);
+    while (*at && *at != nic)
+        at = &(*at)->next;
+    if (*at)
+        *at = nic->next;
+    pthread_mutex_unlock(&joined.lock);
+}
+
 static dnet_status_t make(dnet_emu_nic_t *nic, const dnet_emu_config_t *config)
 {
     const profile_t *p = &profiles[config->profile];
@@ -370,6 +409,7 @@ dnet_status_t dnet_emu_segment_create(const dnet_emu_config_t *config, dnet_emu_
         return status;
     }
     set_options(nic);
+    enter(nic);
     nic->offered = true;
     dnet_emu_descriptor_offer();
     *nic_p = nic;
@@ -450,6 +490,8 @@ dnet_status_t dnet_emu_segment_attach(const dnet_emu_locator_t *at, unsigned how
         return status;
     }
     set_options(nic);
+    if (!nic->watched)
+        enter(nic);
     *nic_p = nic;
     return DNET_OK;
 }
@@ -491,6 +533,8 @@ bool dnet_emu_segment_map_guests(dnet_emu_nic_t *nic, unsigned wid)
         map_part(nic, nic->fd, NULL, dnet_emu_segment_guests_at(nic, wid), GUESTS_BYTES);
     if (!nic->guests[wid])
         (void) refused(nic->header->owner, "map the guest table of", errno, false);
+    else
+        dnet_emu_disown(&nic->guests[wid]->holder, nic->pid);
     return nic->guests[wid] != NULL;
 }
 
@@ -548,6 +592,7 @@ void dnet_emu_segment_leave(dnet_emu_nic_t *nic)
 {
     if (nic->offered)
         dnet_emu_descriptor_withdraw();
+    leave(nic);
     unmap(nic);
     if (nic->fd >= 0)
         close(nic->fd);

@@ -93,7 +93,7 @@ void dnet_emu_describe(const dnet_emu_nic_t *nic, dnet_emu_description_t *descri
 
         int32_t owner = atomic_load_explicit(&s->owner, memory_order_acquire);
 
-        description_p->process[w] = owner && !dnet_emu_process_gone(owner) ? owner : 0;
+        description_p->process[w] = owner && !dnet_emu_process_gone(nic, owner) ? owner : 0;
         description_p->member[w] = description_p->process[w] ? (int32_t) member - 1 : -1;
         description_p->pgid[w] = dnet_emu_pgid(nic, w);
     }

@@ -26,7 +26,7 @@ static void hold(const dnet_emu_nic_t *nic, dnet_emu_wc_t *wc)
 {
     if (!nic->extended)
         (void) (dnet_emu_acquire(&wc->holder, nic->pid) ||
-                dnet_emu_acquire_slow(&wc->holder, nic->pid, "Window Controller", nic->lid));
+                dnet_emu_acquire_slow(nic, &wc->holder, "Window Controller"));
 }
 
 static void let_go(const dnet_emu_nic_t *nic, dnet_emu_wc_t *wc)
