@@ -341,7 +341,7 @@ static void gives_less(MPI_Comm comm, int32_t *a, int32_t *b)
         places[r] = r * EACH;
     }
     b[last * EACH + GIVEN] = -7;
-    class = class_of(MPI_Allgatherv(a, given, MPI_INT, b, counts, places, MPI_INT, comm));
+    int class = class_of(MPI_Allgatherv(a, given, MPI_INT, b, counts, places, MPI_INT, comm));
     CHECK(class == expected, "allgatherv: class %d", class);
     expect("allgatherv of unequal blocks", b + last * EACH, &whole, GIVEN, last, 0);
     CHECK(b[last * EACH + GIVEN] == 0, "allgatherv brought what was not given");

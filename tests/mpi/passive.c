@@ -253,6 +253,7 @@ static void asks_by_requests(void)
     MPI_Request request;
     MPI_Win win;
     MPI_Win_allocate(sizeof(*word), sizeof(*word), MPI_INFO_NULL, MPI_COMM_WORLD, &word, &win);
+    expect_windows(1, true, "MPI_Win_allocate of a word");
     *word = 0;
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_lock_all(0, win);
