@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 check_LTLIBRARIES += libdnet_board.la
-libdnet_board_la_SOURCES = tests/device/board.c tests/device/board.h
+libdnet_board_la_SOURCES = tests/device/board.c tests/device/board.h tests/device/children.c tests/device/children.h
 
 dnet_device_programs = \
 	tests/device/smoke \
@@ -9,6 +9,7 @@ dnet_device_programs = \
 	tests/device/test_extensions \
 	tests/device/test_lines \
 	tests/device/test_memory \
+	tests/device/test_numbers \
 	tests/device/test_primitives \
 	tests/device/test_processes \
 	tests/device/test_reception \
@@ -29,6 +30,8 @@ tests_device_test_extensions_SOURCES = tests/device/test_extensions.c
 tests_device_test_extensions_LDADD = $(dnet_device_libraries)
 tests_device_test_lines_SOURCES = tests/device/test_lines.c
 tests_device_test_lines_LDADD = $(dnet_device_libraries)
+tests_device_test_numbers_SOURCES = tests/device/test_numbers.c
+tests_device_test_numbers_LDADD = $(dnet_device_libraries)
 tests_device_test_primitives_SOURCES = tests/device/test_primitives.c
 tests_device_test_primitives_LDADD = $(dnet_device_libraries)
 tests_device_test_processes_SOURCES = tests/device/test_processes.c

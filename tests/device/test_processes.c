@@ -3,97 +3,21 @@
  * NICs of several processes: joining, refusing to join, copying between address spaces, sleeping
  * and waking, processes that are killed at any moment.
  */
-#include "tests/device/board.h"
+#include "tests/device/children.h"
 
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "common/clock.h"
 #include "emulator/swif/swif.h"
 
-/* What two processes of a test share beside the NICs: a step counter and a little data. */
-typedef struct {
-    _Atomic unsigned step;
-    dnet_emu_locator_t at[2];
-    _Atomic uint64_t word[8];
-} shared_t;
-
-static shared_t *shared;
-
-static void reach(unsigned step)
-{
-    atomic_store(&shared->step, step);
-}
-
-static void await(unsigned step)
-{
-    while (atomic_load(&shared->step) < step)
-        sched_yield();
-}
-
 static double now_s(void)
 {
     return (double) dnet_clock_ns() / 1e9;
-}
-
-/* Make and bring up a NIC with one device. */
-static dnet_device_t *nic_up(uint16_t lid, dnet_profile_t profile, dnet_emu_nic_t **nic_p)
-{
-    dnet_emu_config_t config = {.profile = profile, .lid = lid};
-    dnet_device_t *d;
-
-    CHECK(dnet_emu_create(&config, nic_p) == DNET_OK);
-    CHECK(dnet_emu_open(*nic_p, 0, true, &d) == DNET_OK);
-    system_store(d, DNET_SREG_LID, lid);
-    system_store(d, DNET_SREG_SODIMM_INIT, 1);
-    return d;
-}
-
-static pid_t child_of(void (*run)(cluster_t *), cluster_t *c)
-{
-    pid_t child;
-
-    fflush(stdout);
-    child = fork();
-    if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        alarm(60);
-        run(c);
-        _exit(0);
-    }
-    CHECK(child > 0);
-    return child;
-}
-
-static void join_child(pid_t child)
-{
-    int status;
-
-    CHECK(waitpid(child, &status, 0) == child);
-    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-}
-
-static void share(void)
-{
-    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    CHECK(shared != MAP_FAILED);
-}
-
-static void send_lhs(dnet_device_t *d, unsigned dlid, unsigned dwid, uint64_t value)
-{
-    uint64_t data[2] = {value & 0xffffffff, value};
-
-    botf(d, 0,
-         &(header_t){
-             .type = DNET_PRIM_IPUSH, .lflag = true, .dlid = dlid, .dwid = dwid, .swid = d->wid},
-         data, 16);
 }
 
 /* ---- joining ---- */
@@ -820,122 +744,6 @@ static void one_at_a_time_asks_a_node(cluster_t *c)
     CHECK_EQUAL(atomic_load(&c->nic[1]->area[0].wc->rc.tail), 1);
 }
 
-/* ---- numbers of processes that are given again ---- */
-
-/* A process that lives and has no NIC. */
-static pid_t start_stranger(void)
-{
-    int begun[2];
-    char none;
-    pid_t child;
-
-    CHECK(pipe2(begun, O_CLOEXEC) == 0);
-    fflush(NULL);
-    child = fork();
-    if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        execlp("sleep", "sleep", "100", (char *) NULL);
-        _exit(1);
-    }
-    CHECK(child > 0);
-    close(begun[1]);
-    CHECK(read(begun[0], &none, 1) == 0); /* closed by exec */
-    close(begun[0]);
-    return child;
-}
-
-/* Makes a NIC of its own, and has nothing to do with the others. */
-static void make_another(cluster_t *c)
-{
-    dnet_emu_nic_t *nic;
-
-    for (unsigned n = 0; n < BOARD_NODES; n++)
-        dnet_emu_detach(c->nic[n]);
-    (void) nic_up(4, c->profile, &nic);
-    reach(1);
-    pause();
-}
-
-static void end_child(pid_t child)
-{
-    kill(child, SIGKILL);
-    CHECK(waitpid(child, NULL, 0) == child);
-}
-
-/* What a process that was killed has left is free although another has its number now, also when
- * that is the one that wants it, or uses another NIC. */
-static void numbers_are_given_again(cluster_t *c)
-{
-    dnet_emu_wid_t *s = c->nic[1]->area[1].state;
-    pid_t stranger = start_stranger(), left_by[] = {stranger, getpid()};
-    dnet_device_t *d;
-
-    for (unsigned i = 0; i < 2; i++) {
-        c->dev[1][1]->ops->close(c->dev[1][1]);
-        atomic_store(&s->owner, left_by[i]);
-        CHECK(dnet_emu_open(c->nic[1], 1, true, &c->dev[1][1]) == DNET_OK);
-        CHECK(dnet_emu_open(c->nic[1], 1, true, &d) == DNET_ERR_STATE);
-    }
-    atomic_store(&s->rc_holder, (uint32_t) stranger);
-    send_lhs(c->dev[0][0], 2, 1, 1);
-    CHECK_EQUAL(atomic_load(&s->rc_holder), 0);
-    end_child(stranger);
-    share();
-    stranger = child_of(make_another, c);
-    await(1);
-    atomic_store(&s->rc_holder, (uint32_t) stranger);
-    send_lhs(c->dev[0][0], 2, 1, 1);
-    CHECK_EQUAL(atomic_load(&s->rc_holder), 0);
-    end_child(stranger);
-}
-
-/* One that had the parent's number has been killed while it delivered to this NIC: it held the
- * receive side of WID 0, and had reserved an entry of WID 1. */
-static void keep_what_was_left(cluster_t *c)
-{
-    dnet_emu_nic_t *nic;
-    dnet_emu_wid_t *s;
-    dnet_device_t *d = nic_up(4, c->profile, &nic);
-
-    system_store(d, DNET_SREG_PGID0, 7);
-    system_store(d, DNET_SREG_PGID1, 7);
-    atomic_store(&nic->area[0].state->rc_holder, (uint32_t) getppid());
-    if (c->profile == DNET_PROFILE_PROTOTYPE)
-        atomic_store(&nic->area[0].wc->holder, (uint32_t) getppid());
-    s = nic->area[1].state;
-    atomic_store(&s->reserved[0].owner, (uint64_t) getppid());
-    s->lh_tail = DNET_LH_ENTRY_BYTES;
-    dnet_emu_locate(nic, &shared->at[0]);
-    reach(1);
-    pause();
-}
-
-/* Whoever maps a NIC for the first time has left nothing there, whatever bears its number. */
-static void own_number_is_given_again(cluster_t *c)
-{
-    const dnet_emu_nic_t *to;
-    dnet_emu_nic_t *nic;
-    dnet_device_t *d;
-    pid_t child;
-
-    share();
-    child = child_of(keep_what_was_left, c);
-    await(1);
-    CHECK(dnet_emu_route(c->nic[0], &shared->at[0]) == DNET_OK);
-    send_lhs(c->dev[0][0], 4, 0, 1);
-    to = dnet_emu_swif_peer(c->nic[0], 4);
-    CHECK_EQUAL(atomic_load(&to->area[0].state->rc_holder), 0);
-    CHECK_EQUAL(to->area[0].state->lh_tail, DNET_LH_ENTRY_BYTES);
-    CHECK(atomic_load(&to->area[0].wc->holder) != (uint32_t) getpid());
-    CHECK(dnet_emu_attach(&shared->at[0], &nic) == DNET_OK);
-    CHECK(dnet_emu_open(nic, 1, false, &d) == DNET_OK);
-    d->ops->settle(d);
-    CHECK_EQUAL(d->lh[0].envelope & (DNET_MASK(LH_VALID) | DNET_MASK(LH_COMPLETE)),
-                DNET_MASK(LH_VALID)); /* void */
-    dnet_emu_detach(nic);
-    end_child(child);
-}
-
 static const board_test_t tests[] = {
     TEST(processes_share_a_nic, BOTH),
     TEST(packets_leave_by_their_process, PROTOTYPE),
@@ -951,8 +759,6 @@ static const board_test_t tests[] = {
     TEST(peers_write_what_they_deliver, BOTH),
     TEST(reset_waits_with_nothing_held, PROTOTYPE),
     TEST(one_at_a_time_asks_a_node, PROTOTYPE),
-    TEST(numbers_are_given_again, BOTH),
-    TEST(own_number_is_given_again, BOTH),
 };
 
 int main(int argc, char **argv)
