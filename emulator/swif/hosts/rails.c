@@ -286,7 +286,7 @@ static dnet_status_t rails_send(dnet_emu_plug_end_t *e, uint64_t peer, const voi
                 (void) dnet_emu_rails_connect(e, p, r);
             return status;
         default:
-            dnet_emu_rails_failed(e, p, r, dnet_emu_rails_refusal(e, r));
+            dnet_emu_rails_refused(e, p, r);
             return DNET_STOPPED;
     }
 }

@@ -32,7 +32,8 @@ typedef struct dnet_emu_rails_peer {
     uint8_t denied;              /* that has ceased to there since the last look */
     uint8_t used;                /* a bit for each that has been connected at some time, */
     uint8_t asked;               /* for each that is wanted to be, */
-    uint8_t late;                /* and for each of those that messages wait for no more */
+    uint8_t late;                /* and for each of those that messages wait for no more; */
+    uint8_t refused;             /* whose adapter would refuse again, at once */
     bool is_lost;                /* messages may be: lost() is to be called */
     bool is_unsaid;              /* `good` is to be told */
     bool is_leaving;             /* the note is under way */
@@ -112,8 +113,8 @@ bool dnet_emu_rails_connect(dnet_emu_plug_end_t *e, dnet_emu_rails_peer_t *p, un
 void dnet_emu_rails_failed(dnet_emu_plug_end_t *e, dnet_emu_rails_peer_t *p, unsigned r,
                            const char *why);
 
-/* Why its plug takes nothing. */
-const char *dnet_emu_rails_refusal(const dnet_emu_plug_end_t *e, unsigned r);
+/* The same: its plug takes nothing, and would not when it is connected anew at once. */
+void dnet_emu_rails_refused(dnet_emu_plug_end_t *e, dnet_emu_rails_peer_t *p, unsigned r);
 
 /* Is it a note?  It is taken then. */
 bool dnet_emu_rails_noted(dnet_emu_plug_end_t *e, const uint8_t *data, uint32_t bytes);

@@ -58,7 +58,7 @@ static void start(dnet_emu_plug_end_t *e, dnet_emu_rails_part_t *part)
                            read->to + part->at, read->held, &part->under_way, &part->op);
     is_due(e, part, status != DNET_IN_PROGRESS);
     if (status != DNET_IN_PROGRESS && status != DNET_STOPPED)
-        dnet_emu_rails_failed(e, p, part->op.rail, dnet_emu_rails_refusal(e, part->op.rail));
+        dnet_emu_rails_refused(e, p, part->op.rail);
 }
 
 void dnet_emu_rails_part_sent(dnet_emu_plug_end_t *e, dnet_emu_rails_part_t *part, const char *why,

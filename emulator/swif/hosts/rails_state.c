@@ -84,6 +84,15 @@ static void tell(dnet_emu_plug_end_t *e, const dnet_emu_rails_peer_t *p, unsigne
                   e->rail[r].name, why);
 }
 
+/* It carries again soon, perhaps, and nothing gets through: none_ns stays until something does. */
+static void none_carries(const dnet_emu_plug_end_t *e, dnet_emu_rails_peer_t *p)
+{
+    if (p->none_ns == 0)
+        p->none_ns = e->now_ns;
+    else if (e->now_ns - p->none_ns >= e->wait_ns && !p->lost[0])
+        snprintf(p->lost, sizeof p->lost, "cannot be reached by any rail: %s", p->why);
+}
+
 void dnet_emu_rails_failed(dnet_emu_plug_end_t *e, dnet_emu_rails_peer_t *p, unsigned r,
                            const char *why)
 {
@@ -99,13 +108,16 @@ void dnet_emu_rails_failed(dnet_emu_plug_end_t *e, dnet_emu_rails_peer_t *p, uns
     p->is_lost = p->is_lost || p->now == r;
     choose(p);
     tell(e, p, r, why);
+    if (!p->good)
+        none_carries(e, p);
 }
 
-const char *dnet_emu_rails_refusal(const dnet_emu_plug_end_t *e, unsigned r)
+void dnet_emu_rails_refused(dnet_emu_plug_end_t *e, dnet_emu_rails_peer_t *p, unsigned r)
 {
     const char *why = e->plug->ill(e->rail[r].end, 0);
 
-    return why ? why : "its adapter takes nothing";
+    dnet_emu_rails_failed(e, p, r, why ? why : "its adapter takes nothing");
+    p->refused |= bit(r);
 }
 
 /* The same, seen from without: nothing has failed by itself. */
@@ -176,7 +188,7 @@ static void say(dnet_emu_plug_end_t *e, dnet_emu_rails_peer_t *p)
         case DNET_STOPPED:
             break;
         default:
-            dnet_emu_rails_failed(e, p, r, dnet_emu_rails_refusal(e, r));
+            dnet_emu_rails_refused(e, p, r);
     }
 }
 
@@ -234,8 +246,9 @@ static void look_at_good(dnet_emu_plug_end_t *e, dnet_emu_rails_peer_t *p, unsig
 static void look_at_failed(dnet_emu_plug_end_t *e, dnet_emu_rails_peer_t *p, unsigned r,
                            uint64_t now)
 {
-    if (e->rail[r].ill)
+    if (e->rail[r].ill || (p->refused & bit(r) && now < p->since_ns[r]))
         return;
+    p->refused &= (uint8_t) ~bit(r);
     if (e->plug->ready(e->rail[r].end, p->to[r], false)) {
         carries_again(e, p, r);
     } else if (now >= p->since_ns[r]) {
@@ -253,12 +266,8 @@ static void look_at_peer(dnet_emu_plug_end_t *e, dnet_emu_rails_peer_t *p, uint6
         else if (now >= e->peers_ns)
             look_at_good(e, p, r, now);
     }
-    if (p->good) /* connected, but there may be no getting through: none_ns stays until there is */
-        return;
-    if (p->none_ns == 0)
-        p->none_ns = now;
-    else if (now - p->none_ns >= e->wait_ns && !p->lost[0])
-        snprintf(p->lost, sizeof p->lost, "cannot be reached by any rail: %s", p->why);
+    if (!p->good)
+        none_carries(e, p);
 }
 
 /* A rail that has failed there has failed here, too, and both connect anew. */
