@@ -47,7 +47,7 @@ void MPIDI_DIMMNET_unmap(MPIDI_DIMMNET_mapping_t *mapping);
 void MPIDI_DIMMNET_idle(bool (*waits)(void *arg), void *arg, bool first);
 
 /* What needs nothing of others gives the rest of MPI its turn once in so many calls. */
-#define MPIDI_DIMMNET_CALLS_WITHOUT_PROGRESS 16
+#define MPIDI_DIMMNET_CALLS_WITHOUT_PROGRESS 64
 
 /* That turn.  Returns an MPI error code. */
 int MPIDI_DIMMNET_let_others_go_on(void);
