@@ -15,12 +15,13 @@
  * slow.  A ring that was not used for a time is slow in any case: the first lap of a trial does not
  * count.  Where its copies show that no cache is shared, it ends. */
 #define TRIAL_BEGINS (2u << 20)
-#define REST_LEAST (UINT64_C(32) << 20)
+#define REST_LEAST (UINT64_C(128) << 20)
 /* Where copies of pieces take more than 9/8 of the kernel's. */
 #define REST_CLEAR (UINT64_C(256) << 20)
 /* Of a window of 64 messages of 4 MB, all announced before a piece of the first one is sent, no
- * more belong to a trial; those behind them do so when it has not come to an end by then. */
+ * more belong to a trial; those behind so many do when it has not come to an end by then. */
 #define TRIAL_ANNOUNCED (UINT64_C(16) << 20)
+#define TRIAL_ANNOUNCED_AGAIN (UINT64_C(48) << 20)
 #define REST_MOST (UINT64_C(1) << 30)
 /* While pieces are fast the kernel is tried, for so many bytes, or messages where these are more:
  * as many as programs have under way, or the trial is one of copies beside pieces.  The first
@@ -103,6 +104,13 @@ bool dnet_pieces_were_fast(const dnet_piece_times_t *t, const dnet_kernel_times_
     return t->trial == DNET_TRIAL_BYTES && !t->rest && are_fast(t, k);
 }
 
+bool dnet_pieces_rest(dnet_piece_times_t *t, size_t len)
+{
+    bool rest = t->rest > len;
+    t->rest -= rest ? len : 0;
+    return rest;
+}
+
 /* Shall a message, while pieces are fast, go by the kernel so that its time is known? */
 static bool tries_kernel(dnet_kernel_times_t *k, size_t len)
 {
@@ -129,7 +137,7 @@ static bool is_tried(dnet_piece_times_t *t, size_t len)
 {
     bool tried = t->announced < TRIAL_ANNOUNCED;
     t->announced += len;
-    if (t->announced > TRIAL_ANNOUNCED + REST_LEAST)
+    if (t->announced > TRIAL_ANNOUNCED_AGAIN)
         t->announced = 0;
     return tried;
 }

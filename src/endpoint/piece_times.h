@@ -60,6 +60,12 @@ bool dnet_pieces_are_fast(dnet_piece_times_t *t, size_t len, dnet_pace_t *pace,
 /** Were pieces fast as far as is known, and has a trial ended? */
 bool dnet_pieces_were_fast(const dnet_piece_times_t *t, const dnet_kernel_times_t *k);
 
+/** Another process would send a message as pieces to this one, whose own go otherwise.
+ *
+ * @param len  its bytes, which count for the pause as own ones
+ * @return whether it shall go otherwise, too */
+bool dnet_pieces_rest(dnet_piece_times_t *t, size_t len);
+
 /** The kernel has copied so many bytes between processes, for this one. */
 void dnet_kernel_copied(dnet_kernel_times_t *k, uint64_t bytes, uint64_t ns);
 

@@ -156,8 +156,10 @@ void dnet_rndv_split_landed(dnet_ep_t *ep, dnet_rndv_recv_t *r);
  * there was one */
 bool dnet_rndv_split_round(dnet_ep_t *ep, dnet_rndv_recv_t **done_p);
 
-/** rndv_pushed.c: are there a ring for pieces, and processors, or is pushing chosen by name? */
-bool dnet_rndv_has_room_to_push(const dnet_ep_t *ep);
+/** rndv_pushed.c: shall a message come in pieces?  Where its sender would, there are a ring for
+ * pieces, and processors, or pushing is chosen by name, and own messages are not known to be slow
+ * that way. */
+bool dnet_rndv_is_pushed_to(dnet_ep_t *ep, const dnet_rndv_recv_t *r);
 
 /* Around a copy between processes of `len` bytes: how long it takes is compared with pushing. */
 uint64_t dnet_rndv_kernel_begins(const dnet_ep_t *ep, size_t len);

@@ -38,7 +38,7 @@ static size_t piece_len(size_t len, uint32_t piece)
     return dnet_rndv_piece_len(len, PIECE, piece);
 }
 
-bool dnet_rndv_has_room_to_push(const dnet_ep_t *ep)
+static bool has_room_to_push(const dnet_ep_t *ep)
 {
     return (!ep->oversubscribed || ep->options.rendezvous == DNET_RENDEZVOUS_PUSHED) &&
            ep->piece_data >= DNET_DRV_PIECE_DATA_MAX;
@@ -46,7 +46,7 @@ bool dnet_rndv_has_room_to_push(const dnet_ep_t *ep)
 
 static bool can_push(const dnet_ep_t *ep, uint32_t peer)
 {
-    return dnet_rndv_has_room_to_push(ep) && peer < ep->size && peer != ep->rank;
+    return has_room_to_push(ep) && peer < ep->size && peer != ep->rank;
 }
 
 bool dnet_rndv_pushes(dnet_ep_t *ep, const dnet_op_t *op)
@@ -83,6 +83,13 @@ bool dnet_rndv_at_once(dnet_ep_t *ep, uint32_t peer, size_t len, bool awaited)
 }
 
 /* ---- receiver ---- */
+
+/* Where one side pushes while the other's messages go by the kernel both are slower, and what
+ * either measures is neither. */
+bool dnet_rndv_is_pushed_to(dnet_ep_t *ep, const dnet_rndv_recv_t *r)
+{
+    return r->pushes && has_room_to_push(ep) && !dnet_pieces_rest(&ep->rndv.pushed_times, r->len);
+}
 
 static void unlink_recv(dnet_ep_t *ep, dnet_rndv_recv_t *r)
 {

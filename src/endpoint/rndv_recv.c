@@ -60,7 +60,7 @@ static const dnet_rndv_way_t *choose_way(dnet_ep_t *ep, dnet_rndv_recv_t *r)
         return r->fetch_addr ? &dnet_rndv_fetched : &dnet_rndv_staged;
     if (!r->fetch_addr)
         return &dnet_rndv_stored;
-    if (r->pushes && dnet_rndv_has_room_to_push(ep))
+    if (dnet_rndv_is_pushed_to(ep, r))
         return &dnet_rndv_pushed;
     return wants_split(ep, r) ? &dnet_rndv_split : &dnet_rndv_fetched;
 }

@@ -466,7 +466,7 @@ static unsigned not_pushed(dnet_job_rank_t *job)
 }
 
 /* Without the option: only where the kernel is slow, and while pieces are not, on their way in and
- * out together; else it is tried again after 512 pieces, the next 1024 and so on. */
+ * out together; else it is tried again after 2048 pieces, the next 4096 and so on. */
 static int choices(dnet_job_rank_t *job, void *arg)
 {
     enum { TRIED = DNET_TRIAL_BYTES, NEVER = 10000 };
@@ -480,11 +480,11 @@ static int choices(dnet_job_rank_t *job, void *arg)
         {DNET_KERNEL_FAIR, TRIED, 2000, 2000, NEVER},
         {DNET_KERNEL_SLOW, 0, 0, 0, 0},
         {DNET_KERNEL_SLOW, TRIED, 2000, 2000, 0},
-        {DNET_KERNEL_SLOW, TRIED, 5000, 2000, 64},
-        {DNET_KERNEL_SLOW, TRIED, 2000, 5000, 128},
+        {DNET_KERNEL_SLOW, TRIED, 5000, 2000, 256},
+        {DNET_KERNEL_SLOW, TRIED, 2000, 5000, 512},
         {DNET_KERNEL_SLOW, TRIED - 1, 5000, 5000, 0},
         {DNET_KERNEL_SLOW, TRIED, 2000, 2000, 0},
-        {DNET_KERNEL_SLOW, TRIED, 5000, 5000, 64},
+        {DNET_KERNEL_SLOW, TRIED, 5000, 5000, 256},
     };
     dnet_piece_times_t *t = &job->ep->rndv.pushed_times;
     int bad = 0;
@@ -510,6 +510,40 @@ static void test_pushed_only_where_that_is_faster(void **state)
 {
     (void) state;
     assert_int_equal(dnet_job_run(2, 60, choices, NULL), 0);
+}
+
+/* A receiver whose own messages go by the kernel, for pieces were slow, is not pushed to. */
+static int rested(dnet_job_rank_t *job, void *arg)
+{
+    enum { LEN = 8 * PIECE };
+    uint8_t *data = calloc(1, LEN);
+    uint64_t envelope = dnet_ep_envelope(2, 0, 1);
+    dnet_piece_times_t *times = &job->ep->rndv.pushed_times;
+    int bad = 0;
+    (void) arg;
+    job->ep->oversubscribed = false;
+    for (unsigned rest = 0; rest < 2; rest++) {
+        times->rest = job->rank == 1 && rest ? 3 * LEN : 0;
+        times->trial = 0;
+        if (job->rank == 0)
+            bad += dnet_job_send(job, 1, envelope, data, LEN, false) != 0;
+        else
+            bad += dnet_job_recv(job, envelope, DNET_MATCH_BITS, data, LEN) != LEN;
+        bad += job->rank == 0 && rest && times->trial != 0;
+        bad += job->rank == 1 && times->rest != (rest ? 2 * LEN : 0);
+        dnet_job_barrier(job);
+    }
+    if (bad)
+        fprintf(stderr, "rank %u: %u bytes pushed, %llu to rest\n", job->rank, times->trial,
+                (unsigned long long) times->rest);
+    free(data);
+    return bad;
+}
+
+static void test_pushed_not_to_who_found_that_slow(void **state)
+{
+    (void) state;
+    assert_int_equal(dnet_job_run(2, 60, rested, NULL), 0);
 }
 
 #define AWAITED UINT64_C(1) /* of a context */
@@ -724,6 +758,7 @@ int main(void)
         cmocka_unit_test(test_pushed_message_beside_a_stopped_one_goes),
         cmocka_unit_test(test_pushed_senders_keep_to_what_they_are_granted),
         cmocka_unit_test(test_pushed_only_where_that_is_faster),
+        cmocka_unit_test(test_pushed_not_to_who_found_that_slow),
         cmocka_unit_test(test_pushed_awaited_messages_go_at_once),
         cmocka_unit_test(test_pushed_message_alone_goes_at_once_when_the_last_was_awaited),
         cmocka_unit_test(test_pushed_where_the_kernel_has_been_measured),

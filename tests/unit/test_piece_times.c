@@ -100,7 +100,7 @@ static void test_one_piece_that_was_interrupted_decides_nothing(void **state)
 static void test_pauses_double_while_pieces_are_slow(void **state)
 {
     dnet_piece_times_t t = {0};
-    unsigned due = 512;
+    unsigned due = 2048;
 
     (void) state;
     for (unsigned trial = 0; trial < 12; trial++) {
@@ -111,7 +111,7 @@ static void test_pauses_double_while_pieces_are_slow(void **state)
     send_pieces(&t, TRIAL, FAST_NS, FAST_NS);
     assert_true(dnet_pieces_are_fast(&t, DNET_PIECE_BYTES, &pace, &kernel));
     send_pieces(&t, 500, SLOW_NS, FAST_NS);
-    assert_int_equal(pause_of(&t), 512);
+    assert_int_equal(pause_of(&t), 2048);
 }
 
 /* Where pieces take more than 9/8 of the kernel's time the first pause is 256 MB. */
@@ -120,7 +120,7 @@ static void test_clearly_slow_pieces_rest_longer(void **state)
     static const struct {
         int64_t known_ns;
         unsigned due;
-    } cases[] = {{2 * FAST_NS, 512}, {16 * FAST_NS / 9 + 1, 512}, {16 * FAST_NS / 9 - 9, 4096}};
+    } cases[] = {{2 * FAST_NS, 2048}, {16 * FAST_NS / 9 + 1, 2048}, {16 * FAST_NS / 9 - 9, 4096}};
     dnet_kernel_times_t before = kernel;
 
     (void) state;
@@ -131,9 +131,27 @@ static void test_clearly_slow_pieces_rest_longer(void **state)
         send_pieces(&t, TRIAL, FAST_NS, FAST_NS);
         assert_int_equal(pause_of(&t), cases[c].due);
         send_pieces(&t, TRIAL, FAST_NS, FAST_NS);
-        assert_int_equal(pause_of(&t), cases[c].due > 512 ? 2 * cases[c].due : 1024);
+        assert_int_equal(pause_of(&t), 2 * cases[c].due);
     }
     kernel = before;
+}
+
+/* What others would send as pieces meanwhile counts for the pause, and after it may come so. */
+static void test_pieces_of_others_rest_as_well(void **state)
+{
+    dnet_piece_times_t t = {0};
+    unsigned n = 0;
+
+    (void) state;
+    assert_false(dnet_pieces_rest(&t, DNET_PIECE_BYTES));
+    send_pieces(&t, TRIAL, SLOW_NS, FAST_NS);
+    assert_false(dnet_pieces_are_fast(&t, DNET_PIECE_BYTES, &pace, &kernel));
+    while (n < 10000 && dnet_pieces_rest(&t, 4 * DNET_PIECE_BYTES))
+        n++;
+    assert_int_equal(n, 511);
+    assert_true(t.rest > 0);
+    assert_int_equal(pause_of(&t), 3);
+    assert_false(dnet_pieces_rest(&t, DNET_PIECE_BYTES));
 }
 
 static void lines_come_slowly(void)
@@ -149,11 +167,11 @@ static void test_a_trial_ends_where_lines_come_slowly(void **state)
 
     (void) state;
     lines_come_slowly();
-    assert_int_equal(pause_of(&t), 512);
+    assert_int_equal(pause_of(&t), 2048);
     assert_false(dnet_pace_is_slow(&pace));
     send_pieces(&t, 1, SLOW_NS, FAST_NS);
     lines_come_slowly();
-    assert_int_equal(pause_of(&t), 1024);
+    assert_int_equal(pause_of(&t), 4096);
     send_pieces(&t, TRIAL, FAST_NS, FAST_NS);
     for (unsigned i = 0; i < 20 * TRIAL; i++)
         assert_true(dnet_pieces_are_fast(&t, DNET_PIECE_BYTES, &pace, &kernel));
@@ -186,7 +204,7 @@ static void test_no_more_is_announced_than_a_trial_needs(void **state)
     }
     assert_true(dnet_pieces_are_fast(&t, (size_t) 1 << 30, &pace, &k));
     send_pieces(&t, TRIAL, SLOW_NS, SLOW_NS);
-    assert_int_equal(pause_of(&t), 512);
+    assert_int_equal(pause_of(&t), 2048);
     for (unsigned i = 0; i < TRIED; i++)
         assert_true(dnet_pieces_are_fast(&t, LONG, &pace, &k));
     assert_false(dnet_pieces_are_fast(&t, LONG, &pace, &k));
@@ -357,6 +375,7 @@ int main(void)
         cmocka_unit_test_setup(test_one_piece_that_was_interrupted_decides_nothing, forget_pace),
         cmocka_unit_test_setup(test_pauses_double_while_pieces_are_slow, forget_pace),
         cmocka_unit_test_setup(test_clearly_slow_pieces_rest_longer, forget_pace),
+        cmocka_unit_test_setup(test_pieces_of_others_rest_as_well, forget_pace),
         cmocka_unit_test_setup(test_a_trial_ends_where_lines_come_slowly, forget_pace),
         cmocka_unit_test_setup(test_a_receiver_that_says_nothing_is_not_counted, forget_pace),
         cmocka_unit_test_setup(test_no_more_is_announced_than_a_trial_needs, forget_pace),
