@@ -15,14 +15,14 @@
  * slow.  A ring that was not used for a time is slow in any case: the first lap of a trial does not
  * count.  Where its copies show that no cache is shared, it ends. */
 #define TRIAL_BEGINS (2u << 20)
-#define REST_LEAST (UINT64_C(128) << 20)
+#define REST_LEAST (UINT64_C(256) << 20)
 /* Where copies of pieces take more than 9/8 of the kernel's. */
-#define REST_CLEAR (UINT64_C(256) << 20)
+#define REST_CLEAR (UINT64_C(2) << 30)
 /* Of a window of 64 messages of 4 MB, all announced before a piece of the first one is sent, no
  * more belong to a trial; those behind so many do when it has not come to an end by then. */
 #define TRIAL_ANNOUNCED (UINT64_C(16) << 20)
 #define TRIAL_ANNOUNCED_AGAIN (UINT64_C(48) << 20)
-#define REST_MOST (UINT64_C(1) << 30)
+#define REST_MOST (UINT64_C(8) << 30)
 /* While pieces are fast the kernel is tried, for so many bytes, or messages where these are more:
  * as many as programs have under way, or the trial is one of copies beside pieces.  The first
  * copies do not count, for their bytes are in no cache yet.  The pauses between trials are many

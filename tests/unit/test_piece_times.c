@@ -14,6 +14,8 @@
 #include "endpoint/piece_times.h"
 
 enum { FAST_NS = 2000, SLOW_NS = 3600, INTERRUPTED_NS = 1000000 };
+/* Pieces of the shortest pause, and of the longest. */
+enum { PAUSE = (256 << 20) / DNET_PIECE_BYTES, LONGEST = 32 * PAUSE };
 enum { TRIAL = DNET_TRIAL_BYTES / DNET_PIECE_BYTES, FIRST_LAP = 32 };
 
 static dnet_pace_t pace;
@@ -100,27 +102,28 @@ static void test_one_piece_that_was_interrupted_decides_nothing(void **state)
 static void test_pauses_double_while_pieces_are_slow(void **state)
 {
     dnet_piece_times_t t = {0};
-    unsigned due = 2048;
+    unsigned due = PAUSE;
 
     (void) state;
     for (unsigned trial = 0; trial < 12; trial++) {
         send_pieces(&t, TRIAL, SLOW_NS, FAST_NS);
         assert_int_equal(pause_of(&t), due);
-        due = due < 16384 ? 2 * due : due;
+        due = due < LONGEST ? 2 * due : due;
     }
     send_pieces(&t, TRIAL, FAST_NS, FAST_NS);
     assert_true(dnet_pieces_are_fast(&t, DNET_PIECE_BYTES, &pace, &kernel));
     send_pieces(&t, 500, SLOW_NS, FAST_NS);
-    assert_int_equal(pause_of(&t), 2048);
+    assert_int_equal(pause_of(&t), PAUSE);
 }
 
-/* Where pieces take more than 9/8 of the kernel's time the first pause is 256 MB. */
+/* Where pieces take more than 9/8 of the kernel's time the first pause is 2 GB. */
 static void test_clearly_slow_pieces_rest_longer(void **state)
 {
     static const struct {
         int64_t known_ns;
         unsigned due;
-    } cases[] = {{2 * FAST_NS, 2048}, {16 * FAST_NS / 9 + 1, 2048}, {16 * FAST_NS / 9 - 9, 4096}};
+    } cases[] = {
+        {2 * FAST_NS, PAUSE}, {16 * FAST_NS / 9 + 1, PAUSE}, {16 * FAST_NS / 9 - 9, 8 * PAUSE}};
     dnet_kernel_times_t before = kernel;
 
     (void) state;
@@ -148,7 +151,7 @@ static void test_pieces_of_others_rest_as_well(void **state)
     assert_false(dnet_pieces_are_fast(&t, DNET_PIECE_BYTES, &pace, &kernel));
     while (n < 10000 && dnet_pieces_rest(&t, 4 * DNET_PIECE_BYTES))
         n++;
-    assert_int_equal(n, 511);
+    assert_int_equal(n, PAUSE / 4 - 1);
     assert_true(t.rest > 0);
     assert_int_equal(pause_of(&t), 3);
     assert_false(dnet_pieces_rest(&t, DNET_PIECE_BYTES));
@@ -167,11 +170,11 @@ static void test_a_trial_ends_where_lines_come_slowly(void **state)
 
     (void) state;
     lines_come_slowly();
-    assert_int_equal(pause_of(&t), 2048);
+    assert_int_equal(pause_of(&t), PAUSE);
     assert_false(dnet_pace_is_slow(&pace));
     send_pieces(&t, 1, SLOW_NS, FAST_NS);
     lines_come_slowly();
-    assert_int_equal(pause_of(&t), 4096);
+    assert_int_equal(pause_of(&t), 2 * PAUSE);
     send_pieces(&t, TRIAL, FAST_NS, FAST_NS);
     for (unsigned i = 0; i < 20 * TRIAL; i++)
         assert_true(dnet_pieces_are_fast(&t, DNET_PIECE_BYTES, &pace, &kernel));
@@ -204,7 +207,7 @@ static void test_no_more_is_announced_than_a_trial_needs(void **state)
     }
     assert_true(dnet_pieces_are_fast(&t, (size_t) 1 << 30, &pace, &k));
     send_pieces(&t, TRIAL, SLOW_NS, SLOW_NS);
-    assert_int_equal(pause_of(&t), 2048);
+    assert_int_equal(pause_of(&t), PAUSE);
     for (unsigned i = 0; i < TRIED; i++)
         assert_true(dnet_pieces_are_fast(&t, LONG, &pace, &k));
     assert_false(dnet_pieces_are_fast(&t, LONG, &pace, &k));
