@@ -10,7 +10,9 @@
 #define KERNEL_NS 5300
 #define SLOWEST_COPY_NS 8000 /* what takes longer was interrupted */
 #define SLOWEST_KERNEL_NS 20000
-#define COUNTED 8u /* a copy is this part of what is usual, after so many */
+/* A copy is this part of what is usual, after so many; and counts for no more than twice that, or
+ * one that was interrupted would be enough to find pieces slow. */
+#define COUNTED 8u
 /* After so many bytes that went otherwise it is tried anew, after twice as many if it is still
  * slow.  A ring that was not used for a time is slow in any case: the first lap of a trial does not
  * count.  Where its copies show that no cache is shared, it ends. */
@@ -38,6 +40,8 @@
 static void learn(dnet_usual_time_t *usual, uint64_t bytes, uint64_t ns, int64_t most)
 {
     uint64_t piece_ns = ns * DNET_PIECE_BYTES / bytes;
+    if (usual->counted == COUNTED && most > 2 * usual->ns)
+        most = 2 * usual->ns;
     int64_t here = piece_ns < (uint64_t) most ? (int64_t) piece_ns : most;
     usual->counted += usual->counted < COUNTED;
     usual->ns += (here - usual->ns) / (int64_t) usual->counted;

@@ -99,6 +99,21 @@ static void test_one_piece_that_was_interrupted_decides_nothing(void **state)
     }
 }
 
+/* Where the kernel is little slower than pieces are. */
+static void test_one_piece_that_is_interrupted_later_decides_nothing(void **state)
+{
+    dnet_piece_times_t t = {0};
+    dnet_kernel_times_t k = kernel;
+
+    (void) state;
+    k.known_ns = 2 * FAST_NS + 800;
+    send_pieces(&t, TRIAL, FAST_NS, FAST_NS);
+    send_pieces(&t, 1, INTERRUPTED_NS, FAST_NS);
+    assert_true(dnet_pieces_are_fast(&t, DNET_PIECE_BYTES, &pace, &k));
+    send_pieces(&t, 3, 3 * FAST_NS, FAST_NS);
+    assert_false(dnet_pieces_are_fast(&t, DNET_PIECE_BYTES, &pace, &k));
+}
+
 static void test_pauses_double_while_pieces_are_slow(void **state)
 {
     dnet_piece_times_t t = {0};
@@ -376,6 +391,8 @@ int main(void)
         cmocka_unit_test_setup(test_halves_of_pieces_count_as_halves, forget_pace),
         cmocka_unit_test_setup(test_one_piece_of_128_kb_is_timed, forget_pace),
         cmocka_unit_test_setup(test_one_piece_that_was_interrupted_decides_nothing, forget_pace),
+        cmocka_unit_test_setup(test_one_piece_that_is_interrupted_later_decides_nothing,
+                               forget_pace),
         cmocka_unit_test_setup(test_pauses_double_while_pieces_are_slow, forget_pace),
         cmocka_unit_test_setup(test_clearly_slow_pieces_rest_longer, forget_pace),
         cmocka_unit_test_setup(test_pieces_of_others_rest_as_well, forget_pace),
