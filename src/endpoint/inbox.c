@@ -68,6 +68,14 @@ void dnet_assembly_free(dnet_ep_t *ep, dnet_assembly_t *a)
     ep->inbox.assemblies_free = a;
 }
 
+bool dnet_inbox_is_receiving(const dnet_ep_t *ep, uint32_t peer)
+{
+    const dnet_assembly_t *a = ep->inbox.assemblies;
+    while (a && (a->rank != peer || (a->message && !a->message->req)))
+        a = a->next;
+    return a;
+}
+
 /* What never found its receive. */
 static void free_kept(dnet_ep_t *ep)
 {

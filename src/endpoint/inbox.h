@@ -81,6 +81,9 @@ dnet_assembly_t *dnet_assembly_new(dnet_ep_t *ep);
 
 void dnet_assembly_free(dnet_ep_t *ep, dnet_assembly_t *a);
 
+/** Has a receive got the first packets of a message of that peer, and not the last one? */
+bool dnet_inbox_is_receiving(const dnet_ep_t *ep, uint32_t peer);
+
 /** Free all that is here, and what is kept for reuse; the last call. */
 void dnet_inbox_free(dnet_ep_t *ep);
 

@@ -230,6 +230,25 @@ bool dnet_rndv_recv_waiting(const dnet_ep_t *ep)
            dnet_rndv_staged_waiting(ep);
 }
 
+static bool has_of(const dnet_rndv_recv_t *r, uint32_t peer)
+{
+    while (r && r->rank != peer)
+        r = r->next;
+    return r;
+}
+
+bool dnet_rndv_is_receiving(const dnet_ep_t *ep, uint32_t peer)
+{
+    for (uint32_t area = 0; area < DNET_STAGING_AREAS; area++)
+        if (ep->rndv.area[area] && ep->rndv.area[area]->rank == peer)
+            return true;
+    for (uint32_t slot = 0; slot < DNET_APERTURES_MAX; slot++)
+        if (ep->aperture.recv[slot] && ep->aperture.recv[slot]->rank == peer)
+            return true;
+    return has_of(ep->rndv.wait, peer) || has_of(ep->rndv.reading, peer) ||
+           has_of(ep->rndv.pushed, peer);
+}
+
 static void free_list(dnet_rndv_recv_t *r)
 {
     while (r) {

@@ -30,6 +30,9 @@ bool dnet_rndv_recv_round(dnet_ep_t *ep);
 /** Is there something for dnet_rndv_recv_round()? */
 bool dnet_rndv_recv_waiting(const dnet_ep_t *ep);
 
+/** Are there receives of messages from that peer whose data have not all come? */
+bool dnet_rndv_is_receiving(const dnet_ep_t *ep, uint32_t peer);
+
 /** Free the receives that are not over; the last call. */
 void dnet_rndv_recvs_free(dnet_ep_t *ep);
 

@@ -144,6 +144,14 @@ bool dnet_rndv_send_round(dnet_ep_t *ep)
     return did;
 }
 
+bool dnet_rndv_is_sending(const dnet_ep_t *ep, uint32_t peer)
+{
+    const dnet_op_t *op = ep->rndv.sending;
+    while (op && op->peer != peer)
+        op = op->next;
+    return op;
+}
+
 bool dnet_rndv_send_waiting(const dnet_ep_t *ep)
 {
     for (const dnet_op_t *op = ep->rndv.sending; op; op = op->next)

@@ -22,6 +22,9 @@ void dnet_rndv_cleared(dnet_ep_t *ep, const dnet_ep_head_t *cts, const dnet_ep_s
  * sent */
 bool dnet_rndv_send_round(dnet_ep_t *ep);
 
+/** Are there such sends to that peer? */
+bool dnet_rndv_is_sending(const dnet_ep_t *ep, uint32_t peer);
+
 /** Would a turn get anywhere? */
 bool dnet_rndv_send_waiting(const dnet_ep_t *ep);
 

@@ -517,6 +517,80 @@ static void test_guests_that_are_asked_end_while_they_hold_back(void **state)
     unsetenv("DIMMNET_UNEXPECTED_BYTES");
 }
 
+typedef struct {
+    const char *rendezvous; /* DIMMNET_RENDEZVOUS */
+    const char *eager;      /* DIMMNET_EAGER_LIMIT */
+    const char *ring;       /* DIMMNET_RING_BYTES */
+    size_t len;
+    bool sends; /* process 1 does, and process 0 receives; else the other way */
+} amid_t;
+
+/* @return DNET_IN_PROGRESS: it has not ended in three seconds */
+static dnet_status_t how_it_ends(dnet_job_rank_t *job, const dnet_job_request_t *r)
+{
+    const time_t end = time(NULL) + 3;
+    dnet_status_t status = DNET_OK;
+    bool did;
+    while (status == DNET_OK && !r->done && time(NULL) < end)
+        status = dnet_ep_progress(job->ep, &did);
+    return status != DNET_OK ? status : r->done ? r->status : DNET_IN_PROGRESS;
+}
+
+/* Process 1, of the other job, ends in the midst of a message; process 0 has dropped it, but waits
+ * for that. */
+static int die_amid_a_message(dnet_job_rank_t *job, void *arg)
+{
+    static uint8_t bytes[8 * LONGEST];
+    const amid_t *amid = arg;
+    const bool sends = amid->sends == (job->number == 1);
+    dnet_job_request_t r;
+    if (meet(job, 2, 2))
+        return 1;
+    if (sends)
+        dnet_job_isend(job, &r, peers[1 - job->number], dnet_ep_envelope(1, 0, 0), bytes, amid->len,
+                       false);
+    else
+        dnet_job_irecv(job, &r, dnet_ep_envelope(1, 0, 0), DNET_MATCH_BITS, bytes, amid->len);
+    dnet_job_stand(job);
+    if (!sends)
+        dnet_job_settle(job);
+    dnet_job_stand(job);
+    if (sends)
+        dnet_job_settle(job);
+    dnet_job_stand(job);
+    if (job->number == 1)
+        kill(getpid(), SIGKILL);
+    wait_for_end(contacts()[1].who.process.pid);
+    dnet_ep_drop_peer(job->ep, peers[1]);
+    dnet_status_t status = r.done ? DNET_OK : how_it_ends(job, &r);
+    if (status != DNET_ERR_PEER_DEAD)
+        fprintf(stderr, "%s, %zu bytes, sent by who ends: %d: %s\n", amid->rendezvous, amid->len,
+                amid->sends, dnet_status_text(status));
+    fflush(NULL);
+    _exit(status != DNET_ERR_PEER_DEAD);
+}
+
+static void test_guests_that_end_amid_a_message_are_lost(void **state)
+{
+    static const amid_t cases[] = {
+        {"staged", "8192", "2097152", 8 * LONGEST, false},
+        {"staged", "8192", "2097152", 8 * LONGEST, true},
+        {"direct", "1048576", "32768", LONGEST, false},
+        {"direct", "1048576", "32768", LONGEST, true},
+    };
+    (void) state;
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        amid_t amid = cases[i];
+        setenv("DIMMNET_RENDEZVOUS", amid.rendezvous, 1);
+        setenv("DIMMNET_EAGER_LIMIT", amid.eager, 1);
+        setenv("DIMMNET_RING_BYTES", amid.ring, 1);
+        assert_int_equal(dnet_job_run_several(2, 1, 60, 1, die_amid_a_message, &amid), 0);
+    }
+    unsetenv("DIMMNET_RENDEZVOUS");
+    unsetenv("DIMMNET_EAGER_LIMIT");
+    unsetenv("DIMMNET_RING_BYTES");
+}
+
 /* A process that has ended, one that somebody else follows at its port, and a host that is silent:
  * the message is refused, and the job goes on. */
 static int met_too_late(dnet_job_rank_t *job, void *arg)
@@ -604,6 +678,7 @@ int main(void)
         cmocka_unit_test(test_guests_that_end_are_lost),
         cmocka_unit_test(test_guests_that_go_while_they_are_held_back),
         cmocka_unit_test(test_guests_that_are_asked_end_while_they_hold_back),
+        cmocka_unit_test(test_guests_that_end_amid_a_message_are_lost),
         cmocka_unit_test(test_guests_are_refused_where_there_can_be_none),
         cmocka_unit_test(test_guests_of_other_hosts_all_sizes),
         cmocka_unit_test(test_guests_of_other_hosts_are_stopped_and_held_back),

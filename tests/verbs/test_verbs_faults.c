@@ -261,7 +261,8 @@ static void test_verbs_job_goes_on(void **state)
         {"ud_wc@1=2", "ud", 2, false}, /* and its queue pair fails */
         {"ud_wc@2=2,ud_wc@3=2,to_reset@1=EINVAL", "to_reset", 2, false},
         {"post_ud@1=ENOMEM", "post_ud", 2, false},
-        {"create_ah@1=113", "create_ah", 2, false},    /* EHOSTUNREACH: no way there now */
+        {"create_ah@1=113", "create_ah", 2, false}, /* EHOSTUNREACH: no way there now */
+        {"to_rtr@1=113,to_rtr@2=110", "to_rtr", 3, false},
         {"create_qp@1=EINVAL", "create_qp", 2, false}, /* without inline messages then */
         {"post_send@5=ENOMEM", "create_qp", 2, false},
         {"wc@1=12", "create_qp", 2, false},

@@ -264,7 +264,8 @@ void dnet_emu_verbs_connect(dnet_emu_plug_end_t *e, dnet_emu_verbs_peer_t *p)
     say(e, p);
 }
 
-/* The peer's queue pair is known.  @return false: given up */
+/* The peer's queue pair is known.  With RoCE the network is asked for the address there, which may
+ * fail now and not later.  @return false: it has */
 static bool join(dnet_emu_plug_end_t *e, dnet_emu_verbs_peer_t *p,
                  const dnet_emu_verbs_connect_t *m)
 {
@@ -291,7 +292,10 @@ static bool join(dnet_emu_plug_end_t *e, dnet_emu_verbs_peer_t *p,
                                  IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
                                      IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
     if (error) {
-        give_up(e, p, "ibv_modify_qp", error);
+        char why[80];
+
+        snprintf(why, sizeof why, "ibv_modify_qp: %s", strerror(error));
+        dnet_emu_verbs_failed(e, p, why);
         return false;
     }
     p->peer_number = m->number;
