@@ -56,5 +56,8 @@ int main(int argc, char **argv)
     CHECK(none == 0, "%d ranks at a device that there is not", none);
     int near = part(MPI_COMM_TYPE_SHARED, "shmem_topo", "machine");
     CHECK(near == size, "%d ranks on this host", near);
+    int others =
+        part(rank == 0 ? MPI_UNDEFINED : MPI_COMM_TYPE_SHARED, "mpi_assert_no_any_tag", "true");
+    CHECK(others == (rank == 0 ? 0 : size - 1), "%d ranks without rank 0", others);
     return check_end();
 }
