@@ -48,6 +48,7 @@
 #define DNET_EMU_FIFO_AFULL 12u
 #define DNET_EMU_BURST_BYTES (64u << 20) /* packets handed over together, a call of the kernel */
 #define DNET_EMU_MESSAGE_PACKETS 17u     /* of an LHSv2, handed over together */
+#define DNET_EMU_SPARE_FDS 2u            /* kept for mapping a peer, at most */
 
 /* ---- ordering ---- */
 
@@ -301,9 +302,8 @@ struct dnet_emu_nic {
     /* Guest tables, as far as this process has mapped them. */
     dnet_emu_guest_entry_t *guests[DNET_PROCESSES_PER_NIC];
     uint64_t id;
-    int fd;       /* -1: a peer's NIC, whose descriptor is not kept */
-    int spare_fd; /* given up where a peer is mapped and no other is left; -1: none */
-    int32_t pid;  /* this process */
+    int fd;      /* -1: a peer's NIC, whose descriptor is not kept */
+    int32_t pid; /* this process */
     /* which process has a WID, as this process has learnt; 0: as the segment says */
     int32_t process[DNET_PROCESSES_PER_NIC];
     uint16_t lid;
@@ -322,6 +322,8 @@ struct dnet_emu_nic {
     struct dnet_emu_nic **near;
     struct dnet_emu_nic *next; /* of those that this process has mapped (segment.c) */
     uint64_t inode;            /* of the segment */
+    /* given up where a peer is mapped and no others are left; -1: none */
+    int spare_fd[DNET_EMU_SPARE_FDS];
 };
 
 /* The device handed to the host, and what the emulator keeps beside it. */

@@ -25,6 +25,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/log.h"
 #include "common/thread.h"
 
@@ -79,6 +80,14 @@ static void wait_at_most(int s)
     (void) setsockopt(s, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
 }
 
+/* Is a call to be made again that a signal has ended, or a stop?  With a time limit the kernel does
+ * not, whatever SA_RESTART says.  Signals may come more often than the limit, so that they alone
+ * are not waited for any longer than since `start`. */
+static bool is_interrupted(ssize_t result, uint64_t start)
+{
+    return result < 0 && errno == EINTR && dnet_clock_ns() - start < WAIT_S * 1000000000ull;
+}
+
 /* ---- the owner's side ---- */
 
 /* Is it the NIC that is meant, and not another file of this process? */
@@ -99,10 +108,17 @@ static void answer(int s)
     query_t q;
     struct iovec text = {&q, sizeof q};
     struct msghdr message = {.msg_iov = &text, .msg_iovlen = 1};
+    uint64_t start = dnet_clock_ns();
+    ssize_t n;
 
-    if (recv(s, &q, sizeof q, MSG_WAITALL) != (ssize_t) sizeof q)
+    if (!same_user(s)) /* others must not keep this one waiting */
         return;
-    if (same_user(s) && is_segment(&q)) {
+    do
+        n = recv(s, &q, sizeof q, MSG_WAITALL);
+    while (is_interrupted(n, start));
+    if (n != (ssize_t) sizeof q)
+        return;
+    if (is_segment(&q)) {
         message.msg_control = &control;
         message.msg_controllen = sizeof control;
         control.head.cmsg_level = SOL_SOCKET;
@@ -189,8 +205,9 @@ void dnet_emu_descriptor_withdraw(void)
 
 /* ---- the other side ---- */
 
-/* Ask the owner.  -1: it does not answer, or has no such segment. */
-static int ask(const dnet_emu_locator_t *at)
+/* Over a socket.  -1 and errno: EACCES where the owner passes none, ETIMEDOUT where it does not
+ * answer now. */
+static int ask_over(int s, const dnet_emu_locator_t *at)
 {
     union {
         struct cmsghdr head;
@@ -204,32 +221,59 @@ static int ask(const dnet_emu_locator_t *at)
                              .msg_controllen = sizeof control};
     struct sockaddr_un name;
     socklen_t len = name_of(at->pid, &name);
-    int s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), fd = -1;
+    uint64_t start = dnet_clock_ns();
+    ssize_t n;
+    int fd = -1;
+
+    wait_at_most(s);
+    do
+        n = connect(s, (struct sockaddr *) &name, len);
+    while (is_interrupted(n, start));
+    if (n != 0 || !same_user(s)) {
+        errno = n != 0 && (errno == EAGAIN || errno == EINTR) ? ETIMEDOUT : EACCES;
+        return -1;
+    }
+    n = send(s, &q, sizeof q, MSG_NOSIGNAL); /* for which there is room: it waits for nothing */
+    if (n == (ssize_t) sizeof q)
+        do
+            n = recvmsg(s, &message, MSG_CMSG_CLOEXEC);
+        while (is_interrupted(n, start));
+    if (n <= 0)
+        errno = ETIMEDOUT;
+    else if (message.msg_flags & MSG_CTRUNC) /* no descriptor for it here */
+        errno = EMFILE;
+    else if (message.msg_controllen < sizeof control || control.head.cmsg_type != SCM_RIGHTS)
+        errno = EACCES;
+    else
+        memcpy(&fd, CMSG_DATA(&control.head), sizeof fd);
+    return fd;
+}
+
+/* Ask the owner.  -1 and errno: as ask_over(), or what there is no socket for want of. */
+static int ask(const dnet_emu_locator_t *at)
+{
+    int s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), fd, error;
 
     if (s < 0)
         return -1;
-    wait_at_most(s);
-    if (connect(s, (struct sockaddr *) &name, len) == 0 && same_user(s) &&
-        send(s, &q, sizeof q, MSG_NOSIGNAL) == (ssize_t) sizeof q &&
-        recvmsg(s, &message, MSG_CMSG_CLOEXEC) > 0 && message.msg_controllen >= sizeof control &&
-        control.head.cmsg_type == SCM_RIGHTS)
-        memcpy(&fd, CMSG_DATA(&control.head), sizeof fd);
+    fd = ask_over(s, at);
+    error = errno;
     close(s);
+    errno = error;
     return fd;
+}
+
+unsigned dnet_emu_descriptor_takes(void)
+{
+    return closed_to_peers() ? DNET_EMU_SPARE_FDS : 1;
 }
 
 int dnet_emu_descriptor_open(const dnet_emu_locator_t *at, int flags)
 {
     char path[64];
-    int fd, error;
+    int fd;
 
     snprintf(path, sizeof path, "/proc/%d/fd/%d", at->pid, at->fd);
     fd = open(path, flags);
-    if (fd >= 0 || (errno != EACCES && errno != EPERM))
-        return fd;
-    error = errno;
-    fd = ask(at);
-    if (fd < 0)
-        errno = error;
-    return fd;
+    return fd >= 0 || (errno != EACCES && errno != EPERM) ? fd : ask(at);
 }

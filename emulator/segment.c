@@ -103,7 +103,7 @@ static dnet_emu_nic_t *nic_alloc(void)
     if (!nic)
         dnet_error("no memory for a NIC: %zu bytes needed", sizeof *nic);
     else
-        nic->fd = nic->spare_fd = -1;
+        nic->fd = nic->spare_fd[0] = nic->spare_fd[1] = -1;
     return nic;
 }
 
@@ -157,6 +157,8 @@ static const char *advice(int error)
         case EACCES:
         case EPERM:
             return "; it may not be looked into, and passes nothing (other network namespace?)";
+        case ETIMEDOUT:
+            return "; it has to pass it, and does not answer (is it stopped?)";
         case EMFILE:
             return "; raise the limit on open files (ulimit -n)";
         case ENFILE:
@@ -167,13 +169,26 @@ static const char *advice(int error)
     return "";
 }
 
+static dnet_status_t status_of(int error)
+{
+    switch (error) {
+        case ENOENT:
+        case ESRCH:
+            return DNET_ERR_PEER_DEAD;
+        case ENOMEM:
+            return DNET_ERR_NO_MEMORY;
+        case EMFILE:
+        case ENFILE:
+        case ETIMEDOUT:
+            return DNET_ERR_LIMIT;
+    }
+    return DNET_ERR_SYSTEM;
+}
+
 /* A call for a NIC's segment has failed; `quiet`: what may pass is not logged. */
 static dnet_status_t refused(int32_t pid, const char *what, int error, bool quiet)
 {
-    dnet_status_t status = error == ENOENT || error == ESRCH    ? DNET_ERR_PEER_DEAD
-                           : error == ENOMEM                    ? DNET_ERR_NO_MEMORY
-                           : error == EMFILE || error == ENFILE ? DNET_ERR_LIMIT
-                                                                : DNET_ERR_SYSTEM;
+    dnet_status_t status = status_of(error);
 
     if (!quiet || (status != DNET_ERR_NO_MEMORY && status != DNET_ERR_LIMIT))
         dnet_error("cannot %s the NIC of process %d: %s%s", what, pid, strerror(error),

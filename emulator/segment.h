@@ -17,8 +17,9 @@ enum {                            /* how to attach */
 };
 
 /* Map the segment of a NIC that another process has made.  Each cause is logged; two may pass:
- * DNET_ERR_NO_MEMORY (memory, address space), DNET_ERR_LIMIT (descriptors).  DNET_ERR_PEER_DEAD,
- * DNET_ERR_FORMAT, DNET_ERR_SYSTEM: as dnet_emu_attach(). */
+ * DNET_ERR_NO_MEMORY (memory, address space), DNET_ERR_LIMIT (descriptors, or the time that an
+ * owner has to pass its own).  DNET_ERR_PEER_DEAD, DNET_ERR_FORMAT, DNET_ERR_SYSTEM: as
+ * dnet_emu_attach(). */
 dnet_status_t dnet_emu_segment_attach(const dnet_emu_locator_t *at, unsigned how,
                                       dnet_emu_nic_t **nic_p);
 

@@ -19,6 +19,7 @@
 #include "common/log.h"
 #include "common/trace.h"
 #include "emulator/aperture.h"
+#include "emulator/descriptor.h"
 #include "emulator/guests.h"
 #include "emulator/memory.h"
 #include "emulator/process.h"
@@ -50,7 +51,7 @@ struct dnet_emu_routes {
     guest_t *guests;      /* by number; NULL: there are none */
 };
 
-/* How long a first packet waits for descriptors or memory to map its destination. */
+/* How long a first packet waits for what it takes to map its destination. */
 #define WAIT_NS 2000000000u
 #define LOOK_EVERY_NS 1000000u
 
@@ -71,10 +72,22 @@ dnet_status_t dnet_emu_routes_make(dnet_emu_nic_t *nic)
 }
 
 /* A NIC that none is met by, as those of a cluster's keeper, needs none. */
-static void have_spare(dnet_emu_nic_t *nic)
+static void have_spares(dnet_emu_nic_t *nic)
 {
-    if (nic->spare_fd < 0)
-        nic->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    unsigned n = nic->spare_fd[0] < 0 ? dnet_emu_descriptor_takes() : 0;
+
+    for (unsigned i = 0; i < n; i++)
+        if (nic->spare_fd[i] < 0)
+            nic->spare_fd[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+static void give_up_spares(dnet_emu_nic_t *nic)
+{
+    for (unsigned i = 0; i < DNET_EMU_SPARE_FDS; i++) {
+        if (nic->spare_fd[i] >= 0)
+            close(nic->spare_fd[i]);
+        nic->spare_fd[i] = -1;
+    }
 }
 
 dnet_status_t dnet_emu_route(dnet_emu_nic_t *nic, const dnet_emu_locator_t *locator)
@@ -90,7 +103,7 @@ dnet_status_t dnet_emu_route(dnet_emu_nic_t *nic, const dnet_emu_locator_t *loca
         return DNET_ERR_ARGUMENT;
     }
     if (locator->lid != nic->lid) {
-        have_spare(nic);
+        have_spares(nic);
         nic->routes->to[clid].at = *locator;
         nic->routes->to[clid].failed = DNET_OK;
     }
@@ -143,9 +156,7 @@ void dnet_emu_routes_drop(dnet_emu_nic_t *nic)
     free(nic->routes);
     nic->routes = NULL;
     nic->near = NULL;
-    if (nic->spare_fd >= 0)
-        close(nic->spare_fd);
-    nic->spare_fd = -1;
+    give_up_spares(nic);
 }
 
 /* ---- packets ---- */
@@ -156,7 +167,7 @@ static bool may_pass(dnet_status_t status)
     return status == DNET_ERR_NO_MEMORY || status == DNET_ERR_LIMIT;
 }
 
-/* Map the NIC behind a route.  A process that has used up its descriptors has one for this. */
+/* Map the NIC behind a route.  A process that has used up its descriptors has some for this. */
 static dnet_status_t attach_once(dnet_emu_nic_t *via, uint16_t clid, bool quiet)
 {
     const route_t *route = &via->routes->to[clid];
@@ -164,9 +175,7 @@ static dnet_status_t attach_once(dnet_emu_nic_t *via, uint16_t clid, bool quiet)
     dnet_emu_nic_t *nic;
     dnet_status_t status;
 
-    if (via->spare_fd >= 0)
-        close(via->spare_fd);
-    via->spare_fd = -1;
+    give_up_spares(via);
     status = dnet_emu_segment_attach(&route->at, quiet ? DNET_EMU_ATTACH_QUIET : 0, &nic);
     if (status == DNET_OK && guest) {
         status = dnet_emu_guests_enter(nic, guest->wid, &via->routes->own, DNET_EMU_GUEST_SENDS,
@@ -184,7 +193,7 @@ static dnet_status_t attach_once(dnet_emu_nic_t *via, uint16_t clid, bool quiet)
         if (guest)
             nic->as_lid = dnet_clid_to_lid(clid);
     }
-    have_spare(via);
+    have_spares(via);
     return status;
 }
 
@@ -420,7 +429,7 @@ dnet_status_t dnet_emu_guest_add(dnet_emu_nic_t *nic, const dnet_emu_guest_t *ow
     }
     if (status != DNET_OK)
         return status;
-    have_spare(nic);
+    have_spares(nic);
     routes->own = *own;
     to = &routes->to[DNET_GUESTS_CLID + number];
     if (!routes->guests[number].there)

@@ -62,7 +62,8 @@ void dnet_emu_locate(const dnet_emu_nic_t *nic, dnet_emu_locator_t *locator_p);
  *
  * @return DNET_OK; DNET_ERR_PEER_DEAD (owner has ended); DNET_ERR_FORMAT (not a NIC segment, wrong
  *         version or id); DNET_ERR_SYSTEM (permission); DNET_ERR_NO_MEMORY (memory, address space)
- * and DNET_ERR_LIMIT (open files), which may pass; each logged
+ * and DNET_ERR_LIMIT (open files; an owner that has to pass its descriptor and does not answer),
+ * which may pass; each logged
  */
 dnet_status_t dnet_emu_attach(const dnet_emu_locator_t *locator, dnet_emu_nic_t **nic_p);
 

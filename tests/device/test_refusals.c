@@ -4,30 +4,20 @@
  * process; and what a NIC refuses to believe or to write.  The NIC goes on
  * where it can, and names the cause where it cannot.
  */
-#include "tests/device/board.h"
+#include "tests/device/children.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <signal.h>
-#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <sys/time.h>
 
 #include "emulator/process.h"
 #include "emulator/swif/swif.h"
-
-static void send_lhs(dnet_device_t *d, unsigned dlid, uint64_t value)
-{
-    uint64_t data[2] = {value, value};
-
-    botf(d, 0, &(header_t){.type = DNET_PRIM_IPUSH, .lflag = true, .dlid = dlid}, data, 16);
-}
 
 /* A process that does nothing, and ends with this one. */
 static pid_t idle_child(void)
@@ -52,18 +42,24 @@ static void limit(int resource, rlim_t most)
     CHECK(setrlimit(resource, &l) == 0);
 }
 
-/* A process that has used up its descriptors still reaches a NIC for the first time. */
-static void first_contact_without_descriptors(cluster_t *c)
+/* From now on there is no descriptor left. */
+static void use_up_descriptors(void)
 {
     int next = dup(0);
 
     CHECK(next >= 0 && close(next) == 0);
     limit(RLIMIT_NOFILE, (rlim_t) next);
     CHECK(dup(0) < 0 && errno == EMFILE);
-    send_lhs(c->dev[0][0], 2, 1);
+}
+
+/* A process that has used up its descriptors still reaches a NIC for the first time. */
+static void first_contact_without_descriptors(cluster_t *c)
+{
+    use_up_descriptors();
+    send_lhs(c->dev[0][0], 2, 0, 1);
     CHECK_EQUAL(user_load(c->dev[1][0], DNET_UREG_LH_NEXT_WRITE), 64);
     CHECK(dup(0) < 0 && errno == EMFILE); /* and keeps one for the next first contact */
-    send_lhs(c->dev[0][0], 3, 1);
+    send_lhs(c->dev[0][0], 3, 0, 1);
     CHECK_EQUAL(user_load(c->dev[2][0], DNET_UREG_LH_NEXT_WRITE), 64);
 }
 
@@ -84,13 +80,13 @@ static void first_contact_without_address_space(cluster_t *c)
     dnet_device_t *d = c->dev[0][0];
 
     limit(RLIMIT_AS, address_space() + 65536);
-    send_lhs(d, 2, 1);
+    send_lhs(d, 2, 0, 1);
     CHECK_EQUAL(user_load(d, DNET_UREG_STOP_REPORT), DNET_REPORT_REFUSED);
     CHECK(!d->ops->peer_lost(d, 2, 0));
-    send_lhs(d, 2, 1);
+    send_lhs(d, 2, 0, 1);
     CHECK_EQUAL(user_load(d, DNET_UREG_STOP_REPORT), DNET_REPORT_REFUSED);
     limit(RLIMIT_AS, RLIM_INFINITY);
-    send_lhs(d, 2, 1);
+    send_lhs(d, 2, 0, 1);
     CHECK_EQUAL(user_load(d, DNET_UREG_STOP_REPORT), DNET_REPORT_DELIVERED);
     CHECK_EQUAL(user_load(c->dev[1][0], DNET_UREG_LH_NEXT_WRITE), 64);
 }
@@ -166,7 +162,7 @@ static void joined_without_right_to_trace(cluster_t *c)
         CHECK(dnet_emu_attach(&wrong, &joined) == DNET_ERR_SYSTEM);
         CHECK(dnet_emu_attach(&at, &joined) == DNET_OK);
         CHECK(dnet_emu_open(joined, 1, false, &own) == DNET_OK);
-        send_lhs(own, 9, 77);
+        send_lhs(own, 9, 0, 77);
         CHECK(!own->ops->can_copy(own, 9, 0));
         own->ops->close(own);
         dnet_emu_detach(joined);
@@ -178,6 +174,103 @@ static void joined_without_right_to_trace(cluster_t *c)
     CHECK_EQUAL(*(const uint64_t *) (const void *) d->lh[0].data, 77);
     d->ops->close(d);
     dnet_emu_detach(nic); /* and the thread with it */
+}
+
+/* A NIC of this process that others may not take by themselves; shared->at[0] is where it is. */
+static dnet_device_t *closed_nic_up(const cluster_t *c)
+{
+    dnet_emu_nic_t *nic;
+    dnet_device_t *d;
+
+    close_to_peers();
+    share();
+    d = nic_up(9, c->profile, &nic);
+    dnet_emu_locate(nic, &shared->at[0]);
+    return d;
+}
+
+static void do_nothing(int signal)
+{
+    (void) signal;
+}
+
+static void join_amid_signals(cluster_t *c)
+{
+    const struct sigaction action = {.sa_handler = do_nothing, .sa_flags = SA_RESTART};
+    const struct itimerval often = {{0, 50}, {0, 50}};
+    dnet_emu_nic_t *nic;
+
+    (void) c;
+    CHECK(sigaction(SIGALRM, &action, NULL) == 0);
+    CHECK(setitimer(ITIMER_REAL, &often, NULL) == 0);
+    for (unsigned i = 0; i < 2000; i++) {
+        CHECK(dnet_emu_attach(&shared->at[0], &nic) == DNET_OK);
+        dnet_emu_detach(nic);
+    }
+}
+
+/* Signals do not keep a process from joining. */
+static void joined_amid_signals(cluster_t *c)
+{
+    (void) closed_nic_up(c);
+    join_child(child_of(join_amid_signals, c));
+}
+
+/* Let the parent go on after so many seconds. */
+static void let_parent_go_on(unsigned seconds)
+{
+    pid_t parent = getppid();
+
+    if (fork() == 0) {
+        sleep(seconds);
+        kill(parent, SIGCONT);
+        _exit(0);
+    }
+}
+
+static void meet_a_stopped_parent(cluster_t *c)
+{
+    dnet_emu_nic_t *nic;
+    dnet_device_t *d = nic_up(8, c->profile, &nic);
+
+    CHECK(dnet_emu_route(nic, &shared->at[0]) == DNET_OK);
+    let_parent_go_on(6);
+    kill(getppid(), SIGSTOP);
+    send_lhs(d, 9, 0, 77);
+}
+
+/* A process that is stopped when its NIC is met is waited for. */
+static void first_contact_with_a_stopped_process(cluster_t *c)
+{
+    dnet_device_t *d = closed_nic_up(c);
+
+    join_child(child_of(meet_a_stopped_parent, c));
+    CHECK_EQUAL(user_load(d, DNET_UREG_LH_NEXT_WRITE), 64);
+}
+
+static void meet_without_descriptors(cluster_t *c)
+{
+    dnet_emu_nic_t *nic;
+    dnet_device_t *d = nic_up(8, c->profile, &nic);
+
+    CHECK(dnet_emu_route(nic, &shared->at[0]) == DNET_OK);
+    await(1);
+    use_up_descriptors();
+    send_lhs(d, 9, 0, 77);
+    CHECK(dup(0) < 0 && errno == EMFILE); /* and keeps some for the next first contact */
+}
+
+/* Neither the process that asks for a descriptor has one left nor the process that passes it. */
+static void first_contact_by_socket_without_descriptors(cluster_t *c)
+{
+    dnet_device_t *d = closed_nic_up(c);
+    pid_t child = child_of(meet_without_descriptors, c);
+
+    usleep(100000); /* threads that pass descriptors wait by now, each with one for whoever asks */
+    use_up_descriptors();
+    reach(1);
+    join_child(child);
+    CHECK_EQUAL(user_load(d, DNET_UREG_LH_NEXT_WRITE), 64);
 }
 
 static void set_aperture(dnet_device_t *d, unsigned slot, const void *memory, uint64_t bytes)
@@ -228,7 +321,7 @@ static void register_pages_are_read_only_for_senders(cluster_t *c)
     uint8_t *page[5];
     int from[2];
 
-    send_lhs(c->dev[0][0], 2, 1);
+    send_lhs(c->dev[0][0], 2, 0, 1);
     there = dnet_emu_swif_peer(c->nic[0], 2);
     CHECK(there && there != c->nic[1]);
     page[0] = (uint8_t *) there->header;
@@ -239,7 +332,7 @@ static void register_pages_are_read_only_for_senders(cluster_t *c)
     CHECK(pipe(from) == 0 && write(from[1], "12345678", 8) == 8);
     for (unsigned i = 0; i < 5; i++)
         CHECK(read(from[0], page[i], 8) < 0 && errno == EFAULT);
-    send_lhs(c->dev[0][0], 2, 1);
+    send_lhs(c->dev[0][0], 2, 0, 1);
     CHECK_EQUAL(user_load(c->dev[1][0], DNET_UREG_LH_NEXT_WRITE), 128);
 }
 
@@ -248,6 +341,9 @@ static const board_test_t tests[] = {
     TEST(first_contact_without_address_space, EXTENDED),
     TEST(end_is_seen_without_pidfd, EXTENDED),
     TEST(joined_without_right_to_trace, BOTH),
+    TEST(joined_amid_signals, EXTENDED),
+    TEST(first_contact_with_a_stopped_process, EXTENDED),
+    TEST(first_contact_by_socket_without_descriptors, BOTH),
     TEST(copies_with_the_process_learnt, EXTENDED),
     TEST(register_pages_are_read_only_for_senders, BOTH),
 };
