@@ -324,6 +324,10 @@ struct dnet_emu_nic {
     uint64_t inode;            /* of the segment */
     /* given up where a peer is mapped and no others are left; -1: none */
     int spare_fd[DNET_EMU_SPARE_FDS];
+    /* Whose packet reception here waits for (`stalled_by`), as this process has seen it, and when
+     * it has asked last what has become of that one. */
+    uint64_t stall_seen;
+    uint64_t stall_asked_ns;
 };
 
 /* The device handed to the host, and what the emulator keeps beside it. */

@@ -265,10 +265,13 @@ static void device_settle(dnet_device_t *dev)
         d->late_since_ns = now;
         d->late_told = false;
     } else if (late != 0 && !d->late_told && now - d->late_since_ns >= TELL_NS) {
-        dnet_warn("process %d has been in the middle of a packet to this process for 1 s, and all "
-                  "that came after it waits: it %s",
-                  late, dnet_emu_process_doing(late));
-        d->late_told = true;
+        d->late_told = !dnet_emu_process_gone(d->nic, late);
+        if (d->late_told)
+            dnet_warn("process %d has been in the middle of a packet to this process for 1 s, and "
+                      "all that came after it waits: it %s",
+                      late, dnet_emu_process_doing(late));
+        else /* the next look makes its entry void */
+            dnet_emu_disown_entry(d->nic, dev->wid, at, late);
     }
 }
 

@@ -179,22 +179,25 @@ DNET_COLD bool dnet_emu_acquire_slow(const dnet_emu_nic_t *nic, _Atomic uint32_t
     }
 }
 
-/* Those of which the host has not seen the end; the last one may not be counted yet. */
-static void disown_reservations(const dnet_emu_nic_t *nic, unsigned wid)
+void dnet_emu_disown_entry(const dnet_emu_nic_t *nic, unsigned wid, uint32_t at, int32_t pid)
 {
-    dnet_emu_wid_t *s = nic->area[wid].state;
-    uint32_t tail = dnet_emu_observe32(&s->lh_tail);
+    uint32_t index = (at & nic->lh_mask) / DNET_LH_ENTRY_BYTES;
+    uint64_t seen = (uint64_t) at << 32 | (uint32_t) pid;
+
+    atomic_compare_exchange_strong_explicit(&nic->area[wid].state->reserved[index].owner, &seen,
+                                            (uint64_t) at << 32 | DNET_EMU_NOBODY,
+                                            memory_order_acq_rel, memory_order_relaxed);
+}
+
+/* Those of which the host has not seen the end; the last one may not be counted yet. */
+static void disown_entries(const dnet_emu_nic_t *nic, unsigned wid)
+{
+    uint32_t tail = dnet_emu_observe32(&nic->area[wid].state->lh_tail);
     uint32_t bytes = (tail - (uint32_t) dnet_emu_ureg(nic, wid, DNET_UREG_LH_NEXT_READ)) &
                      nic->lh_mask & -DNET_LH_ENTRY_BYTES;
 
-    for (uint32_t at = tail - bytes; at != tail + DNET_LH_ENTRY_BYTES; at += DNET_LH_ENTRY_BYTES) {
-        uint32_t index = (at & nic->lh_mask) / DNET_LH_ENTRY_BYTES;
-        uint64_t seen = (uint64_t) at << 32 | (uint32_t) nic->pid;
-
-        atomic_compare_exchange_strong_explicit(&s->reserved[index].owner, &seen,
-                                                (uint64_t) at << 32 | DNET_EMU_NOBODY,
-                                                memory_order_acq_rel, memory_order_relaxed);
-    }
+    for (uint32_t at = tail - bytes; at != tail + DNET_LH_ENTRY_BYTES; at += DNET_LH_ENTRY_BYTES)
+        dnet_emu_disown_entry(nic, wid, at, nic->pid);
 }
 
 void dnet_emu_disown_nic(const dnet_emu_nic_t *nic)
@@ -206,7 +209,7 @@ void dnet_emu_disown_nic(const dnet_emu_nic_t *nic)
                                                 stalled >> 32 << 32 | DNET_EMU_NOBODY,
                                                 memory_order_acq_rel, memory_order_relaxed);
     for (unsigned w = 0; w < DNET_PROCESSES_PER_NIC; w++) {
-        disown_reservations(nic, w);
+        disown_entries(nic, w);
         dnet_emu_disown(&nic->area[w].state->rc_holder, nic->pid);
         if (!nic->extended)
             dnet_emu_disown(&nic->area[w].wc->holder, nic->pid);

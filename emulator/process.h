@@ -55,6 +55,9 @@ static inline void dnet_emu_disown(_Atomic uint32_t *holder, int32_t pid)
                                             memory_order_relaxed);
 }
 
+/* The same of the LH entry that a process has reserved, as lh_tail counted it. */
+void dnet_emu_disown_entry(const dnet_emu_nic_t *nic, unsigned wid, uint32_t at, int32_t pid);
+
 /* The same of all that can be held or reserved of a NIC which this process has just mapped, for the
  * first time: others and this one succeed what has ended, as always. */
 void dnet_emu_disown_nic(const dnet_emu_nic_t *nic);

@@ -11,6 +11,7 @@
 
 #include "emulator/receive_controller.h"
 
+#include "common/clock.h"
 #include "emulator/amt_table.h"
 #include "emulator/flow_ring.h"
 #include "emulator/guests.h"
@@ -461,6 +462,27 @@ static inline dnet_emu_result_t receive(dnet_emu_nic_t *nic, dnet_emu_packet_t *
     return DNET_EMU_DELIVERED;
 }
 
+#define ASK_NS 1000000000u
+
+/* Has the process gone whose packet is to be first?  That another has its number by now is asked
+ * once a second: it takes long. */
+DNET_COLD static bool has_gone(dnet_emu_nic_t *nic, uint64_t first)
+{
+    uint64_t now;
+
+    if (dnet_emu_process_ended((int32_t) first))
+        return true;
+    now = dnet_clock_ns();
+    if (first != nic->stall_seen) {
+        nic->stall_seen = first;
+        nic->stall_asked_ns = now;
+    }
+    if (now - nic->stall_asked_ns < ASK_NS)
+        return false;
+    nic->stall_asked_ns = now;
+    return dnet_emu_process_gone(nic, (int32_t) first);
+}
+
 /* [nic 8, 11.9] Prototype profile, and where a NIC is made so: a packet without room stalls
  * reception for the whole node, so that no packet passes it.  A sender that has died takes its
  * packet with it. */
@@ -471,7 +493,7 @@ static dnet_emu_result_t receive_in_line(dnet_emu_nic_t *nic, dnet_emu_packet_t 
     uint64_t first = atomic_load_explicit(stalled_by, memory_order_acquire);
     dnet_emu_result_t result;
 
-    if (first != 0 && first >> 32 != packet->slid && !dnet_emu_process_ended((int32_t) first))
+    if (first != 0 && first >> 32 != packet->slid && !has_gone(nic, first))
         return DNET_EMU_STALLED;
     result = receive(nic, packet);
     if (result == DNET_EMU_STALLED)

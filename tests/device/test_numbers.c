@@ -77,6 +77,56 @@ static void numbers_are_given_again(cluster_t *c)
     end_child(stranger);
 }
 
+static void settle_for(dnet_device_t *d, unsigned ms)
+{
+    for (unsigned i = 0; i < ms / 10; i++) {
+        d->ops->settle(d);
+        usleep(10000);
+    }
+}
+
+/* The same of an entry that it had reserved: the receiver passes over it after a second. */
+static void number_of_a_sender_is_given_again(cluster_t *c)
+{
+    const uint64_t both = DNET_MASK(LH_VALID) | DNET_MASK(LH_COMPLETE);
+    dnet_device_t *d = c->dev[1][1];
+    dnet_emu_wid_t *s = c->nic[1]->area[1].state;
+    pid_t stranger = start_stranger();
+
+    atomic_store(&s->reserved[0].owner, (uint64_t) stranger);
+    s->lh_tail = DNET_LH_ENTRY_BYTES;
+    send_lhs(c->dev[0][0], 2, 1, 1);
+    settle_for(d, 1500);
+    CHECK_EQUAL(d->lh[0].envelope & both, DNET_MASK(LH_VALID)); /* void */
+    CHECK_EQUAL(d->lh[1].envelope & both, both);
+    end_child(stranger);
+}
+
+static void run_for(dnet_device_t *d, unsigned ms)
+{
+    for (unsigned i = 0; i < ms / 10; i++) {
+        d->ops->run(d);
+        usleep(10000);
+    }
+}
+
+/* [nic 11.9] The same of a packet that had no room: reception waits for who sends it, and not for
+ * one that does not. */
+static void number_of_who_is_first_is_given_again(cluster_t *c)
+{
+    _Atomic uint64_t *stalled_by = &c->nic[1]->state->stalled_by;
+    pid_t stranger = start_stranger();
+
+    atomic_store(stalled_by, 3ull << 32 | (uint32_t) getpid());
+    send_lhs(c->dev[0][0], 2, 1, 1);
+    run_for(c->dev[0][0], 1500);
+    CHECK_EQUAL(user_load(c->dev[1][1], DNET_UREG_LH_NEXT_WRITE), 0);
+    atomic_store(stalled_by, 3ull << 32 | (uint32_t) stranger);
+    run_for(c->dev[0][0], 1500);
+    CHECK_EQUAL(user_load(c->dev[1][1], DNET_UREG_LH_NEXT_WRITE), DNET_LH_ENTRY_BYTES);
+    end_child(stranger);
+}
+
 /* One that had the parent's number has been killed while it delivered to this NIC: it held the
  * receive side of WID 0, and had reserved an entry of WID 1. */
 static void keep_what_was_left(cluster_t *c)
@@ -126,6 +176,8 @@ static void own_number_is_given_again(cluster_t *c)
 
 static const board_test_t tests[] = {
     TEST(numbers_are_given_again, BOTH),
+    TEST(number_of_a_sender_is_given_again, BOTH),
+    TEST(number_of_who_is_first_is_given_again, PROTOTYPE),
     TEST(own_number_is_given_again, BOTH),
 };
 
