@@ -163,7 +163,9 @@ bool dnet_emu_message_packet(const dnet_emu_nic_t *nic, unsigned wid, const uint
     uint32_t at = (uint32_t) DNET_GET(upper, RQ_LHS_WW_OFFSET) & (4 * DNET_WINDOW_BYTES - 1);
     uint32_t first = (uint32_t) DNET_GET(upper, RQ_LHS_WW_SIZE);
     uint32_t one = dnet_emu_packet_limit(nic) - 16;
-    uint32_t limit = total > one ? dnet_emu_message_bytes(nic) : one;
+    /* Several packets of which the last one brings a receive status go one by one. */
+    bool together = total > one && !DNET_GET(lower, RQ_EFLAG);
+    uint32_t limit = together ? dnet_emu_message_bytes(nic) : one;
     const uint8_t *data = dnet_emu_message_data(nic, wid, lower, upper);
 
     if (!data || total > limit)
@@ -186,7 +188,7 @@ bool dnet_emu_message_packet(const dnet_emu_nic_t *nic, unsigned wid, const uint
     p->spans = first ? 2 : 1;
     p->span[0] = (dnet_emu_span_t){.at = windows + at, .bytes = first};
     p->span[first != 0] = (dnet_emu_span_t){.at = data, .bytes = total - first};
-    if (DNET_UNLIKELY(total > one))
+    if (DNET_UNLIKELY(together))
         several_packets(nic, total, p);
     charge(nic, EXECUTOR, 6 + total / 8); /* [nic 11.6] */
     charge(nic, PU, 20 + (total - first) / 8);

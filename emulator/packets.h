@@ -73,9 +73,9 @@ static inline const uint8_t *dnet_emu_message_data(const dnet_emu_nic_t *nic, un
 }
 
 /* [nic 6.5, 7.4, 10.4] The packet of an LHSv2 of data in an aperture of this process, or its few
- * packets, handed over together so that their data are one behind the other in a ring that others
- * use as well: what dnet_emu_stream_send() and dnet_emu_stream_packet() make of it.  False: it is
- * not of that kind. */
+ * packets without receive status, handed over together so that their data are one behind the other
+ * in a ring that others use as well: what dnet_emu_stream_send() and dnet_emu_stream_packet() make
+ * of it.  False: it is not of that kind. */
 bool dnet_emu_message_packet(const dnet_emu_nic_t *nic, unsigned wid, const uint8_t *windows,
                              uint64_t lower, uint64_t upper, dnet_emu_packet_t *p);
 

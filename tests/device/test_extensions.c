@@ -512,6 +512,37 @@ static void x_5_message_of_several_packets(cluster_t *c)
     free(out);
 }
 
+/* [X.5, nic 8] With a receive status they go one by one; the status, of the bytes of all, comes
+ * with the last one. */
+static void x_5_message_of_several_packets_with_a_status(cluster_t *c)
+{
+    enum { BYTES = 6000 };
+    dnet_device_t *a = c->dev[0][1], *b = c->dev[1][0];
+    uint8_t *out = malloc(BYTES);
+
+    for (unsigned i = 0; i < BYTES; i++)
+        out[i] = (uint8_t) (i * 11 + i / 256);
+    ring_set(c, 1, 0, 0, 1, 9, 0x10000, 16);
+    CHECK(b->ops->reserve(b, 0x10000, 16 * 4096) == DNET_OK);
+    user_store(b, DNET_UREG_STATUS_INITIAL_ADDRESS, 0x4000);
+    aperture_set(a, 3, out, BYTES);
+    user_store(a, DNET_UREG_COMMAND_EX_FLAG, 0);
+    user_store(a, DNET_UREG_COMMAND0_UPPER,
+               DNET_PUT(aperture(3, 0), RQ_SRC) | DNET_PUT(8, RQ_LHS_WW_SIZE) |
+                   DNET_PUT(0x400, RQ_LHS_WW_OFFSET));
+    user_store(a, DNET_UREG_COMMAND0_LOWER,
+               DNET_PUT(DNET_PRIM_LHSv2, RQ_OTYPE) | DNET_MASK(RQ_EFLAG) | DNET_PUT(2, RQ_DCLID) |
+                   DNET_PUT(BYTES, RQ_SIZE));
+    CHECK_EQUAL(outcome(a), DNET_REPORT_DELIVERED);
+    CHECK_EQUAL(DNET_GET(b->lh[0].where, LH_SIZE), BYTES - 8);
+    CHECK(memcmp(b->lh[0].data, out, 48) == 0);
+    CHECK(memcmp(b->sodimm + 0x10000, out + 48, BYTES - 56) == 0);
+    CHECK_EQUAL(user_load(b, DNET_UREG_PACKET_COUNTER), 3);
+    CHECK_EQUAL(user_load(b, DNET_UREG_STATUS_NEXT_WRITE), 0x4010);
+    CHECK_EQUAL(DNET_GET(llcm_word(b, 0x4000), ST_SIZE), BYTES);
+    free(out);
+}
+
 /* [X.5] Bounds: excess sets RC_OVF, closed and unknown slots are unreachable, nothing else is
  * written. */
 static void x_5_aperture_bounds(cluster_t *c)
@@ -767,6 +798,7 @@ static const board_test_t tests[] = {
     TEST(x_5_apertures_all_ways, EXTENDED),
     TEST(x_5_message_at_once_or_not, EXTENDED),
     TEST(x_5_message_of_several_packets, EXTENDED),
+    TEST(x_5_message_of_several_packets_with_a_status, EXTENDED),
     TEST(x_5_aperture_bounds, EXTENDED),
     TEST(x_5_fetch_and_add, EXTENDED),
     TEST(x_5_prototype_has_no_fetch_and_add, PROTOTYPE),
