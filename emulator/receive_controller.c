@@ -511,6 +511,15 @@ static dnet_emu_result_t receive_in_line(dnet_emu_nic_t *nic, dnet_emu_packet_t 
     return result;
 }
 
+void dnet_emu_rc_forget(const dnet_emu_nic_t *nic, uint16_t slid)
+{
+    uint64_t first = atomic_load_explicit(&nic->state->stalled_by, memory_order_acquire);
+
+    if (first != 0 && first >> 32 == slid)
+        atomic_compare_exchange_strong_explicit(&nic->state->stalled_by, &first, 0,
+                                                memory_order_acq_rel, memory_order_relaxed);
+}
+
 dnet_emu_result_t dnet_emu_rc_receive(dnet_emu_nic_t *nic, dnet_emu_packet_t *packet)
 {
     if (DNET_UNLIKELY(nic->in_line))

@@ -18,6 +18,10 @@ bool dnet_emu_rc_holds(const dnet_emu_nic_t *nic, unsigned wid, uint16_t slid, u
  * passes. */
 bool dnet_emu_rc_may_hold(const dnet_emu_packet_t *packet);
 
+/* [nic 4.6, 11.9] The packet of that NIC that had no room here does not come again, so reception
+ * waits for it no longer. */
+void dnet_emu_rc_forget(const dnet_emu_nic_t *nic, uint16_t slid);
+
 /* [nic 4.2, 7.1] A first line has come before the last one of the packet before. */
 void dnet_emu_rc_cut_off(const dnet_emu_nic_t *nic);
 

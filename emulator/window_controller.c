@@ -18,6 +18,7 @@
 #include "emulator/executor.h"
 #include "emulator/packets.h"
 #include "emulator/process.h"
+#include "emulator/receive_controller.h"
 #include "emulator/receive_entry.h"
 #include "emulator/request_fifo.h"
 #include "emulator/status_write_unit.h"
@@ -562,12 +563,23 @@ void dnet_emu_wc_run(dnet_device_t *dev)
         work(d->nic, d->nic, dev->wid, true);
 }
 
+/* [nic 11.9] The executor's packet, if it waits for room, is not sent again: no NIC keeps out
+ * others for it. */
+static void forget_packet(const dnet_emu_nic_t *nic)
+{
+    for (unsigned clid = 0; nic->near && clid < DNET_EMU_PEERS; clid++)
+        if (nic->near[clid])
+            dnet_emu_rc_forget(nic->near[clid], dnet_emu_lid(nic));
+}
+
 void dnet_emu_wc_reset(dnet_emu_nic_t *nic, unsigned wid)
 {
     dnet_emu_wc_t *wc = nic->area[wid].wc;
     dnet_emu_wid_t *s = nic->area[wid].state;
 
     hold(nic, wc);
+    if (wc->x.state != DNET_STATE_IDLE)
+        forget_packet(nic);
     memset(&wc->x, 0, sizeof wc->x);
     dnet_emu_fifo_clear(&wc->host);
     dnet_emu_fifo_clear(&wc->rc);

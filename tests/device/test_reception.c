@@ -629,6 +629,20 @@ static void nic_11_9_stall_is_head_of_line(cluster_t *c)
     CHECK_EQUAL(user_load(c->dev[1][1], DNET_UREG_PACKET_COUNTER), 1);
 }
 
+/* [nic 4.6, 11.9] Prototype: a stalled packet that a Controller Reset has taken away holds up
+ * nobody any longer. */
+static void nic_11_9_reset_ends_a_stall(cluster_t *c)
+{
+    dnet_device_t *other = c->dev[2][0];
+
+    for (unsigned i = 0; i < 64; i++)
+        lhs(c, 0, 0, i, NULL, 0, false);
+    system_store(c->dev[0][0], DNET_SREG_CONTROLLER_RESET, 1);
+    botf(other, 0, &(header_t){.type = DNET_PRIM_RVS, .dlid = 2, .dwid = 1}, "12345678", 8);
+    CHECK_EQUAL(counter(other, 0), 1);
+    CHECK_EQUAL(user_load(c->dev[1][1], DNET_UREG_PACKET_COUNTER), 1);
+}
+
 /* [nic 6.4] A reply that finds the issuer's status ring full waits, and goes on. */
 static void nic_6_4_reply_waits_for_status_room(cluster_t *c)
 {
@@ -683,6 +697,7 @@ static const board_test_t tests[] = {
     TEST(nic_op_23_lflag_decides, BOTH),
     TEST(nic_10_3_status_shows_pointer, BOTH),
     TEST(nic_11_9_stall_is_head_of_line, PROTOTYPE),
+    TEST(nic_11_9_reset_ends_a_stall, PROTOTYPE),
     TEST(nic_6_4_reply_waits_for_status_room, BOTH),
 };
 
