@@ -83,8 +83,9 @@ static void test_health_idle_errors_are_graded(void **state)
     finish(&f);
 }
 
-/* A counter that is full cannot rise, and says nothing of now: the link is sick until it is
- * cleared.  One that is out of service is nobody's concern. */
+/* A counter of errors that is full cannot rise, and says nothing of now: the link is sick until it
+ * is cleared.  One of times that the link has gone down: it is watched.  A link that is out of
+ * service is nobody's concern. */
 static void test_health_full_counter_is_sick_and_a_cut_link_is_not(void **state)
 {
     (void) state;
@@ -92,12 +93,20 @@ static void test_health_full_counter_is_sick_and_a_cut_link_is_not(void **state)
     f.before[2 * 3].symbol = f.after[2 * 3].symbol = DNET_HEALTH_SATURATED;
     f.before[2 * 4].symbol = f.after[2 * 4].symbol = DNET_HEALTH_SATURATED - 1;
     f.after[2 * 5].symbol = 3000;
+    f.before[2 * 6 + 1].rcv = f.after[2 * 6 + 1].rcv = DNET_HEALTH_SATURATED;
+    f.before[2 * 7].rcv = f.after[2 * 7].rcv = DNET_HEALTH_SATURATED - 1;
+    f.before[2 * 8].downed = f.after[2 * 8].downed = DNET_HEALTH_DOWNED_SATURATED;
+    f.before[2 * 9].downed = f.after[2 * 9].downed = DNET_HEALTH_DOWNED_SATURATED - 1;
     assert_int_equal(dnet_topo_set_link(f.t, 5, true), DNET_OK);
     judge(&f, false);
-    assert_int_equal(f.n, 1);
-    assert_int_equal(f.list[0].link, 3);
-    assert_true(f.list[0].saturated);
-    assert_int_equal(f.list[0].state, DNET_LINK_SICK);
+    assert_int_equal(f.n, 3);
+    static const int link[] = {3, 6, 8};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(f.list[i].link, link[i]);
+        assert_true(f.list[i].saturated);
+        assert_false(f.list[i].downed);
+        assert_int_equal(f.list[i].state, i < 2 ? DNET_LINK_SICK : DNET_LINK_WATCH);
+    }
     finish(&f);
 }
 

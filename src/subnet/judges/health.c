@@ -194,23 +194,26 @@ static void measure(const dnet_topo_t *t, const dnet_counters_t *before,
                     const double *fastest, dnet_link_health_t *h)
 {
     const dnet_topo_link_t *l = &t->link[h->link];
+    bool errors_full = false;
     for (int c = 2 * h->link; c <= 2 * h->link + 1; c++) {
         double symbol = rate(before[c].symbol, after[c].symbol, seconds);
         double rcv = rate(before[c].rcv, after[c].rcv, seconds);
         h->symbol_rate = symbol > h->symbol_rate ? symbol : h->symbol_rate;
         h->rcv_rate = rcv > h->rcv_rate ? rcv : h->rcv_rate;
-        h->saturated |= after[c].symbol >= DNET_HEALTH_SATURATED;
+        errors_full |=
+            after[c].symbol >= DNET_HEALTH_SATURATED || after[c].rcv >= DNET_HEALTH_SATURATED;
+        h->saturated |= errors_full || after[c].downed >= DNET_HEALTH_DOWNED_SATURATED;
         h->downed |= rate(before[c].downed, after[c].downed, seconds) > 0;
     }
     double should = nominal > 0 ? nominal : l->nominal_gbps;
     h->slow = l->gbps > 0 && l->gbps < should;
     h->perhaps_slow =
         l->gbps > 0 && should <= 0 && l->gbps < fmin(fastest[l->sw[0]], fastest[l->sw[1]]);
-    if (h->slow || h->saturated || h->symbol_rate > DNET_HEALTH_SYMBOL_SICK ||
+    if (h->slow || errors_full || h->symbol_rate > DNET_HEALTH_SYMBOL_SICK ||
         h->rcv_rate > DNET_HEALTH_RCV_SICK)
         h->state = DNET_LINK_SICK;
-    else if (h->perhaps_slow || h->symbol_rate > DNET_HEALTH_SYMBOL_WATCH || h->rcv_rate > 0 ||
-             h->downed)
+    else if (h->perhaps_slow || h->saturated || h->symbol_rate > DNET_HEALTH_SYMBOL_WATCH ||
+             h->rcv_rate > 0 || h->downed)
         h->state = DNET_LINK_WATCH;
 }
 

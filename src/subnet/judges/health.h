@@ -13,7 +13,10 @@
 #define DNET_HEALTH_SYMBOL_WATCH 0.05 /* 1e-12 bit errors at 40 Gbit/s are 0.04/s */
 #define DNET_HEALTH_RCV_SICK 0.1      /* receive errors */
 #define DNET_HEALTH_UPLINK_SHARE 0.25 /* of an edge switch's uplinks, without confirmation */
-#define DNET_HEALTH_SATURATED 65535   /* SymbolErrorCounter is 16 bits wide and stays there */
+/* Counters stay at their largest value and say nothing of now: of errors, 16 bits wide, and of
+ * times that a link has gone down, 8 bits */
+#define DNET_HEALTH_SATURATED 65535
+#define DNET_HEALTH_DOWNED_SATURATED 255
 
 /* Error counters of one port; the port at the tail of a channel. */
 typedef struct dnet_counters {
@@ -55,7 +58,8 @@ typedef enum {
 typedef struct dnet_link_health {
     int link;
     dnet_link_state_t state;
-    bool slow, saturated, downed; /* downed: it has gone down and come back in between */
+    bool slow, downed; /* downed: it has gone down and come back in between */
+    bool saturated;    /* a counter is full; one of errors: sick, else watched */
     /* slower than the fastest link of either end, perhaps by design: watched */
     bool perhaps_slow;
     double symbol_rate, rcv_rate; /* of the worse end, 1/s */
