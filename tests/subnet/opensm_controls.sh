@@ -23,8 +23,8 @@ dump() {
     if [ "$1" = dfsssp ]; then
         for lid in $(sed -n 's/^0x\([0-9a-f]*\) 000 : (Switch.*/\1/p' \
             dfsssp.lfts | sort -u); do
-            for in in 1 2 3; do
-                on_fabric smpquery sl2vl $((0x$lid)) $in >>dfsssp.sl2vl 2>smpquery.err ||
+            for port in 1 2 3; do
+                on_fabric smpquery sl2vl $((0x$lid)) $port >>dfsssp.sl2vl 2>smpquery.err ||
                     fail "smpquery: $(cat smpquery.err)"
             done
         done
@@ -46,6 +46,7 @@ dump dfsssp
     --json dfsssp.json
 case $? in 0 | 4) ;; *) fail "dfsssp's data rejected" ;; esac
 grep -q '"pairs_without_path_record"' dfsssp.json && fail "path records were missed"
+grep -q '"port_pairs_without_sl2vl_row"' dfsssp.json && fail "SL2VL rows were missed"
 sed '/^ports/s/: |.*/: | 0| 0| 0| 0| 0| 0| 0| 0| 0| 0| 0| 0| 0| 0| 0| 0|/' dfsssp.sl2vl >one.sl2vl
 "$subnet" verify --topology file:net --lfts dfsssp.lfts --sl dfsssp.paths --sl2vl one.sl2vl \
     >one.txt

@@ -97,6 +97,32 @@ expect 2 'spine0001 lead to port 255' route --quiet --topology leaf-spine:256:1:
 printf 'SL2VL table: Lid 16385\nports: in  1, out  2: | 0| 1| 2| 3| 4| 5| 6| 7| 8| 9|10|11|12|13|14| 7|\nports: in  1, out  3: | 0| 1' >short
 refuse 'short:3: expected 16 virtual lanes' verify --topology ring:5:1 --lfts five.lfts --sl five.sl --sl2vl short
 
+# SL2VL tables with rows of port 0 alone, which a query without a port asks for, and without one row (4: replies of
+# switches are not dfsssp's concern).
+rows() { # rows LAST-OUT-PORT: of all switches, whose ports with links are 1 to 3, lane = service level
+    for lid in 16385 16386 16387 16388 16389; do
+        echo "# SL2VL table: Lid $lid"
+        for in in 0 1 2 3; do
+            for out in $(seq 0 "$1"); do
+                echo "ports: in  $in, out  $out: | 0| 1| 2| 3| 4| 5| 6| 7| 8| 9|10|11|12|13|14| 7|"
+            done
+        done
+    done
+}
+levels='verify --topology ring:5:1 --lfts five.lfts --sl five.sl'
+rows 0 >zero.sl2vl
+rows 3 >all.sl2vl
+awk '!/in  2, out  3/ || seen++' all.sl2vl >most.sl2vl # all but one
+# shellcheck disable=SC2086
+for of in '45 zero' '1 most'; do
+    expect 4 "VL = SL for ${of% *} pairs of ports" $levels --sl2vl "${of#* }.sl2vl" --json sl2vl.json
+    ! grep -q 'as the SL2VL tables say' out || { echo "FAIL: $of rows are missing, and the tables say so"; cat out; exit 1; }
+    grep -q "\"port_pairs_without_sl2vl_row\": ${of% *}" sl2vl.json || { echo "FAIL: $of in sl2vl.json"; exit 1; }
+done
+# shellcheck disable=SC2086
+expect 4 'as the SL2VL tables say' $levels --sl2vl all.sl2vl
+! grep -q 'assumed' out || { echo "FAIL: something is assumed where all is known"; cat out; exit 1; }
+
 # A server that is cut off has no way, though its switch's table still has it.
 expect 1 'H00001 is cut off: its link' path --topology ring:5:1 --cut H00001 H00001 H00003
 expect 1 'H00003 is cut off: its link' path --topology ring:5:1 --cut H00003 H00001 H00003

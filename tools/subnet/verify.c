@@ -20,7 +20,7 @@ static const tool_option_t options[] = {
                 "dump of those before: judge the change, too"),
     TOOL_OPTION(options_t, sl, "sl", TOOL_TEXT, "FILE", "service levels, from saquery -p"),
     TOOL_OPTION(options_t, sl2vl, "sl2vl", TOOL_TEXT, "FILE",
-                "lanes, from smpquery sl2vl of each switch"),
+                "lanes, from smpquery sl2vl LID PORT of each switch's ports"),
     TOOL_OPTION(options_t, mfts, "mfts", TOOL_TEXT, "FILE",
                 "multicast tables, from dump_fts -M: judge them with the others"),
     TOOL_OPTION(options_t, groups, "groups", TOOL_TEXT, "FILE",
@@ -143,6 +143,26 @@ static void report_addresses(const look_t *k, dnet_json_t *j)
     }
 }
 
+/* What lanes are known by, and what stands in where they are not. */
+static void report_lanes(const look_t *k, dnet_json_t *j)
+{
+    const options_t *o = k->o;
+    long assumed = o->sl2vl ? k->lanes->assumed_vl : 0;
+    if (!o->sl)
+        printf("    assumed: %s\n",
+               o->sl2vl ? "service level 0 (--sl)" : "one lane for all (--sl, --sl2vl)");
+    else if (!o->sl2vl)
+        printf("    assumed: VL = SL (--sl2vl)\n");
+    else if (!assumed)
+        printf("    lanes: as the SL2VL tables say\n");
+    if (!assumed)
+        return;
+    printf("    assumed: VL = SL for %ld pairs of ports without an SL2VL row\n"
+           "      do: smpquery sl2vl LID PORT for every port of every switch, into that file\n",
+           assumed);
+    dnet_json_int(j, "port_pairs_without_sl2vl_row", assumed);
+}
+
 static dnet_status_t report(look_t *k)
 {
     dnet_json_t j;
@@ -152,10 +172,7 @@ static dnet_status_t report(look_t *k)
     printf("%s on %s\n", k->o->lfts, k->t->name);
     subnet_report_verdict("tables_verdict", &k->v, k->t, &j);
     report_addresses(k, &j);
-    printf("    %s\n", !k->o->sl && !k->o->sl2vl ? "assumed: one lane for all (--sl, --sl2vl)"
-                       : !k->o->sl2vl            ? "assumed: VL = SL (--sl2vl)"
-                       : !k->o->sl               ? "assumed: service level 0 (--sl)"
-                                                 : "lanes: as the SL2VL tables say");
+    report_lanes(k, &j);
     if (k->multicast)
         subnet_report_multicast(k->multicast, &k->v.multicast, k->o->groups, &j);
     subnet_report_tables(NULL, &k->v, k->joined, &j);

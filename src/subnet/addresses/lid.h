@@ -124,8 +124,8 @@ dnet_status_t dnet_lft_read(dnet_topo_t *t, const char *path, dnet_tables_t **ou
 dnet_status_t dnet_sl_read(const dnet_tables_t *tables, const char *path, dnet_lanes_t **out);
 
 /**
- * Read SL2VL tables of switches, outputs of `smpquery sl2vl LID` one behind the other.  Ports that
- * the file does not have map each service level to the lane of its number.
+ * Read SL2VL tables of switches, outputs of `smpquery sl2vl LID PORT` one behind the other.  Ports
+ * that the file does not have map each service level to the lane of its number, and are counted.
  *
  * @param lanes  its lanes become those that paths of its service levels can get
  */

@@ -107,11 +107,11 @@ dnet_status_t dnet_sl_write(const dnet_tables_t *tables, const dnet_lanes_t *lan
 
 /* ---- SL2VL ---- */
 
-static uint8_t *vl_row(const dnet_topo_t *t, const dnet_lanes_t *lanes, int s, int in, int out)
+/* Number of the row of a pair of ports, over all switches. */
+static size_t vl_row(const dnet_topo_t *t, const dnet_lanes_t *lanes, int s, int in, int out)
 {
     size_t ports = (size_t) t->sw[s].ports + 1;
-    return lanes->vl + lanes->vl_start[s] +
-           ((size_t) in * ports + (size_t) out) * DNET_SERVICE_LEVELS;
+    return lanes->vl_start[s] / DNET_SERVICE_LEVELS + (size_t) in * ports + (size_t) out;
 }
 
 static dnet_status_t straight(const dnet_topo_t *t, dnet_lanes_t *lanes)
@@ -137,7 +137,7 @@ static int switch_by_lid(const dnet_topo_t *t, long lid)
 }
 
 static dnet_status_t read_ports(const dnet_topo_t *t, const char *path, int number, int s,
-                                const char *line, dnet_lanes_t *lanes)
+                                const char *line, dnet_lanes_t *lanes, bool *read)
 {
     int in, out;
     const char *p = strchr(line, '|');
@@ -147,6 +147,8 @@ static dnet_status_t read_ports(const dnet_topo_t *t, const char *path, int numb
     }
     if (s == DNET_TOPO_NONE || in > t->sw[s].ports || out > t->sw[s].ports)
         return DNET_OK; /* an adapter's, or a switch outside the topology file */
+    size_t row = vl_row(t, lanes, s, in, out);
+    read[row] = true;
     for (int sl = 0; sl < DNET_SERVICE_LEVELS; sl++) {
         char *end = NULL;
         long vl = p ? strtol(p + 1, &end, 10) : 0;
@@ -155,10 +157,26 @@ static dnet_status_t read_ports(const dnet_topo_t *t, const char *path, int numb
                        DNET_SERVICE_LEVELS, DNET_VL_DROP);
             return DNET_ERR_FORMAT;
         }
-        vl_row(t, lanes, s, in, out)[sl] = (uint8_t) vl;
+        lanes->vl[row * DNET_SERVICE_LEVELS + (size_t) sl] = (uint8_t) vl;
         p = strchr(end, '|');
     }
     return DNET_OK;
+}
+
+/* Packets go from the switch itself, or from a link, to another link; a query without a port is of
+ * port 0, to which none goes on. */
+static void count_assumed(const dnet_topo_t *t, const bool *read, dnet_lanes_t *lanes)
+{
+    int unused;
+    for (int s = 0; s < t->n_switches; s++)
+        for (int out = 1; out <= t->sw[s].ports && !t->sw[s].down; out++) {
+            if (dnet_topo_port(t, s, out, &unused) == DNET_PORT_FREE)
+                continue;
+            for (int in = 0; in <= t->sw[s].ports; in++)
+                lanes->assumed_vl +=
+                    in != out && !read[vl_row(t, lanes, s, in, out)] &&
+                    (in == 0 || dnet_topo_port(t, s, in, &unused) != DNET_PORT_FREE);
+        }
 }
 
 /* Lanes that the service levels in use can get. */
@@ -187,6 +205,10 @@ dnet_status_t dnet_sl2vl_read(const dnet_topo_t *t, const char *path, dnet_lanes
     if (!in)
         return DNET_ERR_SYSTEM;
     dnet_status_t st = straight(t, lanes);
+    size_t pairs = st ? 0 : lanes->vl_start[t->n_switches] / DNET_SERVICE_LEVELS;
+    bool *read = dnet_subnet_alloc(pairs, sizeof(*read));
+    if (!read)
+        st = DNET_ERR_NO_MEMORY;
     int s = DNET_TOPO_NONE;
     long rows = 0;
     char line[256];
@@ -195,16 +217,20 @@ dnet_status_t dnet_sl2vl_read(const dnet_topo_t *t, const char *path, dnet_lanes
         if (lid)
             s = switch_by_lid(t, strtol(lid + 17, NULL, 10));
         else if (strncmp(line, "ports:", 6) == 0) {
-            st = read_ports(t, path, number, s, line, lanes);
+            st = read_ports(t, path, number, s, line, lanes, read);
             rows++;
         }
     }
     st = dnet_subnet_close(in, path, st);
     if (!st && rows == 0) {
-        dnet_error("subnet: %s: no SL2VL table; expected outputs of 'smpquery sl2vl LID'", path);
+        dnet_error("subnet: %s: no SL2VL table; expected outputs of 'smpquery sl2vl LID PORT'",
+                   path);
         st = DNET_ERR_FORMAT;
     }
-    if (!st)
+    if (!st) {
+        count_assumed(t, read, lanes);
         count_lanes(t, lanes);
+    }
+    free(read);
     return st;
 }

@@ -75,6 +75,7 @@ typedef struct dnet_lanes {
     /* [vl_start[switch] + (in port * (ports + 1) + out port) * 16 + sl]; NULL: lane = sl */
     uint8_t *vl;
     size_t *vl_start;
+    long assumed_vl;    /* pairs of ports with links that no SL2VL row was read for: lane = sl */
     uint16_t multicast; /* a bit for each service level that multicast packets have */
 } dnet_lanes_t;
 
