@@ -152,6 +152,17 @@ sed 's/^0x400/0x480/' moved.lfts >elsewhere.lfts # switches only
 expect 0 'difference: 32 entries in 8 blocks.* servers. entries 0' diff --topology ring:4:1 --lfts moved.lfts --against elsewhere.lfts
 expect 0 'good in any order' verify --topology ring:4:1 --lfts elsewhere.lfts --from moved.lfts
 
+# What tables in force have no LID for is not left out of files without a word; unless it is out of service.
+"$subnet" route --topology leaf-spine:3:2:2 --write-lfts inforce.lfts --quiet >out
+grep -v "'H00003'" inforce.lfts >without.lfts
+expect 2 'no LID for 1 servers and switches, for example H00003' route --topology leaf-spine:3:2:2 --quiet \
+    --from without.lfts --write-lfts after.lfts --guid2lid after.guid2lid
+[ ! -e after.lfts ] && [ ! -e after.guid2lid ] || { echo "FAIL: files without H00003"; exit 1; }
+expect 0 '' route --topology leaf-spine:3:2:2 --quiet --from without.lfts --cut H00003 --write-lfts after.lfts \
+    --guid2lid after.guid2lid
+[ "$(grep -c . after.guid2lid)" = 10 ] && ! grep -q ' 0x0000' after.guid2lid ||
+    { echo "FAIL: LIDs in after.guid2lid"; cat after.guid2lid; exit 1; }
+
 # The topology says two LIDs, and no switch has an entry for the second.
 printf 'switchguid=0x20\nSwitch 4 "S-0000000000000020" # "a" base port 0 lid 1 lmc 0\n' >lmc
 for h in 2 4; do

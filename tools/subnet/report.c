@@ -20,11 +20,6 @@ static const struct {
     {"loop", "sends it round", "let the subnet manager sweep; if it stays, use another engine"},
 };
 
-static const char *name_of(const dnet_topo_t *t, int d)
-{
-    return d < t->n_hosts ? t->host[d].name : t->sw[d - t->n_hosts].name;
-}
-
 /* No tables can lead from one to the other. */
 static bool in_pieces(const dnet_topo_t *t, int s, int u)
 {
@@ -53,7 +48,7 @@ static void report_fault(const dnet_fault_t *f, const dnet_topo_t *t, dnet_json_
         cure = "look for links that are down or not plugged in: the network is in pieces, which no "
                "tables join";
     }
-    printf("    for example from %s to %s (LID %d): %s ", from, name_of(t, d), lid,
+    printf("    for example from %s to %s (LID %d): %s ", from, dnet_topo_dest_name(t, d), lid,
            t->sw[f->at].name);
     if (f->port != DNET_TABLE_NONE)
         printf("port %d ", f->port);
@@ -61,7 +56,7 @@ static void report_fault(const dnet_fault_t *f, const dnet_topo_t *t, dnet_json_
     dnet_json_object(j, "example");
     dnet_json_string(j, "fault", faults[f->kind].name);
     dnet_json_string(j, "from", from);
-    dnet_json_string(j, "to", name_of(t, d));
+    dnet_json_string(j, "to", dnet_topo_dest_name(t, d));
     dnet_json_int(j, "lid", lid);
     dnet_json_string(j, "switch", t->sw[f->at].name);
     dnet_json_int(j, "port", f->port == DNET_TABLE_NONE ? -1 : f->port);
@@ -254,7 +249,7 @@ dnet_status_t subnet_report_moved(const dnet_topo_t *t, const dnet_tables_t *old
         return DNET_OK;
     printf("  addresses: %ld LIDs belong to another than before, for example LID %d, of %s before "
            "and of %s now\n",
-           *moved_p, m.lid, name_of(t, m.was), name_of(t, m.is));
+           *moved_p, m.lid, dnet_topo_dest_name(t, m.was), dnet_topo_dest_name(t, m.is));
     dnet_json_int(j, "lids_moved", *moved_p);
     return DNET_OK;
 }

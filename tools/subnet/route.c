@@ -94,6 +94,27 @@ static dnet_status_t write_one(const dnet_topo_t *t, const dnet_routing_t *r, in
     return out && subnet_output_close(out, path) ? DNET_ERR_SYSTEM : st;
 }
 
+/* Without a LID a server or switch would be left out of the files, and get no packet. */
+static dnet_status_t check_addresses(const dnet_topo_t *t)
+{
+    int without = 0, example = DNET_TOPO_NONE;
+    for (int d = 0; d < dnet_topo_dests(t); d++) {
+        bool host = d < t->n_hosts;
+        if (dnet_lid_of(t, d) || t->sw[dnet_topo_dest_switch(t, d)].down ||
+            (host && t->host[d].down))
+            continue;
+        without++;
+        example = example == DNET_TOPO_NONE ? d : example;
+    }
+    if (!without)
+        return DNET_OK;
+    dnet_error(
+        "route: --from: the tables in force have no LID for %d servers and switches, for "
+        "example %s; let the subnet manager sweep and dump again, or leave them out by --cut",
+        without, dnet_topo_dest_name(t, example));
+    return DNET_ERR_ARGUMENT;
+}
+
 /* Tables for OpenSM's `file` engine, the addresses and the service levels they assume. */
 static dnet_status_t write_files(const options_t *o, dnet_topo_t *t, const dnet_routing_t *r)
 {
@@ -113,8 +134,8 @@ static dnet_status_t write_files(const options_t *o, dnet_topo_t *t, const dnet_
     }
     const char *const path[] = {o->write_lfts, o->guid2lid, o->write_sl};
     dnet_status_t st = o->write_lfts ? dnet_lft_check(r->tables) : DNET_OK;
-    if (!st && !o->from) /* those of the tables in force */
-        st = dnet_lid_assign(t, (dnet_lid_scheme_t) o->scheme);
+    if (!st) /* with --from they are those of the tables in force */
+        st = o->from ? check_addresses(t) : dnet_lid_assign(t, (dnet_lid_scheme_t) o->scheme);
     for (int part = 0; part < 3 && !st; part++)
         st = write_one(t, r, part, path[part]);
     return st;

@@ -112,19 +112,14 @@ static dnet_status_t judge(look_t *k)
     return st ? st : dnet_verify(&what, &k->v);
 }
 
-static const char *name_of(const dnet_topo_t *t, int d)
-{
-    return d < t->n_hosts ? t->host[d].name : t->sw[d - t->n_hosts].name;
-}
-
 static void report_addresses(const look_t *k, dnet_json_t *j)
 {
     const dnet_lid_faults_t *f = &k->faults;
     dnet_json_int(j, "duplicate_lids", f->duplicates);
     dnet_json_int(j, "stale_lids", f->stale);
     if (f->duplicates) {
-        const char *a = name_of(k->t, f->duplicate_dest[0]);
-        const char *b = name_of(k->t, f->duplicate_dest[1]);
+        const char *a = dnet_topo_dest_name(k->t, f->duplicate_dest[0]);
+        const char *b = dnet_topo_dest_name(k->t, f->duplicate_dest[1]);
         printf(
             "  addresses: BAD; %ld LIDs belong to two, for example LID %d to %s and %s\n"
             "      do: delete the one that joined last from the subnet manager's guid2lid file\n",
@@ -136,10 +131,10 @@ static void report_addresses(const look_t *k, dnet_json_t *j)
     if (f->stale) {
         printf("  addresses: %ld stale LIDs, for example LID %d of %s, which has LID %d now\n"
                "      do: nothing, or a heavy sweep; no packet is sent there\n",
-               f->stale, f->stale_lid, name_of(k->t, f->stale_dest),
+               f->stale, f->stale_lid, dnet_topo_dest_name(k->t, f->stale_dest),
                dnet_lid_of(k->t, f->stale_dest));
         dnet_json_int(j, "stale_lid", f->stale_lid);
-        dnet_json_string(j, "stale_of", name_of(k->t, f->stale_dest));
+        dnet_json_string(j, "stale_of", dnet_topo_dest_name(k->t, f->stale_dest));
     }
 }
 

@@ -16,14 +16,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+static uint64_t guid_of(const dnet_topo_t *t, int d)
+{
+    return d < t->n_hosts ? t->host[d].guid : t->sw[d - t->n_hosts].guid;
+}
+
 dnet_status_t dnet_lid_write_guid2lid(const dnet_topo_t *t, FILE *out)
 {
-    for (int h = 0; h < t->n_hosts; h++)
-        fprintf(out, "0x%016" PRIx64 " 0x%04x 0x%04x\n\n", t->host[h].guid, t->host[h].lid,
-                t->host[h].lid + dnet_topo_lids(t, h) - 1);
-    for (int s = 0; s < t->n_switches; s++)
-        fprintf(out, "0x%016" PRIx64 " 0x%04x 0x%04x\n\n", t->sw[s].guid, t->sw[s].lid,
-                t->sw[s].lid + dnet_topo_lids(t, t->n_hosts + s) - 1);
+    for (int d = 0; d < dnet_topo_dests(t); d++)
+        if (dnet_lid_of(t, d))
+            fprintf(out, "0x%016" PRIx64 " 0x%04x 0x%04x\n\n", guid_of(t, d), dnet_lid_of(t, d),
+                    dnet_lid_of(t, d) + dnet_topo_lids(t, d) - 1);
     return ferror(out) ? DNET_ERR_SYSTEM : DNET_OK;
 }
 
@@ -61,8 +64,7 @@ dnet_status_t dnet_lft_write(const dnet_topo_t *t, const dnet_tables_t *tables, 
                 continue;
             fprintf(out, "0x%04x %03d : (%s portguid 0x%016" PRIx64 ": '%s')\n",
                     dnet_lid_of_column(tables, x), row[x], host ? "Channel Adapter" : "Switch",
-                    host ? t->host[d].guid : t->sw[d - t->n_hosts].guid,
-                    host ? t->host[d].name : t->sw[d - t->n_hosts].name);
+                    guid_of(t, d), dnet_topo_dest_name(t, d));
         }
     }
     return ferror(out) ? DNET_ERR_SYSTEM : DNET_OK;
@@ -84,7 +86,7 @@ static guid_entry_t *index_guids(const dnet_topo_t *t)
 {
     guid_entry_t *g = dnet_subnet_alloc((size_t) dnet_topo_dests(t), sizeof(*g));
     for (int d = 0; g && d < dnet_topo_dests(t); d++)
-        g[d] = (guid_entry_t){d < t->n_hosts ? t->host[d].guid : t->sw[d - t->n_hosts].guid, d};
+        g[d] = (guid_entry_t){guid_of(t, d), d};
     if (g)
         qsort(g, (size_t) dnet_topo_dests(t), sizeof(*g), by_guid);
     return g;

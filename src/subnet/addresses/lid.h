@@ -86,7 +86,7 @@ double dnet_fdb_seconds(long mads, double mad_us, int window);
 
 /* Files (lft_file.c) */
 
-/** Write "port GUID, LID, LID" lines for OpenSM's guid2lid file. */
+/** Write "port GUID, LID, LID" lines for OpenSM's guid2lid file, of destinations with LIDs. */
 dnet_status_t dnet_lid_write_guid2lid(const dnet_topo_t *t, FILE *out);
 
 /** Do tables lead to ports that InfiniBand has, below DNET_FDB_DROP?  @return DNET_OK; ERR_LIMIT,

@@ -147,6 +147,12 @@ static inline int dnet_topo_dest_switch(const dnet_topo_t *t, int d)
     return d < t->n_hosts ? t->host[d].sw : d - t->n_hosts;
 }
 
+/** Name of destination d. */
+static inline const char *dnet_topo_dest_name(const dnet_topo_t *t, int d)
+{
+    return d < t->n_hosts ? t->host[d].name : t->sw[d - t->n_hosts].name;
+}
+
 /** LIDs of destination d. */
 static inline int dnet_topo_lids(const dnet_topo_t *t, int d)
 {
