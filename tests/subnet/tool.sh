@@ -27,7 +27,14 @@ expect 0 '' route --topology ring:6:2 --engine dfsssp --write-lfts dfsssp.lfts -
 expect 2 'service level 0' route --topology ring:6:2 --write-sl none.sl
 expect 1 'assumed: one lane' verify --topology ring:6:2 --lfts dfsssp.lfts
 "$subnet" verify --topology ring:6:2 --lfts dfsssp.lfts --sl dfsssp.sl --json dfsssp.json >out
+alone=$?
 grep -q 'tables_verdict: good' out || { echo "FAIL: dfsssp's levels"; cat out; exit 1; }
+# A change is judged on one lane: of tables with several the verdict on the tables stands alone.
+expect $alone 'change: 0 entries in 0 blocks; not judged: packets have several lanes' verify --topology ring:6:2 --lfts dfsssp.lfts \
+    --sl dfsssp.sl --from dfsssp.lfts --json lanes.json
+grep -q '"judged": false' lanes.json || { echo "FAIL: lanes.json"; cat lanes.json; exit 1; }
+! grep -q 'good_in_any_order' lanes.json || { echo "FAIL: an order in lanes.json"; cat lanes.json; exit 1; }
+expect 1 'BAD in any order' verify --topology ring:6:2 --lfts dfsssp.lfts --from dfsssp.lfts
 
 # Tables do not depend on the number of processors; each way for management is there.
 taskset -c "$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')" "$subnet" route \

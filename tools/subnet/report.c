@@ -254,40 +254,47 @@ dnet_status_t subnet_report_moved(const dnet_topo_t *t, const dnet_tables_t *old
     return DNET_OK;
 }
 
-/* Where a LID has got another owner, packets under way to it go to either, and old and new entries
- * of one end port are not of one LID: there are no stages to plan. */
-static dnet_status_t report_moved_change(const dnet_topo_t *t, const dnet_tables_t *old,
-                                         const dnet_tables_t *new, dnet_json_t *j)
+/* A change without stages: where a LID has got another owner, packets under way to it go to either,
+ * and old and new entries of one end port are not of one LID; and with several lanes a mixture's
+ * dependencies would be those of paths on the levels before, too, which no file says. */
+static dnet_status_t report_unplanned(const dnet_topo_t *t, const dnet_tables_t *old,
+                                      const dnet_tables_t *new, bool moved, dnet_json_t *j)
 {
     dnet_fdb_diff_t all;
     dnet_status_t st = dnet_fdb_compare(t, old, new, &all);
     if (st)
         return st;
-    printf("  change: %ld entries in %ld blocks; BAD in any order: packets under way to LIDs that "
-           "have moved go astray\n"
-           "      do: keep the LIDs (opensm --honor_guid2lid), or let nothing send meanwhile\n",
-           all.entries, all.blocks);
+    printf("  change: %ld entries in %ld blocks; %s\n", all.entries, all.blocks,
+           moved
+               ? "BAD in any order: packets under way to LIDs that have moved go astray\n"
+                 "      do: keep the LIDs (opensm --honor_guid2lid), or let nothing send meanwhile"
+               : "not judged: packets have several lanes, and changes are judged on one\n"
+                 "      do: let nothing send meanwhile");
     dnet_json_object(j, "transition");
     dnet_json_int(j, "entries", all.entries);
     dnet_json_int(j, "blocks", all.blocks);
-    dnet_json_bool(j, "good_in_any_order", false);
+    dnet_json_bool(j, "judged", moved);
+    if (moved)
+        dnet_json_bool(j, "good_in_any_order", false);
     dnet_json_end_object(j);
     return DNET_OK;
 }
 
 dnet_status_t subnet_report_change(const dnet_topo_t *t, const dnet_tables_t *old,
-                                   const dnet_tables_t *new, const dnet_mcast_t *groups,
-                                   dnet_json_t *j, bool *any_order)
+                                   const dnet_tables_t *new, int lanes, const dnet_mcast_t *groups,
+                                   dnet_json_t *j, bool *bad)
 {
     dnet_transition_t plan;
     dnet_fdb_diff_t all, stage[2] = {{0}};
     dnet_cycle_t cycle;
     int cyclic, left[2] = {0}, left_groups = 0;
     long moved;
-    *any_order = false;
     dnet_status_t st = subnet_report_moved(t, old, new, j, &moved);
-    if (st || moved)
-        return st ? st : report_moved_change(t, old, new, j);
+    *bad = moved > 0;
+    if (!st && (moved || lanes > 1))
+        return report_unplanned(t, old, new, moved, j);
+    if (st)
+        return st;
     st = dnet_transition_judge(t, old, new, groups, &cyclic, &cycle);
     if (!st)
         st = dnet_transition_plan(t, old, new, groups, &plan);
@@ -309,7 +316,7 @@ dnet_status_t subnet_report_change(const dnet_topo_t *t, const dnet_tables_t *ol
     if (!st && plan.apart)
         st = dnet_transition_judge(t, new, new, groups, &left_groups, &unused);
     if (!st) {
-        *any_order = cyclic == 0;
+        *bad = cyclic > 0;
         printf("  change: %ld entries in %ld blocks; %s\n", all.entries, all.blocks,
                plan.apart ? "BAD in any order: groups close a cycle with the tables before"
                : cyclic   ? "BAD in any order: a mixture of old and new can deadlock"
@@ -317,6 +324,7 @@ dnet_status_t subnet_report_change(const dnet_topo_t *t, const dnet_tables_t *ol
         dnet_json_object(j, "transition");
         dnet_json_int(j, "entries", all.entries);
         dnet_json_int(j, "blocks", all.blocks);
+        dnet_json_bool(j, "judged", true);
         dnet_json_bool(j, "good_in_any_order", !cyclic);
         if (groups)
             dnet_json_bool(j, "groups_beside_old_tables", !plan.apart);

@@ -216,7 +216,7 @@ static int run(int argc, char **argv)
     dnet_traffic_t tr = {0};
     dnet_routing_t r = {0};
     dnet_json_t j;
-    bool any_order;
+    bool bad;
     int verdict = TOOL_GOOD;
     if (!tool_parse(&subnet_route, &argc, &argv, &o) || !(engine = dnet_engine_find(o.engine.name)))
         return TOOL_USAGE;
@@ -240,7 +240,7 @@ static int run(int argc, char **argv)
         if (o.verify)
             st = judge(&o, t, &r, &tr, &j, &verdict);
         if (!st && old && r.tables)
-            st = subnet_report_change(t, old, r.tables, NULL, &j, &any_order);
+            st = subnet_report_change(t, old, r.tables, r.lanes, NULL, &j, &bad);
         if (!st && r.tables)
             st = write_files(&o, t, &r);
         struct rusage used;

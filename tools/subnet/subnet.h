@@ -124,12 +124,13 @@ void subnet_report_cycle(const dnet_cycle_t *cycle, const dnet_topo_t *t, const 
  * Judge and plan the change between two sets of tables; print it and write it as the JSON object
  * `transition`.
  *
- * @param groups     multicast tables of the new ones; NULL: none
- * @param any_order  set: blocks may be written in any order
+ * @param lanes   that packets have; a change on more than one is not judged, and it says so
+ * @param groups  multicast tables of the new ones; NULL: none
+ * @param bad     set: not in any order of blocks
  */
 dnet_status_t subnet_report_change(const dnet_topo_t *t, const dnet_tables_t *old,
-                                   const dnet_tables_t *new, const dnet_mcast_t *groups,
-                                   dnet_json_t *j, bool *any_order);
+                                   const dnet_tables_t *new, int lanes, const dnet_mcast_t *groups,
+                                   dnet_json_t *j, bool *bad);
 
 /** Exit status for a verdict. */
 int subnet_verdict_exit(const dnet_verdict_t *v, const dnet_topo_t *t);

@@ -36,7 +36,7 @@ typedef struct look {
     const options_t *o;
     dnet_topo_t *t;
     dnet_tables_t *tables, *old;
-    bool any_order; /* the change from `old` is safe however it is made */
+    bool bad_change; /* the change from `old` is not safe in any order */
     dnet_lid_faults_t faults;
     dnet_lanes_t *lanes;
     dnet_mcast_t *multicast;
@@ -172,7 +172,8 @@ static dnet_status_t report(look_t *k)
         subnet_report_multicast(k->multicast, &k->v.multicast, k->o->groups, &j);
     subnet_report_tables(NULL, &k->v, k->joined, &j);
     if (k->old)
-        st = subnet_report_change(k->t, k->old, k->tables, k->multicast, &j, &k->any_order);
+        st = subnet_report_change(k->t, k->old, k->tables, k->v.lanes, k->multicast, &j,
+                                  &k->bad_change);
     return dnet_json_close(&j) && !st ? DNET_ERR_SYSTEM : st;
 }
 
@@ -194,7 +195,7 @@ static int run(int argc, char **argv)
     dnet_status_t st = judge(&k);
     if (!st)
         st = report(&k);
-    bool bad = k.faults.duplicates || (k.old && !k.any_order) || !dnet_mcast_good(&k.v.multicast);
+    bool bad = k.faults.duplicates || k.bad_change || !dnet_mcast_good(&k.v.multicast);
     int rc = st ? subnet_exit(st) : bad ? TOOL_BAD : subnet_verdict_exit(&k.v, k.t);
     dnet_lanes_free(k.lanes);
     dnet_mcast_free(k.multicast);
