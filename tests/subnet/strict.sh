@@ -163,6 +163,12 @@ expect 0 '' route --topology leaf-spine:3:2:2 --quiet --from without.lfts --cut 
 [ "$(grep -c . after.guid2lid)" = 10 ] && ! grep -q ' 0x0000' after.guid2lid ||
     { echo "FAIL: LIDs in after.guid2lid"; cat after.guid2lid; exit 1; }
 
+# Without tables there is nothing to write.
+for file in write-lfts guid2lid write-sl; do
+    refuse 'makes no tables' route --topology ring:5:1 --quiet --pairs-only --$file none
+    [ ! -e none ] || { echo "FAIL: --$file of no tables"; exit 1; }
+done
+
 # The topology says two LIDs, and no switch has an entry for the second.
 printf 'switchguid=0x20\nSwitch 4 "S-0000000000000020" # "a" base port 0 lid 1 lmc 0\n' >lmc
 for h in 2 4; do

@@ -220,6 +220,12 @@ static int run(int argc, char **argv)
     int verdict = TOOL_GOOD;
     if (!tool_parse(&subnet_route, &argc, &argv, &o) || !(engine = dnet_engine_find(o.engine.name)))
         return TOOL_USAGE;
+    if (o.pairs_only && (o.write_lfts || o.guid2lid || o.write_sl)) {
+        dnet_error(
+            "route: --pairs-only makes no tables, and leaves nothing to write; leave it out, "
+            "or --write-lfts, --guid2lid and --write-sl");
+        return TOOL_USAGE;
+    }
     dnet_status_t st = subnet_load(&o.net, &t);
     if (!st && o.from)
         st = dnet_lft_read(t, o.from, &old, NULL);
