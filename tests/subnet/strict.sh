@@ -128,6 +128,13 @@ expect 1 'H00001 is cut off: its link' path --topology ring:5:1 --cut H00001 H00
 expect 1 'H00003 is cut off: its link' path --topology ring:5:1 --cut H00003 H00001 H00003
 expect 1 'H00003 is cut off: its switch' path --topology ring:5:1 --cut S00003 H00001 H00003
 
+# Nor is it cabled in a topology that is written, which ibsim would run with it.
+"$subnet" gen --topology ring:5:1 --cut H00001 --output less || exit 1
+! grep -q '"H00001"\[1\]' less && ! grep -A1 '^Hca.*"H00001"' less | grep -q '^\[' ||
+    { echo "FAIL: H00001 is cabled"; cat less; exit 1; }
+expect 0 '5 switches, 4 servers' route --topology file:less --quiet
+expect 0 '' path --topology file:less H00002 H00003
+
 # A spine that is out of service cannot fail, nor take over.
 expect 2 'all in service' lid --topology leaf-spine:4:2:2 --fail 2 --cut spine0002
 expect 2 'all in service' lid --topology leaf-spine:4:2:2 --fail 1 --cut leaf0003:2

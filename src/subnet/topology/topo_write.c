@@ -40,8 +40,9 @@ static void write_switch(const dnet_topo_t *t, int s, guids_t *next, FILE *out)
                         dnet_topo_out_port(t, which ^ 1));
                 break;
             case DNET_PORT_HOST:
-                fprintf(out, "[%d]\t\"%.*s\"[%d]\n", p, adapter_name(&t->host[which]),
-                        t->host[which].name, t->host[which].hca_port);
+                if (!t->host[which].down)
+                    fprintf(out, "[%d]\t\"%.*s\"[%d]\n", p, adapter_name(&t->host[which]),
+                            t->host[which].name, t->host[which].hca_port);
                 break;
             case DNET_PORT_FREE:
                 break;
@@ -66,6 +67,8 @@ static void write_adapter(const dnet_topo_t *t, int h, const ports_t *list, guid
     fprintf(out, "Hca\t%d \"%.*s\"\n", ports, adapter_name(first), first->name);
     for (int i = h; i != DNET_TOPO_NONE; i = list->next[i]) {
         const dnet_topo_host_t *host = &t->host[i];
+        if (host->down)
+            continue;
         fprintf(out, "[%d]", host->hca_port);
         if (host->guid && host->guid != guid + (unsigned) host->hca_port)
             fprintf(out, "(%" PRIx64 ")", host->guid);
