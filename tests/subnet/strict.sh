@@ -44,6 +44,14 @@ for marks in '0xc000  x' '0xc000   x' '0xc000       x' '0xc000              x' '
 done
 expect 0 'multicast: good; 1 groups, 1 members' verify --topology ring:5:1 --lfts ring.lfts --mfts mfts
 
+# Port 256 of a switch, which multicast tables have no bit for; nor have the others an entry for 255 and 256.
+cut='--topology leaf-spine:256:1:1 --cut leaf0255 --cut leaf0256'
+# shellcheck disable=SC2086
+"$subnet" route $cut --engine minhop --write-lfts wide.lfts --quiet >out || exit 1
+printf 'Multicast mlids of switch Lid 1 guid 0x200100 (spine0001):\n0xc000      %512sx\n' '' >wide.mfts
+# shellcheck disable=SC2086
+refuse 'wide.mfts:2: expected an x under each port of 0..255' verify $cut --lfts wide.lfts --mfts wide.mfts
+
 # Partitions that are none.
 for text in 'ring' 'a=0x1 : ALL' 'a=0x10000 : ALL ;' 'a=0x1 : H00001 ;' 'a=0x1 : ALL=half ;' '' 'a=0x1, ipoob : ALL ;' \
     'a=0x1, defmember=half : ALL ;' 'a=0x1 ipoib : ALL ;' 'a=0x1 : 0x100001 0x100004 ;' 'a=0x1 : ALL= ;'; do

@@ -44,16 +44,18 @@ static dnet_status_t read_marks(dnet_mcast_t *m, const char *path, int number, i
                    DNET_MLID_FIRST, DNET_MLID_LAST);
         return DNET_ERR_FORMAT;
     }
-    int group = dnet_mcast_group(m, (uint16_t) mlid);
+    int group = dnet_mcast_group(m, (uint16_t) mlid), last = m->topo->sw[sw].ports;
     if (group == DNET_TOPO_NONE)
         return DNET_ERR_NO_MEMORY;
+    if (last >= 64 * DNET_MCAST_WORDS)
+        last = 64 * DNET_MCAST_WORDS - 1;
     for (size_t i = strcspn(line, " \t\r\n"); i < len; i++) {
         if (line[i] == ' ')
             continue;
         int port = (int) (i - MARKS_AT) / 2;
-        if (line[i] != 'x' || i < MARKS_AT || (i - MARKS_AT) % 2 || port > m->topo->sw[sw].ports) {
+        if (line[i] != 'x' || i < MARKS_AT || (i - MARKS_AT) % 2 || port > last) {
             dnet_error("subnet: %s:%d: expected an x under each port of 0..%d that has one", path,
-                       number, m->topo->sw[sw].ports);
+                       number, last);
             return DNET_ERR_FORMAT;
         }
         dnet_mcast_add(m, group, sw, port);
