@@ -95,6 +95,7 @@ refuse 'has 0 servers' rails --topology ring:4:0 --sick 1
 printf 'Switch 4 "a"\nHca 1 "g"\n[1] "a"[1]\nHca 1 "h"\n[1] "a"[2]\n' >one
 expect 2 'no link between switches that could be sick' rails --topology file:one --sick 1
 expect 0 ' 8 nodes: worst pair' rails --topology leaf-spine:4:2:2 --trials 1
+expect 2 'updn2: on leaf-spine:40:16:1 servers are without a way' rails --topology leaf-spine:40:16:1 --trials 1 --sick 4
 
 # Ports that InfiniBand does not have.
 expect 2 'spine0001 lead to port 255' route --quiet --topology leaf-spine:256:1:2 --engine minhop --write-lfts many.lfts

@@ -63,6 +63,18 @@ static int sick_link(const dnet_topo_t *t, int i, uint64_t seed)
     return link;
 }
 
+/* Flows are followed from switch to switch; one without a way would meet no other and look best. */
+static dnet_status_t check_ways(const rails_setting_t *setting, const dnet_topo_t *t,
+                                const dnet_tables_t *tables)
+{
+    if (tables->unrouted == 0 && dnet_topo_connected(t))
+        return DNET_OK;
+    dnet_error("rails: %s: on %s servers are without a way to others%s", setting->name, t->name,
+               setting->repaired ? " where sick links are out of service; take fewer (--sick)"
+                                 : "");
+    return DNET_ERR_ARGUMENT;
+}
+
 static dnet_status_t route_rail(const rails_setting_t *setting, int i, const char *topology,
                                 int sick, uint64_t seed, rails_t *rs)
 {
@@ -83,6 +95,8 @@ static dnet_status_t route_rail(const rails_setting_t *setting, int i, const cha
         st = dnet_route(*t, dnet_engine_find(setting->engine[i]), &opt, NULL, &rs->routing[i]);
     }
     dnet_traffic_free(&tr);
+    if (!st)
+        st = check_ways(setting, *t, rs->routing[i].tables);
     if (!st)
         st = dnet_rail_init(&rs->rail[i], *t, rs->routing[i].tables);
     for (int k = 0; k < sick && !st && !setting->repaired; k++)
