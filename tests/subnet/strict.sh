@@ -179,6 +179,20 @@ expect 0 '' route --topology leaf-spine:3:2:2 --quiet --from without.lfts --cut 
 [ "$(grep -c . after.guid2lid)" = 10 ] && ! grep -q ' 0x0000' after.guid2lid ||
     { echo "FAIL: LIDs in after.guid2lid"; cat after.guid2lid; exit 1; }
 
+# A file that cannot be written whole keeps what it held, and who may read it.
+echo '0x100001 0x0001 0x0001' >kept
+chmod 600 kept
+cp -p kept before
+(
+    trap '' XFSZ
+    ulimit -f 1
+    expect 3 'writing kept failed' route --topology torus:8x8:1 --quiet --guid2lid kept
+) || exit 1
+cmp kept before || { echo "FAIL: a file is lost for one that could not be written"; exit 1; }
+expect 0 '' route --topology torus:8x8:1 --quiet --guid2lid kept
+[ "$(grep -c . kept)" = 128 ] && [ "$(stat -c %a kept)" = 600 ] || { echo "FAIL: file kept"; ls -l kept; exit 1; }
+ls ./*.part 2>/dev/null && { echo "FAIL: parts of files are left"; exit 1; }
+
 # Without tables there is nothing to write.
 for file in write-lfts guid2lid write-sl; do
     refuse 'makes no tables' route --topology ring:5:1 --quiet --pairs-only --$file none

@@ -33,10 +33,9 @@ static dnet_status_t write_picture(const options_t *o, const dnet_topo_t *t,
                                    const dnet_topo_load_t *load)
 {
     FILE *out = subnet_output(o->output);
-    dnet_status_t st = out ? dnet_topo_draw(t, load, out) : DNET_ERR_SYSTEM;
-    if (out && subnet_output_close(out, o->output))
-        st = DNET_ERR_SYSTEM;
-    return st;
+    if (!out)
+        return DNET_ERR_SYSTEM;
+    return subnet_output_close(out, o->output, dnet_topo_draw(t, load, out));
 }
 
 /* What the engine's tables put on links when every server sends to every other alike. */

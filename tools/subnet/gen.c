@@ -43,9 +43,7 @@ static int run(int argc, char **argv)
     if (st)
         return subnet_exit(st);
     FILE *out = subnet_output(o.output);
-    st = out ? formats[o.format](t, out) : DNET_ERR_SYSTEM;
-    if (out && subnet_output_close(out, o.output))
-        st = DNET_ERR_SYSTEM;
+    st = out ? subnet_output_close(out, o.output, formats[o.format](t, out)) : DNET_ERR_SYSTEM;
     dnet_topo_free(t);
     return subnet_exit(st);
 }

@@ -63,8 +63,7 @@ static dnet_status_t write_guid2lid(const dnet_topo_t *t, const char *path)
     FILE *out = subnet_output(path);
     if (!out)
         return DNET_ERR_SYSTEM;
-    dnet_status_t st = dnet_lid_write_guid2lid(t, out);
-    return subnet_output_close(out, path) ? DNET_ERR_SYSTEM : st;
+    return subnet_output_close(out, path, dnet_lid_write_guid2lid(t, out));
 }
 
 static int run(int argc, char **argv)

@@ -87,11 +87,12 @@ static dnet_status_t write_one(const dnet_topo_t *t, const dnet_routing_t *r, in
     FILE *out = path ? subnet_output(path) : NULL;
     if (!path)
         return DNET_OK;
-    dnet_status_t st = !out        ? DNET_ERR_SYSTEM
-                       : part == 0 ? dnet_lft_write(t, r->tables, out)
+    if (!out)
+        return DNET_ERR_SYSTEM;
+    dnet_status_t st = part == 0   ? dnet_lft_write(t, r->tables, out)
                        : part == 1 ? dnet_lid_write_guid2lid(t, out)
                                    : dnet_sl_write(r->tables, r->sl, out);
-    return out && subnet_output_close(out, path) ? DNET_ERR_SYSTEM : st;
+    return subnet_output_close(out, path, st);
 }
 
 /* Without a LID a server or switch would be left out of the files, and get no packet. */

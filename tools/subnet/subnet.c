@@ -8,7 +8,10 @@
 #include "subnet/base/progress.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* In the order of their enums. */
 const char *const subnet_traffic_words[] = {"uniform", "inside", "between", "weighted", NULL};
@@ -84,21 +87,47 @@ dnet_route_options_t subnet_route_options(const subnet_engine_t *e, uint64_t see
     };
 }
 
+/*
+ * A file keeps what it holds until all that is new is written, because a subnet manager may read it
+ * at any time, and a disk may be full.  Until then the new one has this name.
+ * @return `path` itself for pipes, devices and symbolic links
+ */
+static const char *written_as(const char *path, char name[PATH_MAX])
+{
+    struct stat is;
+    bool file = lstat(path, &is) == 0 ? S_ISREG(is.st_mode) : errno == ENOENT;
+    return file && snprintf(name, PATH_MAX, "%s.part", path) < PATH_MAX ? name : path;
+}
+
 FILE *subnet_output(const char *path)
 {
+    char name[PATH_MAX];
+    struct stat is;
     if (!path || strcmp(path, "-") == 0)
         return stdout;
-    FILE *f = fopen(path, "w");
+    FILE *f = fopen(written_as(path, name), "w");
     if (!f)
         dnet_error("cannot write %s: %s", path, strerror(errno));
+    else if (stat(path, &is) == 0)
+        fchmod(fileno(f), is.st_mode & 0777); /* who could read it still can, and none else */
     return f;
 }
 
-dnet_status_t subnet_output_close(FILE *f, const char *path)
+dnet_status_t subnet_output_close(FILE *f, const char *path, dnet_status_t st)
 {
+    char name[PATH_MAX];
     bool lost = ferror(f) != 0;
     lost |= (f == stdout ? fflush(f) : fclose(f)) != 0;
-    if (lost && f != stdout) /* of that the tool's end says so */
+    if (f == stdout) /* the tool's end says so */
+        return lost ? DNET_ERR_SYSTEM : st;
+    const char *as = written_as(path, name);
+    if (!lost && !st && as != path)
+        lost = rename(as, path) != 0;
+    if (lost) {
         dnet_error("writing %s failed: %s", path, strerror(errno));
-    return lost ? DNET_ERR_SYSTEM : DNET_OK;
+        st = DNET_ERR_SYSTEM;
+    }
+    if (st && as != path)
+        unlink(as);
+    return st;
 }

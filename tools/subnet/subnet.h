@@ -147,8 +147,11 @@ void subnet_report_diff(const char *what, const dnet_fdb_diff_t *d, dnet_json_t 
 dnet_status_t subnet_report_moved(const dnet_topo_t *t, const dnet_tables_t *old,
                                   const dnet_tables_t *new, dnet_json_t *j, long *moved_p);
 
-/** Open an output file, or stdout for NULL or "-". */
+/** Open an output file, or stdout for NULL or "-".  @return NULL: logged */
 FILE *subnet_output(const char *path);
-dnet_status_t subnet_output_close(FILE *f, const char *path);
+
+/** Close it, and put it in the place of an earlier one if it is whole.
+ *  @param st  of what was written  @return st; DNET_ERR_SYSTEM, logged */
+dnet_status_t subnet_output_close(FILE *f, const char *path, dnet_status_t st);
 
 #endif
