@@ -34,3 +34,20 @@ touch -d '2 minutes' work/src/.dimmnet-graft
 obtain 0
 echo '4.0.2 of a folder' >work/source.id
 obtain 1
+
+# A folder is the same whatever the clock here shows, and whoever owns it; not with another configure.
+mkdir -p folder/maint
+echo 'm4_define([MPICH_VERSION_m4],[4.0.2])dnl' >folder/maint/version.m4
+echo 1 >folder/configure
+obtain 0 folder
+cp work/source.id source.id
+TZ=Asia/Tokyo
+export TZ
+obtain 0 "$PWD/folder"
+cmp -s work/source.id source.id || fail "in another zone: $(cat work/source.id)"
+[ "$(id -u)" != 0 ] || chown 65534 folder/configure
+obtain 0 folder
+cmp -s work/source.id source.id || fail "of another owner: $(cat work/source.id)"
+echo 22 >folder/configure
+obtain 0 folder
+! cmp -s work/source.id source.id || fail 'another configure is the same source'
