@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Tests of dsh and dnet-cluster: scripts, and the programs they need.
-DNET_TOOLS_SHELL_TESTS = attach capture stat cluster compare completion draw dsh dump guide health help info input network obtain programs random show slow terminal topology
+DNET_TOOLS_SHELL_TESTS = attach capture stat clone cluster compare completion draw dsh dump guide health help info input network obtain programs random show slow terminal topology
 EXTRA_DIST += tests/tools/lib.sh tests/tools/session.txt $(DNET_TOOLS_SHELL_TESTS:%=tests/tools/%.sh)
 
 check_PROGRAMS += tests/tools/job tests/tools/test_watch

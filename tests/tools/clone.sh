@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What a clone begins with: GNUmakefile configures with the options that were named last. Programs of the
+# system are scripts here.
+. "$DNET_SRC/tests/tools/lib.sh"
+
+# script PATH LINE...: a program of these lines.
+script() {
+    path=$1
+    shift
+    mkdir -p "${path%/*}"
+    { echo '#!/bin/sh'; printf '%s\n' "$@"; } >"$path"
+    chmod +x "$path"
+}
+
+# ---- GNUmakefile ----
+mkdir tree
+cp "$DNET_SRC/GNUmakefile" tree
+touch tree/configure.ac tree/Makefile.am
+script tree/autogen.sh :
+script tree/scripts/install-packages :
+script tree/config.in 'echo "$*" >>../runs' 'case $* in *--wrong*) exit 1 ;; esac' 'printf "%%:\n\t@:\n" >Makefile' \
+    'printf "#!/bin/sh\necho again >>../runs\ntouch Makefile\n" >config.status' 'chmod +x config.status'
+cp tree/config.in tree/configure
+touch -d '1 minute ago' tree/configure.ac tree/Makefile.am tree/autogen.sh
+# made STATUS RUNS WORD...: make with these words; configure has then run so often.
+made() {
+    status=$1 runs=$2
+    shift 2
+    expect "$status" env -u MAKEFLAGS -u MAKELEVEL -u CONFIGURE make -C tree --no-print-directory "$@"
+    [ "$(wc -l <tree/runs)" = "$runs" ] || fail "make $*: configure has run $(wc -l <tree/runs) times"
+}
+ran() { tail -n 1 tree/runs | grep -q -e "$1" || fail "configure has run with $(tail -n 1 tree/runs)"; }
+made 0 1
+made 0 1
+made 0 2 CONFIGURE='--without-mpich  --disable-fortran'
+ran '--without-mpich --disable-fortran$'
+made 0 2 CONFIGURE='--without-mpich  --disable-fortran'
+made 0 2
+made 2 3 CONFIGURE=--wrong
+made 2 4 CONFIGURE=--wrong
+made 0 5 CONFIGURE="CFLAGS='-O1 -g'"
+ran "CFLAGS=-O1 -g$"
+made 0 5 CONFIGURE="CFLAGS='-O1 -g'"
+touch -d '1 minute' tree/configure
+made 0 7
+ran again
