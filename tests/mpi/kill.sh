@@ -23,7 +23,11 @@ until_none() {
 }
 
 victim=$((RANKS - 1))
-ours() { ls /dev/shm | grep -e mpich -e dimmnet -e dnet || :; }
+# Of this user, and not of a cluster, which may come and go meanwhile.
+ours() {
+    find /dev/shm -maxdepth 1 -user "$(id -u)" \( -name '*mpich*' -o -name '*dimmnet*' -o -name '*dnet*' \) \
+        ! -name 'dimmnet-cluster*' | sort
+}
 shm_before=$(ours)
 for way in receive threads send barrier lock accumulate accumulate-threads; do
     for manager in ends-them stopped; do
