@@ -181,6 +181,17 @@ expect 0 "$DNET_SRC/benchmarks/compare" theirs=theirs --any-state --rounds 1 --t
 shows '| fop_latency .* 1.5 '
 ! grep -q vader out || fail 'a launcher that says "open" is taken for that of Open MPI'
 
+# One-sided tests: all, or those that are named.
+library good none
+one_sided() { expect 0 "$DNET_SRC/benchmarks/rma" ours=good --any-state --rounds 1 --json rma.json "$@"; }
+one_sided
+[ "$(grep -c '^| [a-z_]* .*| *1.5 ' out)" = 11 ] || fail 'not all of the one-sided tests'
+one_sided --tests get_latency,passive
+[ "$(grep -c '^| [a-z_]* .*| *1.5 ' out)" = 2 ] || fail 'not the one-sided tests that were named'
+cp out before
+expect 0 "$DNET_SRC/benchmarks/rma" --from rma.json
+cmp -s out before || fail 'rma: the file of results gives another table'
+
 # The 95 % interval of a median: by its probability (1 - 2 P(binomial <= index)), not by a rule of thumb.
 {
     printf '#include <stdio.h>\n'
