@@ -192,6 +192,16 @@ cp out before
 expect 0 "$DNET_SRC/benchmarks/rma" --from rma.json
 cmp -s out before || fail 'rma: the file of results gives another table'
 
+# Open MPI yields where there are more threads than processors.
+library theirs none
+printf '#!/bin/sh\n[ "$1" = --version ] && echo "mpirun (Open MPI) 5.0.3" && exit\necho "$*" >>"%s/ran"\necho 1\n' "$PWD" >theirs/bin/mpirun
+for case in 1:0 4096:2; do
+    : >ran
+    expect 0 "$DNET_SRC/benchmarks/threads" theirs=theirs --rounds 1 --threads ${case%:*}
+    [ "$(wc -l <ran)" = 2 ] || fail 'not one run of each way'
+    [ "$(nproc)" = 1 ] || [ "$(grep -c mpi_yield_when_idle ran)" = ${case#*:} ] || fail "${case%:*} threads: $(cat ran)"
+done
+
 # The 95 % interval of a median: by its probability (1 - 2 P(binomial <= index)), not by a rule of thumb.
 {
     printf '#include <stdio.h>\n'
