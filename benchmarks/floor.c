@@ -21,16 +21,12 @@ typedef struct {
     _Alignas(128) atomic_uint pong;
 } flags_t;
 
-static void bind_to(unsigned nth)
+static void bind_to(const cpu_set_t *may, unsigned nth)
 {
-    cpu_set_t may, one;
+    cpu_set_t one;
     CPU_ZERO(&one);
-    if (sched_getaffinity(0, sizeof(may), &may) != 0 || CPU_COUNT(&may) < 2) {
-        fprintf(stderr, "floor: wants two processors\n");
-        exit(1);
-    }
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (!CPU_ISSET(cpu, &may) || nth-- != 0)
+        if (!CPU_ISSET(cpu, may) || nth-- != 0)
             continue;
         CPU_SET(cpu, &one);
         sched_setaffinity(0, sizeof(one), &one);
@@ -66,6 +62,11 @@ static void answer(flags_t *flags, pid_t asker)
 
 int main(void)
 {
+    cpu_set_t may;
+    if (sched_getaffinity(0, sizeof(may), &may) != 0 || CPU_COUNT(&may) < 2) {
+        fprintf(stderr, "floor: wants two processors\n");
+        return 1;
+    }
     flags_t *flags =
         mmap(NULL, sizeof(*flags), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (flags == MAP_FAILED) {
@@ -77,7 +78,7 @@ int main(void)
         perror("floor: fork");
         return 1;
     }
-    bind_to(other == 0);
+    bind_to(&may, other == 0);
     if (other == 0)
         answer(flags, asker);
     double one_way_ns[REPEATS];

@@ -111,7 +111,10 @@ class Floor:
         subprocess.run([os.environ.get("CC", "cc"), "-O2", "-D_GNU_SOURCE", "-o", self.program, f"{HERE}/floor.c"], check=True)
 
     def ns(self):
-        return float(subprocess.run([self.program], capture_output=True, text=True, check=True).stdout)
+        result = subprocess.run([self.program], capture_output=True, text=True, check=False)
+        if result.returncode:
+            sys.exit(result.stderr.strip() or f"floor: ended with {result.returncode}")
+        return float(result.stdout)
 
     def _same(self, one, other):
         return max(one, other) < self.OTHER * min(one, other)

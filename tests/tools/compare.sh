@@ -202,6 +202,11 @@ for case in 1:0 4096:2; do
     [ "$(nproc)" = 1 ] || [ "$(grep -c mpi_yield_when_idle ran)" = ${case#*:} ] || fail "${case%:*} threads: $(cat ran)"
 done
 
+# With one processor there is no ping-pong between two.
+expect 1 python3 -c 'import os, sys; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); os.execv(sys.argv[1], sys.argv[1:])' \
+    "$DNET_SRC/benchmarks/compare" ours=good peer=good --rounds 1 --tests fop_latency
+says 'floor: wants two processors'
+
 # The 95 % interval of a median: by its probability (1 - 2 P(binomial <= index)), not by a rule of thumb.
 {
     printf '#include <stdio.h>\n'
