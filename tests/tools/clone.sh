@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What a clone begins with: GNUmakefile configures with the options that were named last. Programs of the
-# system are scripts here.
+# What a clone begins with: GNUmakefile configures with the options that were named last; install-packages says what is
+# missing, for what, and how it goes on without, and apt-get gets the way out. Programs of the system are scripts here.
 . "$DNET_SRC/tests/tools/lib.sh"
 
 # script PATH LINE...: a program of these lines.
@@ -46,3 +46,27 @@ made 0 5 CONFIGURE="CFLAGS='-O1 -g'"
 touch -d '1 minute' tree/configure
 made 0 7
 ran again
+
+# ---- install-packages ----
+mkdir scripts
+cp "$DNET_SRC/scripts/install-packages" scripts
+printf 'here-1\nmissing-1\nmissing-2 # tests\n' >scripts/debian-packages
+echo missing-3 >others
+script bin/dpkg-query 'case $* in *here-1) echo installed ;; *) exit 1 ;; esac'
+script bin/id 'echo 1000'
+script bin/sudo '[ "$1" != -n ] || exit 0' 'exec env -i PATH="$PATH" "$@"'
+script bin/apt-get 'echo "$http_proxy $no_proxy $*" >>apt' '[ ! -e broken ]'
+PATH=$PWD/bin:$PATH
+# packages STATUS [LIST]
+packages() { expect "$1" env TMPDIR="$PWD" http_proxy=http://127.0.0.1:9 no_proxy= scripts/install-packages ${2:+"$2"}; }
+packages 0
+grep -q '^http://127.0.0.1:9  .*update$' apt && grep -q '^http://127.0.0.1:9  .*install missing-1 missing-2$' apt ||
+    fail "apt-get has: $(cat apt)"
+touch broken
+packages 1
+grep -q 'and run make again: missing-1 missing-2$' err || fail 'what is missing'
+grep -q 'only tests need these of them: missing-2$' err || fail 'what only tests need'
+grep -q 'autogen.sh && make goes on without' err || fail 'how it goes on'
+! grep -q dpkg err || fail 'it speaks of dpkg, which is here'
+packages 1 others
+tail -n 1 err | grep -q 'run make again: missing-3$' || fail 'the packages of another list are not those of make'
