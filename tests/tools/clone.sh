@@ -70,3 +70,10 @@ grep -q 'autogen.sh && make goes on without' err || fail 'how it goes on'
 ! grep -q dpkg err || fail 'it speaks of dpkg, which is here'
 packages 1 others
 tail -n 1 err | grep -q 'run make again: missing-3$' || fail 'the packages of another list are not those of make'
+
+# ---- check-dist ----
+mkdir tree/.git
+script bin/git 'echo "fatal: dubious ownership" >&2; exit 128'
+script bin/distdir 'for word; do case $word in distdir=*) mkdir -p "${word#distdir=}" ;; esac; done'
+expect 77 env DNET_SRC="$PWD/tree" DNET_BUILD="$PWD/tree/build" MAKE=distdir "$DNET_SRC/scripts/check-dist"
+shows 'dubious ownership'
