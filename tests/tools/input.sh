@@ -43,7 +43,11 @@ for command in 'dnet-replay --csv --json bt.dnt' 'dnet-replay --print bt 4' 'dne
 done
 # Nor is an option meant that says nothing here, or a process that is no number.
 for command in 'dnet-replay --iterations 2 bt.dnt' 'dnet-replay --seed 1 bt.dnt' 'dnet-replay --noise 0 bt.dnt' 'dnet-replay --mark 3 bt 4' \
-    'dnet-replay --tick 2 bt 4' 'dnet-replay --ring-bytes 4096 bt 4' 'dnet-trace show -p abc' 'dnet-trace list --job 0' \
+    'dnet-replay --tick 2 bt 4' 'dnet-replay --ring-bytes 4096 bt 4' 'dnet-replay --write again.dnt --rings bt 4' \
+    'dnet-replay --write again.dnt --csv bt 4' 'dnet-replay --write again.dnt --wire-ns 1000 bt 4' 'dnet-replay --rings --print bt.dnt' \
+    'dnet-replay --rings --release any-call bt 4' 'dnet-replay --rings --trigger low-mark --mark 3 bt 4' \
+    'dnet-replay --rings --call-ns 300 bt 4' 'dnet-replay --print --wire-ns 1 bt.dnt' \
+    'dnet-trace show -p abc' 'dnet-trace list --job 0' \
     'dnet-trace on all -p 1x'; do
     # shellcheck disable=SC2086
     expect 2 $command

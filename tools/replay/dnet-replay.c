@@ -21,11 +21,13 @@
 #define BUFFERS_MAX 4096u
 #define BUFFER_BYTES 32768u
 #define LIMIT_PERCENT 0.1
-#define SEED_NOT_GIVEN UINT64_MAX
+#define NOT_GIVEN UINT64_MAX
 
 enum { FOR_PEOPLE, CSV, JSON };
 enum { STOP_RESEND, LIMIT_EVENT, METHODS };
 enum { STATIC, REPLAY, MODES };
+enum { ANY_CALL, WAITS };    /* places in release_words */
+enum { OVERFLOW, LOW_MARK }; /* places in trigger_words */
 
 static const uint64_t penalty_ns[METHODS] = {4510, 92800}; /* 4.3 */
 static const char *const method_name[METHODS] = {"prop", "conv"};
@@ -57,7 +59,7 @@ static const tool_option_t options[] = {
     TOOL_OPTION(options_t, noise_percent, "noise", TOOL_INT, "PERCENT",
                 "by which its computing times vary (5)", .letter = 'n', .most = 100),
     TOOL_OPTION(options_t, seed, "seed", TOOL_U64, "N", "of the noise (1)", .letter = 's',
-                .most = SEED_NOT_GIVEN - 1),
+                .most = NOT_GIVEN - 1),
     TOOL_OPTION(options_t, write, "write", TOOL_TEXT, "FILE",
                 "write the program as a trace instead, - is standard output"),
     TOOL_OPTION(options_t, tick_ns, "tick", TOOL_INT, "NS", "unit of its gaps (1)", .least = 1,
@@ -149,7 +151,7 @@ static void point(table_t *t, uint32_t b, unsigned mode, unsigned method,
     double increase = base_ns != 0 ? 100.0 * (double) more / (double) base_ns : 0;
     if (increase >= LIMIT_PERCENT)
         t->enough[mode][method] = b + 1;
-    const char *release = t->o->release ? "WAITS" : "ANY_CALL";
+    const char *release = t->o->release == WAITS ? "WAITS" : "ANY_CALL";
     if (form(t->o) == CSV)
         printf("%s,%u,%s,%s,%s,%u,%u,%" PRIu64 ",%" PRIu64 ",%.4f\n", t->subject->name,
                t->subject->program.ranks, method_name[method], mode_name[mode], release, b,
@@ -203,15 +205,15 @@ static void study(const subject_t *subject, const options_t *o)
         events = false;
         for (unsigned method = 0; method < METHODS; method++)
             for (unsigned mode = 0; mode < MODES; mode++) {
+                bool marked = method == LIMIT_EVENT && o->trigger == LOW_MARK;
                 dnet_replay_result_t result;
                 dnet_replay_config_t config = {.buffers = b,
                                                .penalty_ns = penalty_ns[method],
                                                .wire_ns = o->wire_ns,
                                                .call_ns = o->call_ns,
                                                .replay = mode == REPLAY,
-                                               .at_waits = o->release,
-                                               .mark =
-                                                   method == LIMIT_EVENT && o->trigger ? mark : 0};
+                                               .at_waits = o->release == WAITS,
+                                               .mark = marked ? mark : 0};
                 must(dnet_replay_run(&subject->program, &config, &result));
                 point(&t, b, mode, method, &result);
                 events |= result.events != 0;
@@ -276,7 +278,7 @@ static void generate(char **argument, const options_t *o, subject_t *s)
                           : shape == DNET_REPLAY_BT ? 200
                                                     : 400;
     uint32_t noise_percent = o->noise_percent >= 0 ? (uint32_t) o->noise_percent : 5;
-    uint64_t seed = o->seed != SEED_NOT_GIVEN ? o->seed : 1;
+    uint64_t seed = o->seed != NOT_GIVEN ? o->seed : 1;
     dnet_status_t status =
         dnet_replay_generate(shape, (uint32_t) ranks, iterations, noise_percent, seed, &s->program);
     if (status == DNET_ERR_ARGUMENT) {
@@ -323,27 +325,41 @@ static const tool_command_t replay = {
 /* @return what of the command line does not belong together; NULL: it does */
 static const char *misfit(const options_t *o, bool shape, int arguments)
 {
-    bool generated = o->iterations != 0 || o->noise_percent >= 0 || o->seed != SEED_NOT_GIVEN;
+    bool generated = o->iterations != 0 || o->noise_percent >= 0 || o->seed != NOT_GIVEN;
     if (shape && arguments != 2)
         return "bt and sp want the number of RANKS and nothing else";
     if (!shape && (generated || o->write != NULL))
         return "--iterations, --noise, --seed and --write go with bt and sp";
     if (o->tick_ns != 0 && o->write == NULL)
         return "--tick goes with --write";
-    if (o->mark != 0 && !o->trigger)
+    if (o->mark != 0 && o->trigger != LOW_MARK)
         return "--mark goes with --trigger low-mark";
     if (o->ring_bytes != 0 && !o->rings)
         return "--ring-bytes goes with --rings";
     if (o->csv && o->json)
         return "--csv and --json: want one of them";
-    if (o->print && (shape || o->rings || o->csv || o->json))
-        return "--print goes with traces, and without --rings, --csv and --json";
+    if (o->print && shape)
+        return "--print goes with traces";
+    if ((o->write != NULL) + o->rings + o->print > 1)
+        return "--write, --rings and --print: want one of them";
+    if ((o->csv || o->json) && (o->write != NULL || o->print))
+        return "--csv and --json go without --write and --print";
+    bool of_study =
+        o->release >= 0 || o->trigger >= 0 || o->wire_ns != NOT_GIVEN || o->call_ns != NOT_GIVEN;
+    if (of_study && (o->write != NULL || o->rings || o->print))
+        return "--release, --trigger, --wire-ns and --call-ns go without --write, --rings and "
+               "--print";
     return NULL;
 }
 
 static int run(int argc, char **argv)
 {
-    options_t o = {.noise_percent = -1, .seed = SEED_NOT_GIVEN, .wire_ns = 1000, .call_ns = 300};
+    options_t o = {.noise_percent = -1,
+                   .release = -1,
+                   .trigger = -1,
+                   .seed = NOT_GIVEN,
+                   .wire_ns = NOT_GIVEN,
+                   .call_ns = NOT_GIVEN};
     subject_t s = {0};
     if (!tool_parse(&replay, &argc, &argv, &o))
         return TOOL_USAGE;
@@ -353,6 +369,10 @@ static int run(int argc, char **argv)
         tool_error("%s", wrong);
         return TOOL_USAGE;
     }
+    if (o.wire_ns == NOT_GIVEN)
+        o.wire_ns = 1000;
+    if (o.call_ns == NOT_GIVEN)
+        o.call_ns = 300;
     if (shape)
         generate(argv, &o, &s);
     else if (!load(argv, argc, &o, &s))
