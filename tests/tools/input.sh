@@ -46,8 +46,8 @@ for command in 'dnet-replay --iterations 2 bt.dnt' 'dnet-replay --seed 1 bt.dnt'
     'dnet-replay --tick 2 bt 4' 'dnet-replay --ring-bytes 4096 bt 4' 'dnet-replay --write again.dnt --rings bt 4' \
     'dnet-replay --write again.dnt --csv bt 4' 'dnet-replay --write again.dnt --wire-ns 1000 bt 4' 'dnet-replay --rings --print bt.dnt' \
     'dnet-replay --rings --release any-call bt 4' 'dnet-replay --rings --trigger low-mark --mark 3 bt 4' \
-    'dnet-replay --rings --call-ns 300 bt 4' 'dnet-replay --print --wire-ns 1 bt.dnt' \
-    'dnet-trace show -p abc' 'dnet-trace list --job 0' \
+    'dnet-replay --rings --call-ns 300 bt 4' 'dnet-replay --print --wire-ns 1 bt.dnt' "dsh --job $$ --cluster $cluster -c v" \
+    'dsh --list -c v' 'dsh --list --file script' "dsh --list --job $$" 'dsh --list --echo' 'dsh --list 3 0 0' 'dnet-trace show -p abc' 'dnet-trace list --job 0' \
     'dnet-trace on all -p 1x'; do
     # shellcheck disable=SC2086
     expect 2 $command

@@ -132,7 +132,16 @@ static int run(int argc, char **argv)
         tool_error("want PROCESSES PID WID, or --node and --wid, or --job");
         return TOOL_USAGE;
     }
+    if (o.job && o.cluster) {
+        tool_error("--job and --cluster: want one of them");
+        return TOOL_USAGE;
+    }
     if (o.list) {
+        if (argc || o.job || o.cluster || o.node >= 0 || o.wid >= 0 || o.text.count || o.script ||
+            o.manner.echo || o.manner.stop) {
+            tool_error("--list: wants nothing else");
+            return TOOL_USAGE;
+        }
         dsh_list();
         return TOOL_GOOD;
     }
