@@ -87,6 +87,10 @@ says 'shows ranks, not NICs'
 expect 1 dnet-stat 0xbfff
 grep -q 'no process of this user behind 0xbfff' err || fail 'what is missing'
 
+expect 1 dnet-stat --json 0xbfff
+says 'no process of this user behind 0xbfff'
+[ "$(tr -d '\n' <out)" = '[]' ] || fail 'no list without objects'
+
 echo go >&3
 rc=0
 wait $job || rc=$?
