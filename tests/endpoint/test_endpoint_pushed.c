@@ -466,7 +466,7 @@ static unsigned not_pushed(dnet_job_rank_t *job)
 }
 
 /* Without the option: only where the kernel is slow, and while pieces are not, on their way in and
- * out together; else it is tried again after 2048 pieces, the next 4096 and so on. */
+ * out together; else it is tried again after 4096 pieces, the next 8192 and so on. */
 static int choices(dnet_job_rank_t *job, void *arg)
 {
     enum { TRIED = DNET_TRIAL_BYTES, NEVER = 10000 };
@@ -480,11 +480,11 @@ static int choices(dnet_job_rank_t *job, void *arg)
         {DNET_KERNEL_FAIR, TRIED, 2000, 2000, NEVER},
         {DNET_KERNEL_SLOW, 0, 0, 0, 0},
         {DNET_KERNEL_SLOW, TRIED, 2000, 2000, 0},
-        {DNET_KERNEL_SLOW, TRIED, 5000, 2000, 256},
-        {DNET_KERNEL_SLOW, TRIED, 2000, 5000, 512},
+        {DNET_KERNEL_SLOW, TRIED, 5000, 2000, 512},
+        {DNET_KERNEL_SLOW, TRIED, 2000, 5000, 1024},
         {DNET_KERNEL_SLOW, TRIED - 1, 5000, 5000, 0},
         {DNET_KERNEL_SLOW, TRIED, 2000, 2000, 0},
-        {DNET_KERNEL_SLOW, TRIED, 5000, 5000, 256},
+        {DNET_KERNEL_SLOW, TRIED, 5000, 5000, 512},
     };
     dnet_piece_times_t *t = &job->ep->rndv.pushed_times;
     int bad = 0;
