@@ -10,10 +10,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "endpoint/inbox.h"
-#include "endpoint/rndv_recv.h"
-#include "endpoint/rndv_send.h"
-
 #define LIST_BYTES ((DNET_GUESTS_MAX + 1) * sizeof(dnet_guest_t))
 
 /* ---- contacts ---- */
@@ -228,6 +224,14 @@ void dnet_ep_drop_peer(dnet_ep_t *ep, uint32_t peer)
         ep->guests.list[peer - ep->size].parted = true;
 }
 
+bool dnet_guest_take_back(dnet_ep_t *ep, uint32_t peer)
+{
+    dnet_guest_t *g = &ep->guests.list[peer - ep->size];
+    bool parted = g->parted;
+    g->parted = false;
+    return parted;
+}
+
 /* A guest of another host is known as long as it lives. */
 static void forget(dnet_ep_t *ep, uint32_t number)
 {
@@ -274,15 +278,6 @@ bool dnet_guest_is_away(const dnet_ep_t *ep, uint32_t peer)
            (dnet_guest_is_free_to_end(ep, peer) && is_lost(ep, peer - ep->size));
 }
 
-/* Is a message on its way from or to it, for which somebody waits, and that can come to no end
- * without it?  Not before all is heard that has come. */
-static bool is_amid_a_message(dnet_ep_t *ep, uint32_t peer)
-{
-    return !dnet_drv_lh_next(&ep->drv) && !dnet_drv_status_waiting(&ep->drv) &&
-           (dnet_rndv_is_sending(ep, peer) || dnet_rndv_is_receiving(ep, peer) ||
-            dnet_inbox_is_receiving(ep, peer));
-}
-
 static void tell_lost(const dnet_ep_t *ep, uint32_t number, const char *what)
 {
     const dnet_emu_far_process_t *who = &ep->guests.list[number].contact.who;
@@ -316,15 +311,12 @@ bool dnet_guests_lost(dnet_ep_t *ep, bool quiet)
         const char *what = NULL;
         if (!g->known || g->asked)
             continue;
-        bool amid = g->parted && is_amid_a_message(ep, ep->size + n);
-        bool lost = (g->far || amid || !g->parted) && is_lost(ep, n);
+        bool lost = (g->far || !g->parted) && is_lost(ep, n);
         if (g->parted && quiet) {
             forget(ep, n);
             continue;
         }
-        if (amid && lost)
-            what = "has ended, and what was sent to it or by it is not all there";
-        else if (!g->parted && lost)
+        if (!g->parted && lost)
             what = "has ended without leaving its job";
         else if (ep->peers[ep->size + n].channel && has_left(ep, n))
             what = "has left, and has not received what was sent to it";

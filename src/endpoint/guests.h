@@ -51,6 +51,10 @@ bool dnet_guest_is_free_to_end(const dnet_ep_t *ep, uint32_t peer);
  * for ranks. */
 bool dnet_guest_is_away(const dnet_ep_t *ep, uint32_t peer);
 
+/** It is dealt with still, although it was dropped: its end is not only its own business.  @return
+ * false: it has not been dropped */
+bool dnet_guest_take_back(dnet_ep_t *ep, uint32_t peer);
+
 /** Has a guest ended that this process still deals with?  Logged, the first time.  Those that were
  * dropped are forgotten when `quiet`: nothing is under way. */
 bool dnet_guests_lost(dnet_ep_t *ep, bool quiet);

@@ -11,6 +11,7 @@
 #include "endpoint/dump.h"
 #include "endpoint/flow.h"
 #include "endpoint/guests.h"
+#include "endpoint/inbox.h"
 #include "endpoint/retry.h"
 #include "endpoint/rndv_recv.h"
 #include "endpoint/rndv_send.h"
@@ -130,6 +131,15 @@ static bool is_quiet(const dnet_ep_t *ep)
            !ep->rndv.wait && !ep->holding && !dnet_fc_receiver_pending(&ep->receiver);
 }
 
+/* Is a message half across, from or to that process, for which somebody waits, and that can come to
+ * no end without it?  Not before all is heard that has come. */
+static bool is_amid_a_message(dnet_ep_t *ep, uint32_t peer)
+{
+    return !dnet_drv_status_waiting(&ep->drv) &&
+           (dnet_rndv_is_sending(ep, peer) || dnet_rndv_is_receiving(ep, peer) ||
+            dnet_inbox_is_receiving(ep, peer));
+}
+
 /* Processes of other jobs that have gone answer nothing, and nobody waits for them: they may leave
  * with a word to them under way, for who has sent all that it had is not told that it is held. */
 static void let_go(dnet_ep_t *ep)
@@ -139,6 +149,9 @@ static void let_go(dnet_ep_t *ep)
             continue;
         if (dnet_drv_lh_next(&ep->drv))
             return; /* what it has said last is heard first */
+        if (!dnet_guest_has_left(ep, peer) && is_amid_a_message(ep, peer) &&
+            dnet_guest_take_back(ep, peer))
+            continue;
         bool free_to_end = dnet_guest_is_free_to_end(ep, peer);
         dnet_defer_sender_gone(ep, peer);
         dnet_channel_peer_gone(ep, peer, !free_to_end);
@@ -168,9 +181,10 @@ static dnet_status_t check_peers(dnet_ep_t *ep)
     }
     if (DNET_LIKELY(!ep->guests.end))
         return DNET_OK;
-    if (ep->holding || ep->tx.open_channels || ep->ops.active)
+    bool quiet = is_quiet(ep);
+    if (!quiet)
         let_go(ep);
-    if (!dnet_guests_lost(ep, is_quiet(ep)))
+    if (!dnet_guests_lost(ep, quiet))
         return DNET_OK;
     ep->progress.dead_reported = true;
     return DNET_ERR_PEER_DEAD;
