@@ -38,7 +38,7 @@ static const char *const names[KINDS] = {
     "scan",           "exscan",
 };
 
-static int *counts, *places, *bytes; /* by rank; of all the same block but for one element more */
+static int *counts, *places, *bytes; /* by rank, of the collectives that take them */
 static MPI_Datatype *types;
 
 /* Does not commute: the composition of x -> a x + b, of which an element is (a, b) in 32 bits. */
@@ -107,7 +107,7 @@ static void blocking(int kind, const int *in, int *out, int n, int root, MPI_Op 
     }
 }
 
-/* With counts that the call alone may read: they are exchanged at once. */
+/* The same, to be started. */
 static void init(int kind, const int *in, int *out, int n, int root, MPI_Op op, MPI_Request *r)
 {
     MPI_Comm comm = MPI_COMM_WORLD;
@@ -168,8 +168,7 @@ static void init(int kind, const int *in, int *out, int n, int root, MPI_Op op, 
     }
 }
 
-/* Blocks of n elements; where each rank has its own, of all n + 1 for the collectives of vectors,
- * with nothing between them. */
+/* Blocks of n elements; of n + 1, one behind the other, where each rank's has its own count. */
 static void repeat(int kind, int n, int root, MPI_Op op)
 {
     const size_t all = (size_t) (n + 1) * (size_t) size;
