@@ -316,6 +316,24 @@ COLLECTIVE(alltoall, MPI_Alltoall(out, len, MPI_CHAR, in, len, MPI_CHAR, MPI_COM
 COLLECTIVE(gather, MPI_Gather(out, len, MPI_CHAR, in, len, MPI_CHAR, 0, MPI_COMM_WORLD))
 COLLECTIVE(scatter, MPI_Scatter(out, len, MPI_CHAR, in, len, MPI_CHAR, 0, MPI_COMM_WORLD))
 
+/* Started and waited for at once. */
+#define NONBLOCKING(name, ...) \
+    COLLECTIVE(name, MPI_Request request; __VA_ARGS__; MPI_Wait(&request, MPI_STATUS_IGNORE))
+
+NONBLOCKING(ibarrier, (void) len; MPI_Ibarrier(MPI_COMM_WORLD, &request))
+NONBLOCKING(ibcast, MPI_Ibcast(out, len, MPI_CHAR, 0, MPI_COMM_WORLD, &request))
+NONBLOCKING(ireduce, MPI_Ireduce(out, in, len / 4, MPI_FLOAT, MPI_SUM, 0, MPI_COMM_WORLD, &request))
+NONBLOCKING(iallreduce,
+            MPI_Iallreduce(out, in, len / 4, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD, &request))
+NONBLOCKING(iallgather,
+            MPI_Iallgather(out, len, MPI_CHAR, in, len, MPI_CHAR, MPI_COMM_WORLD, &request))
+NONBLOCKING(ialltoall,
+            MPI_Ialltoall(out, len, MPI_CHAR, in, len, MPI_CHAR, MPI_COMM_WORLD, &request))
+NONBLOCKING(igather,
+            MPI_Igather(out, len, MPI_CHAR, in, len, MPI_CHAR, 0, MPI_COMM_WORLD, &request))
+NONBLOCKING(iscatter,
+            MPI_Iscatter(out, len, MPI_CHAR, in, len, MPI_CHAR, 0, MPI_COMM_WORLD, &request))
+
 /* Blocks of one length that the library cannot know of. */
 static int counts[RANKS_MOST], places[RANKS_MOST];
 
@@ -392,6 +410,14 @@ static const test_t tests[] = {
     {"reduce_scatter", "us", reduce_scatter_us, &collective_loops, 4, MIB, 0, ONE_BUFFER},
     {"reduce_scatter_block", "us", reduce_scatter_block_us, &collective_loops, 4, MIB, 0,
      ONE_BUFFER},
+    {"ibarrier", "us", ibarrier_us, &collective_loops, 0, 0, 0, NO_SIZE},
+    {"ibcast", "us", ibcast_us, &collective_loops, 1, MIB, 0, ONE_BUFFER},
+    {"ireduce", "us", ireduce_us, &collective_loops, 4, MIB, 0, ONE_BUFFER},
+    {"iallreduce", "us", iallreduce_us, &collective_loops, 4, MIB, 0, ONE_BUFFER},
+    {"iallgather", "us", iallgather_us, &collective_loops, 1, MIB, 0, BUFFER_A_RANK},
+    {"ialltoall", "us", ialltoall_us, &collective_loops, 1, MIB, 0, BUFFER_A_RANK},
+    {"igather", "us", igather_us, &collective_loops, 1, MIB, 0, BUFFER_A_RANK},
+    {"iscatter", "us", iscatter_us, &collective_loops, 1, MIB, 0, BUFFER_A_RANK},
     {"posted", "us", posted_us, &matching_loops, 1, ENTRIES_MOST, 2, ONE_BUFFER},
     {"posted_any", "us", posted_any_us, &matching_loops, 1, ENTRIES_MOST, 2, ONE_BUFFER},
     {"unexpected", "us", unexpected_us, &matching_loops, 1, ENTRIES_MOST, 2, ONE_BUFFER},

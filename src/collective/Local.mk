@@ -11,6 +11,8 @@ libdnet_collective_la_SOURCES = \
 	src/collective/exchange.c \
 	src/collective/exchange.h \
 	src/collective/in_place.h \
+	src/collective/nonblocking.c \
+	src/collective/nonblocking.h \
 	src/collective/parcel.c \
 	src/collective/parcel.h \
 	src/collective/reduce.c \
@@ -20,7 +22,8 @@ libdnet_collective_la_SOURCES = \
 	src/collective/steps.h
 EXTRA_DIST += src/collective/README.md
 
-DNET_COLLECTIVE_TESTS = tests/unit/test_blocks tests/unit/test_choice tests/unit/test_collective
+DNET_COLLECTIVE_TESTS = tests/unit/test_blocks tests/unit/test_choice tests/unit/test_collective \
+	tests/unit/test_nonblocking
 check_PROGRAMS += $(DNET_COLLECTIVE_TESTS)
 DNET_UNIT_TESTS += $(DNET_COLLECTIVE_TESTS)
 
@@ -30,3 +33,5 @@ tests_unit_test_choice_SOURCES = tests/unit/test_choice.c
 tests_unit_test_choice_LDADD = libdnet_collective.la -lcmocka
 tests_unit_test_collective_SOURCES = tests/unit/test_collective.c tests/unit/board_ranks.h
 tests_unit_test_collective_LDADD = libdnet_collective.la libdnet_common.la -lcmocka -lpthread
+tests_unit_test_nonblocking_SOURCES = tests/unit/test_nonblocking.c tests/unit/board_ranks.h
+tests_unit_test_nonblocking_LDADD = libdnet_collective.la libdnet_common.la -lcmocka -lpthread

@@ -21,6 +21,12 @@
  * Zen 1 it is faster from 2 KB on (4 KB of a broadcast 0.58 us instead of 0.78). */
 #define DNET_BOARD_NEAR_BYTES 4096u
 #define DNET_BOARD_NEAR_BYTES_ZEN1 1024u
+/** Nonblocking collectives: those that a rank may have contributed to and others not have read yet;
+ * data of all of them together, and of one of one rank, at most; words of a rank beside. */
+#define DNET_NONBLOCKING_SLOTS 8u
+#define DNET_NONBLOCKING_MAX_BYTES (512u << 10)
+#define DNET_NONBLOCKING_SLOT_MAX_BYTES 4096u
+#define DNET_NONBLOCKING_COUNTERS 2u
 /** More ranks than this have no board: their slots would be too small. */
 #define DNET_BOARD_MAX_RANKS 256u
 
@@ -69,6 +75,16 @@ typedef struct {
         uint64_t step;
         uint32_t root;
     } bcast;
+    struct { /* nonblocking collectives (nonblocking.h) */
+        uint8_t *words, *data;
+        uint32_t slot_bytes;                  /* data of one rank at most */
+        uint64_t last;                        /* number; the first is 1 */
+        uint64_t all_done;                    /* with this one, as far as is known */
+        struct dnet_nonblocking *first, *end; /* under way, in order */
+        unsigned looks;                       /* in vain, in a row */
+        bool dozes;
+        _Atomic uint32_t waits_for; /* once it dozes; else DNET_BOARD_NO_RANK */
+    } nonblocking;
     dnet_board_owner_t owner;
     struct {                                    /* what it waits for; other threads may ask */
         _Atomic(const _Atomic uint64_t *) word; /* NULL: nothing */
@@ -123,8 +139,8 @@ void dnet_board_add_far(dnet_board_t *board, void *memory);
 /** Does this rank wait for another one?  Also in a signal handler. */
 bool dnet_board_waits(const dnet_board_t *board);
 
-/** The rank that this one waits for now, the first of several; DNET_BOARD_NO_RANK: none.  Also in a
- * signal handler. */
+/** The rank that this one waits for now, the first of several, else that a nonblocking collective
+ * has waited for in many looks; DNET_BOARD_NO_RANK: none.  Also in a signal handler. */
 uint32_t dnet_board_waits_for(const dnet_board_t *board);
 
 /** This rank will not use the board any more. */

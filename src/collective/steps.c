@@ -35,10 +35,21 @@ static size_t words_bytes_of(uint32_t size)
     return (size_t) size * (COUNTERS + slots_of(size)) * DNET_BOARD_PAIR;
 }
 
+static size_t short_bytes_of(uint32_t size)
+{
+    return (size_t) size * slots_of(size) * SHORT_BYTES;
+}
+
+static size_t nonblocking_words_bytes_of(uint32_t size)
+{
+    return (1 + (size_t) (DNET_NONBLOCKING_COUNTERS + DNET_NONBLOCKING_SLOTS) * size) *
+           DNET_BOARD_PAIR;
+}
+
 size_t dnet_board_front_bytes(uint32_t size)
 {
-    return in_pages(HEADS * DNET_BOARD_PAIR + words_bytes_of(size) +
-                    (size_t) size * slots_of(size) * SHORT_BYTES);
+    return in_pages(HEADS * DNET_BOARD_PAIR + words_bytes_of(size) + short_bytes_of(size) +
+                    nonblocking_words_bytes_of(size));
 }
 
 static uint32_t slot_bytes_of(uint32_t size)
@@ -54,25 +65,44 @@ static size_t rank_bytes_of(uint32_t size)
     return (size_t) slots_of(size) * slot_bytes_of(size);
 }
 
+static uint32_t nonblocking_slot_bytes_of(uint32_t size)
+{
+    uint32_t bytes = DNET_NONBLOCKING_MAX_BYTES / DNET_NONBLOCKING_SLOTS / size;
+    return bytes < DNET_NONBLOCKING_SLOT_MAX_BYTES ? bytes & -DNET_BOARD_PAIR
+                                                   : DNET_NONBLOCKING_SLOT_MAX_BYTES;
+}
+
+static size_t nonblocking_bytes_of(uint32_t size)
+{
+    return (size_t) size * DNET_NONBLOCKING_SLOTS * nonblocking_slot_bytes_of(size);
+}
+
 size_t dnet_board_bytes(uint32_t size)
 {
-    return in_pages(dnet_board_front_bytes(size) + size * rank_bytes_of(size));
+    return in_pages(dnet_board_front_bytes(size) + size * rank_bytes_of(size) +
+                    nonblocking_bytes_of(size));
 }
 
 static void look_at(dnet_board_t *board, void *memory, uint32_t size, uint32_t rank)
 {
     uint8_t *words = (uint8_t *) memory + HEADS * DNET_BOARD_PAIR;
+    uint8_t *short_data = words + words_bytes_of(size);
+    uint8_t *data = (uint8_t *) memory + dnet_board_front_bytes(size);
     *board = (dnet_board_t){
         .memory = memory,
         .words = words,
-        .short_data = words + words_bytes_of(size),
-        .data = (uint8_t *) memory + dnet_board_front_bytes(size),
+        .short_data = short_data,
+        .data = data,
         .size = size,
         .rank = rank,
         .slots = slots_of(size),
         .slot_bytes = slot_bytes_of(size),
         .near_bytes = slot_bytes_of(size),
         .rank_bytes = rank_bytes_of(size),
+        .nonblocking = {.words = short_data + short_bytes_of(size),
+                        .data = data + size * rank_bytes_of(size),
+                        .slot_bytes = nonblocking_slot_bytes_of(size),
+                        .waits_for = DNET_BOARD_NO_RANK},
     };
 }
 
@@ -97,6 +127,8 @@ void dnet_board_touch(const dnet_board_t *b)
     for (uint32_t r = 0; b->size <= TOUCHED_RANKS && r < b->size; r++)
         for (uint64_t step = 0; step < b->slots; step++)
             touch(dnet_board_slot_data(b, r, step), b->size == 2 ? b->slot_bytes : PAGE);
+    if (b->size <= TOUCHED_RANKS)
+        touch(b->nonblocking.data, nonblocking_bytes_of(b->size));
 }
 
 /* What a board may still have. */
@@ -162,7 +194,7 @@ static uint32_t missing(const dnet_board_t *b, uint64_t step)
 uint32_t dnet_board_waits_for(const dnet_board_t *b)
 {
     if (!dnet_board_waits(b))
-        return DNET_BOARD_NO_RANK;
+        return atomic_load_explicit(&b->nonblocking.waits_for, memory_order_relaxed);
     uint32_t rank = atomic_load_explicit(&b->wait.rank, memory_order_relaxed);
     return rank != DNET_BOARD_NO_RANK
                ? rank

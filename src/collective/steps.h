@@ -198,7 +198,7 @@ static inline void dnet_step_end_of_all(dnet_board_t *b)
     b->all_done = b->step - 1;
 }
 
-/* What has just come was the root's, as of a broadcast: it leads the next barrier. */
+/* What has come last was the root's, as of a broadcast: it leads a barrier that is next. */
 static inline void dnet_step_came_from(dnet_board_t *b, uint32_t root)
 {
     b->bcast.step = b->step;

@@ -13,12 +13,14 @@ mpi_core_sources += \
     src/mpid/ch4/netmod/dimmnet/dimmnet_events.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_init.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_layout.c \
+    src/mpid/ch4/netmod/dimmnet/dimmnet_nonblocking.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_part.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_pt2pt.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_pvar.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_reduce.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_rma.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_shared.c \
+    src/mpid/ch4/netmod/dimmnet/dimmnet_sides.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_spawn.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_turns.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_type.c \

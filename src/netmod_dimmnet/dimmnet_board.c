@@ -12,8 +12,6 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-/* The collective that makes a communicator's board. */
-#define COLLECTIVES_BEFORE 4
 /* That of those which would gain by far memory that makes it. */
 #define LONG_BEFORE 4
 /* Boards of a process that have it at a time; tests/mpi/collective.c asks for more. */
@@ -177,7 +175,7 @@ int MPIDI_DIMMNET_board_make(MPIR_Comm *comm, MPIR_Errflag_t *errflag,
         NETMOD_OF(comm).without_board = true;
         return MPI_SUCCESS;
     }
-    if (++NETMOD_OF(comm).collectives < COLLECTIVES_BEFORE)
+    if (++NETMOD_OF(comm).collectives < MPIDI_DIMMNET_COLLECTIVES_BEFORE)
         return MPI_SUCCESS;
     MPIDI_DIMMNET_board_t *self = NULL;
     if (dnet_ep_shares_boards(MPIDI_DIMMNET_EP(0)))

@@ -25,10 +25,14 @@ struct MPIDI_DIMMNET_board {
     MPIR_Comm *comm;
     MPIDI_DIMMNET_shared_t shared, far;
     dnet_choice_t of_two[MPIDI_DIMMNET_LENGTHS_OF_TWO];
-    int longs;                   /* collectives that would have gained by far memory */
-    unsigned calls;              /* collectives */
-    MPIDI_DIMMNET_board_t *next; /* that all others have not left yet */
+    int longs;                        /* collectives that would have gained by far memory */
+    unsigned calls;                   /* collectives */
+    MPIDI_DIMMNET_board_t *next;      /* that all others have not left yet */
+    MPIDI_DIMMNET_board_t *next_busy; /* with nonblocking collectives */
 };
+
+/* The collective that makes a communicator's board. */
+#define MPIDI_DIMMNET_COLLECTIVES_BEFORE 4
 
 /* Make this communicator's board, if it may have one and this is the collective to do it with.
  * *board_p is left as it is: MPICH's way. */
@@ -69,6 +73,13 @@ static inline int MPIDI_DIMMNET_board_of(MPIR_Comm *comm, MPI_Aint bytes, MPIR_E
         return MPIDI_DIMMNET_board_serves(c->board);
     *board_p = NULL;
     return MPI_SUCCESS;
+}
+
+/* A nonblocking collective, which cannot make a board, would go by it. */
+static inline void MPIDI_DIMMNET_board_is_wanted(MPIR_Comm *comm)
+{
+    int *collectives = &comm->dev.ch4.netmod.dimmnet.collectives;
+    *collectives += *collectives < MPIDI_DIMMNET_COLLECTIVES_BEFORE;
 }
 
 /* The board for an exchange of blocks of `count` elements. */

@@ -6,6 +6,7 @@
 #include "dimmnet_board.h"
 #include "dimmnet_coll.h"
 #include "dimmnet_reduce.h"
+#include "dimmnet_sides.h"
 #include "common/clock.h"
 
 /* What two exchange by slots without a choice, where the kernel copies fairly fast, and where it is
@@ -41,96 +42,36 @@ static int bcast_on(MPIDI_DIMMNET_board_t *self, void *buffer, MPI_Aint count,
     return mpi_errno;
 }
 
-/* The two buffers of an exchange, contiguous. */
-typedef struct {
-    const void *from;
-    void *to;
-    size_t bytes;                  /* a block */
-    void *packed_from, *packed_to; /* to be freed */
-    MPI_Aint to_count;             /* elements of the whole receive buffer */
-    bool unequal;                  /* the program is wrong: what is given is not what is taken */
-} exchange_t;
-
-/* Blocks of the length that the others take, where the program gives others: no more is read than
- * it has, and each block begins where it should. */
-static int give_equal(exchange_t *x, size_t blocks, size_t given)
-{
-    uint8_t *equal = MPL_calloc(blocks, x->bytes, MPL_MEM_BUFFER);
-    if (!equal && x->bytes)
-        return MPIDI_DIMMNET_error_no_memory(blocks * x->bytes);
-    for (size_t i = 0; i < blocks; i++)
-        memcpy(equal + i * x->bytes, (const uint8_t *) x->from + i * given,
-               MPL_MIN(given, x->bytes));
-    MPL_free(x->packed_from);
-    x->from = x->packed_from = equal;
-    x->unequal = true;
-    return MPI_SUCCESS;
-}
-
-/* `blocks`: of the send buffer; the receive buffer has one for each rank. */
-static int exchange_begin(exchange_t *x, const MPIDI_DIMMNET_board_t *self, const void *sendbuf,
+/* `blocks`: of the send buffer; the receive buffer has one for each rank.  Returns an MPI error
+ * code. */
+static int exchange_begin(MPIDI_DIMMNET_sides_t *x, const MPIR_Comm *comm, const void *sendbuf,
                           MPI_Aint sendcount, MPI_Datatype sendtype, unsigned blocks, void *recvbuf,
                           MPI_Aint recvcount, MPI_Datatype recvtype)
 {
-    size_t len;
-    int mpi_errno = MPI_SUCCESS;
-    *x = (exchange_t){.to_count = recvcount * self->comm->local_size};
-    x->to = MPIDI_DIMMNET_contiguous(recvbuf, x->to_count, recvtype, &len);
-    x->bytes = len / (size_t) self->comm->local_size;
-    if (!x->to && len) {
-        /* In place the own blocks are there already. */
-        mpi_errno = MPIDI_DIMMNET_pack(recvbuf, x->to_count, recvtype, &x->packed_to, &len);
-        x->to = x->packed_to;
-    }
+    int mpi_errno = MPIDI_DIMMNET_sides_take(x, recvbuf, recvcount * comm->local_size, recvtype);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
-    if (sendbuf == MPI_IN_PLACE) {
-        x->from = blocks > 1 ? x->to : (uint8_t *) x->to + x->bytes * (size_t) self->comm->rank;
-        return MPI_SUCCESS;
-    }
-    x->from = MPIDI_DIMMNET_contiguous(sendbuf, sendcount * blocks, sendtype, &len);
-    if (!x->from && len) {
-        mpi_errno =
-            MPIDI_DIMMNET_pack(sendbuf, sendcount * blocks, sendtype, &x->packed_from, &len);
-        x->from = x->packed_from;
-    }
-    if (mpi_errno == MPI_SUCCESS && unlikely(len != x->bytes * blocks))
-        mpi_errno = give_equal(x, blocks, len / blocks);
-    if (mpi_errno != MPI_SUCCESS) {
-        MPL_free(x->packed_from);
-        MPL_free(x->packed_to);
-    }
-    return mpi_errno;
+    if (sendbuf != MPI_IN_PLACE)
+        return MPIDI_DIMMNET_sides_give(x, sendbuf, sendcount, sendtype, blocks);
+    x->from = blocks > 1 ? x->to : (uint8_t *) x->to + x->bytes * (size_t) comm->rank;
+    return MPI_SUCCESS;
 }
 
-static int exchange_end(exchange_t *x, const MPIDI_DIMMNET_board_t *self, void *recvbuf,
-                        MPI_Datatype recvtype)
-{
-    int mpi_errno = MPI_SUCCESS;
-    if (x->packed_to)
-        mpi_errno = MPIDI_DIMMNET_unpack(x->packed_to, x->bytes * (size_t) self->comm->local_size,
-                                         recvbuf, x->to_count, recvtype);
-    MPL_free(x->packed_from);
-    MPL_free(x->packed_to);
-    return mpi_errno == MPI_SUCCESS && x->unequal ? MPIDI_DIMMNET_error_truncated() : mpi_errno;
-}
-
-/* `blocks`: of the send buffer */
 static int exchange_on(MPIDI_DIMMNET_board_t *self,
                        void (*exchange)(dnet_board_t *, const void *, void *, size_t),
                        unsigned blocks, const void *sendbuf, MPI_Aint sendcount,
                        MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
                        MPI_Datatype recvtype)
 {
-    exchange_t x;
-    int mpi_errno = exchange_begin(&x, self, sendbuf, sendcount, sendtype, blocks, recvbuf,
+    MPIDI_DIMMNET_sides_t x = {0};
+    MPIDI_Datatype_check_size(recvtype, recvcount, x.bytes);
+    int mpi_errno = exchange_begin(&x, self->comm, sendbuf, sendcount, sendtype, blocks, recvbuf,
                                    recvcount, recvtype);
-    if (mpi_errno != MPI_SUCCESS)
-        return mpi_errno;
-    mpi_errno = MPIDI_DIMMNET_board_extend(self, x.bytes * blocks);
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno = MPIDI_DIMMNET_board_extend(self, x.bytes * blocks);
     if (mpi_errno == MPI_SUCCESS)
         exchange(&self->board, x.from, x.to, x.bytes);
-    int ended = exchange_end(&x, self, recvbuf, recvtype);
+    int ended = MPIDI_DIMMNET_sides_end(&x, mpi_errno == MPI_SUCCESS);
     return mpi_errno != MPI_SUCCESS ? mpi_errno : ended;
 }
 

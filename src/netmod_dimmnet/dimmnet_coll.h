@@ -2,8 +2,8 @@
  *
  * Collectives of ranks of one host, on boards (src/collective): barrier, bcast, reduce, allreduce,
  * gather, gatherv, scatter, scatterv, allgather, allgatherv, alltoall, alltoallv, reduce_scatter
- * and reduce_scatter_block.  Other collectives, other sizes and communicators without a board take
- * MPICH's own ways.
+ * and reduce_scatter_block; and short nonblocking ones.  Other collectives, other sizes and
+ * communicators without a board take MPICH's own ways.
  *
  * Which way a call takes follows from what MPI says is the same on all of its ranks: bytes, type
  * and operator of a reduction, the communicator, how often it has been used.
@@ -28,7 +28,23 @@
 #define MPIDI_NM_mpi_scatter MPIDI_DIMMNET_mpich_scatter
 #define MPIDI_NM_mpi_gatherv MPIDI_DIMMNET_mpich_gatherv
 #define MPIDI_NM_mpi_scatterv MPIDI_DIMMNET_mpich_scatterv
+#define MPIDI_NM_mpi_ibarrier MPIDI_DIMMNET_mpich_ibarrier
+#define MPIDI_NM_mpi_ibcast MPIDI_DIMMNET_mpich_ibcast
+#define MPIDI_NM_mpi_ireduce MPIDI_DIMMNET_mpich_ireduce
+#define MPIDI_NM_mpi_iallreduce MPIDI_DIMMNET_mpich_iallreduce
+#define MPIDI_NM_mpi_igather MPIDI_DIMMNET_mpich_igather
+#define MPIDI_NM_mpi_iscatter MPIDI_DIMMNET_mpich_iscatter
+#define MPIDI_NM_mpi_iallgather MPIDI_DIMMNET_mpich_iallgather
+#define MPIDI_NM_mpi_ialltoall MPIDI_DIMMNET_mpich_ialltoall
 #include "netmod_am_fallback_coll.h"
+#undef MPIDI_NM_mpi_ialltoall
+#undef MPIDI_NM_mpi_iallgather
+#undef MPIDI_NM_mpi_iscatter
+#undef MPIDI_NM_mpi_igather
+#undef MPIDI_NM_mpi_iallreduce
+#undef MPIDI_NM_mpi_ireduce
+#undef MPIDI_NM_mpi_ibcast
+#undef MPIDI_NM_mpi_ibarrier
 #undef MPIDI_NM_mpi_barrier
 #undef MPIDI_NM_mpi_bcast
 #undef MPIDI_NM_mpi_reduce
@@ -85,6 +101,26 @@ int MPIDI_DIMMNET_reduce_scatter(const void *sendbuf, void *recvbuf, const MPI_A
 int MPIDI_DIMMNET_reduce_scatter_block(const void *sendbuf, void *recvbuf, MPI_Aint recvcount,
                                        MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm,
                                        MPIR_Errflag_t *errflag);
+int MPIDI_DIMMNET_ibarrier(MPIR_Comm *comm, MPIR_Request **request);
+int MPIDI_DIMMNET_ibcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
+                         MPIR_Comm *comm, MPIR_Request **request);
+int MPIDI_DIMMNET_ireduce(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype datatype,
+                          MPI_Op op, int root, MPIR_Comm *comm, MPIR_Request **request);
+int MPIDI_DIMMNET_iallreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
+                             MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm,
+                             MPIR_Request **request);
+int MPIDI_DIMMNET_igather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                          void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
+                          MPIR_Comm *comm, MPIR_Request **request);
+int MPIDI_DIMMNET_iscatter(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                           void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
+                           MPIR_Comm *comm, MPIR_Request **request);
+int MPIDI_DIMMNET_iallgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                             void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                             MPIR_Comm *comm, MPIR_Request **request);
+int MPIDI_DIMMNET_ialltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                            void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                            MPIR_Comm *comm, MPIR_Request **request);
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_barrier(MPIR_Comm *comm, MPIR_Errflag_t *errflag)
 {
@@ -207,6 +243,70 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_scatterv(const void *sendbuf, const MP
 {
     return MPIDI_DIMMNET_scatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount,
                                   recvtype, root, comm, errflag);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_ibarrier(MPIR_Comm *comm, MPIR_Request **request)
+{
+    return MPIDI_DIMMNET_ibarrier(comm, request);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_ibcast(void *buffer, MPI_Aint count,
+                                                 MPI_Datatype datatype, int root, MPIR_Comm *comm,
+                                                 MPIR_Request **request)
+{
+    return MPIDI_DIMMNET_ibcast(buffer, count, datatype, root, comm, request);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_ireduce(const void *sendbuf, void *recvbuf,
+                                                  MPI_Aint count, MPI_Datatype datatype, MPI_Op op,
+                                                  int root, MPIR_Comm *comm, MPIR_Request **request)
+{
+    return MPIDI_DIMMNET_ireduce(sendbuf, recvbuf, count, datatype, op, root, comm, request);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_iallreduce(const void *sendbuf, void *recvbuf,
+                                                     MPI_Aint count, MPI_Datatype datatype,
+                                                     MPI_Op op, MPIR_Comm *comm,
+                                                     MPIR_Request **request)
+{
+    return MPIDI_DIMMNET_iallreduce(sendbuf, recvbuf, count, datatype, op, comm, request);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_igather(const void *sendbuf, MPI_Aint sendcount,
+                                                  MPI_Datatype sendtype, void *recvbuf,
+                                                  MPI_Aint recvcount, MPI_Datatype recvtype,
+                                                  int root, MPIR_Comm *comm, MPIR_Request **request)
+{
+    return MPIDI_DIMMNET_igather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
+                                 comm, request);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_iscatter(const void *sendbuf, MPI_Aint sendcount,
+                                                   MPI_Datatype sendtype, void *recvbuf,
+                                                   MPI_Aint recvcount, MPI_Datatype recvtype,
+                                                   int root, MPIR_Comm *comm,
+                                                   MPIR_Request **request)
+{
+    return MPIDI_DIMMNET_iscatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
+                                  comm, request);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_iallgather(const void *sendbuf, MPI_Aint sendcount,
+                                                     MPI_Datatype sendtype, void *recvbuf,
+                                                     MPI_Aint recvcount, MPI_Datatype recvtype,
+                                                     MPIR_Comm *comm, MPIR_Request **request)
+{
+    return MPIDI_DIMMNET_iallgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+                                    comm, request);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_ialltoall(const void *sendbuf, MPI_Aint sendcount,
+                                                    MPI_Datatype sendtype, void *recvbuf,
+                                                    MPI_Aint recvcount, MPI_Datatype recvtype,
+                                                    MPIR_Comm *comm, MPIR_Request **request)
+{
+    return MPIDI_DIMMNET_ialltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+                                   request);
 }
 
 #endif

@@ -11,7 +11,8 @@
  *   dimmnet_comm.c    communicators; what a rank waits for, in MPI's words
  *   dimmnet_spawn.c   processes of other jobs
  *   dimmnet_board.c   memory for the collectives of a communicator
- *   dimmnet_coll.c, dimmnet_blocks.c   the calls; dimmnet_reduce.c operators' loops
+ *   dimmnet_coll.c, dimmnet_blocks.c, dimmnet_nonblocking.c   the calls
+ *   dimmnet_sides.h   what they give and take; dimmnet_reduce.c: operators' loops
  *   dimmnet_buffers.c buffers that MPICH's own collectives keep
  *   dimmnet_win.c     windows whose memory all ranks share; dimmnet_rma.c: operations on them
  *   dimmnet_turns.h   turns of threads that wait
@@ -186,6 +187,17 @@ void MPIDI_DIMMNET_boards_finalize(void);
 
 /* What a collective on a board waits for; also in a signal handler.  False: none waits. */
 bool MPIDI_DIMMNET_board_waits(dnet_wait_t *wait);
+
+/* dimmnet_nonblocking.c */
+/* Nonblocking collectives go on in MPICH's progress.  Returns an MPI error code. */
+int MPIDI_DIMMNET_nonblocking_init(void);
+void MPIDI_DIMMNET_nonblocking_finalize(void);
+
+/* Has none of them anything to go on with, so that this process may sleep? */
+bool MPIDI_DIMMNET_nonblocking_may_sleep(void);
+
+/* The endpoint asks that before it sleeps, and nothing else. */
+void MPIDI_DIMMNET_nonblocking_await(void);
 
 /* dimmnet_type.c */
 /* Pack data into a new buffer, which the caller frees with MPL_free().  Returns an MPI error

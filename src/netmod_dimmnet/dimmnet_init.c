@@ -133,6 +133,8 @@ int MPIDI_DIMMNET_init_world(void)
 #endif
     MPIDI_DIMMNET_pvar_init();
     MPIDI_DIMMNET_events_init();
+    mpi_errno = MPIDI_DIMMNET_nonblocking_init();
+    MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = connect_all();
     MPIR_ERR_CHECK(mpi_errno);
 
@@ -233,6 +235,7 @@ int MPIDI_DIMMNET_mpi_finalize_hook(void)
     mpi_errno = MPIR_pmi_barrier();
     MPIR_ERR_CHECK(mpi_errno);
 
+    MPIDI_DIMMNET_nonblocking_finalize();
     MPIDI_DIMMNET_boards_finalize();
     MPIDI_DIMMNET_buffers_finalize();
     MPIDI_DIMMNET_layout_finalize();

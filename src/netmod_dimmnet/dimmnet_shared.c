@@ -146,19 +146,31 @@ void MPIDI_DIMMNET_unmap(MPIDI_DIMMNET_mapping_t *mapping)
     mapping->mapped = NULL;
 }
 
+typedef struct {
+    bool (*waits)(void *arg);
+    void *arg;
+} awaited_t;
+
+static bool nothing_has_come(void *arg)
+{
+    const awaited_t *awaited = arg;
+    return awaited->waits(awaited->arg) && MPIDI_DIMMNET_nonblocking_may_sleep();
+}
+
 /* An error of the progress ends the job there.  A process of several threads does not sleep. */
 void MPIDI_DIMMNET_idle(bool (*waits)(void *arg), void *arg, bool first)
 {
+    awaited_t awaited = {waits, arg};
     bool may_sleep = MPIR_ThreadInfo.thread_provided != MPI_THREAD_MULTIPLE;
     if (first && may_sleep)
         dnet_ep_waits_anew(MPIDI_DIMMNET_EP(0));
     if (may_sleep)
-        dnet_ep_set_awaited(MPIDI_DIMMNET_EP(0), waits, arg);
+        dnet_ep_set_awaited(MPIDI_DIMMNET_EP(0), nothing_has_come, &awaited);
     (void) MPIDI_progress_wait_round();
     /* Other threads go on meanwhile: one may be what another rank waits for. */
     MPIDI_progress_yield();
     if (may_sleep)
-        dnet_ep_set_awaited(MPIDI_DIMMNET_EP(0), NULL, NULL);
+        MPIDI_DIMMNET_nonblocking_await();
 }
 
 int MPIDI_DIMMNET_let_others_go_on(void)

@@ -7,6 +7,7 @@
  *   hang circle          0 waits for 2, 2 for 1, 1 for 0, for ever
  *   hang collective      rank 1 is in MPI_Recv from 0, the others in MPI_Barrier, for ever
  *   hang board           the same, where the communicator has a board
+ *   hang nonblocking     the same, in MPI_Wait for an MPI_Ibarrier
  *   hang flood           rank 0 receives from the others without a pause, for ever
  *   hang accumulate      rank 1 stops itself amidst an accumulate at rank 2, the others accumulate
  * there as well; ends when rank 1 goes on
@@ -112,10 +113,12 @@ static void accumulate(void)
 int main(int argc, char **argv)
 {
     int word;
+    MPI_Request request;
     check_begin(&argc, &argv);
     MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &row);
     MPI_Comm_set_name(row, "row");
-    bool board = strcmp(argv[1], "board") == 0;
+    bool nonblocking = strcmp(argv[1], "nonblocking") == 0;
+    bool board = nonblocking || strcmp(argv[1], "board") == 0;
     for (int i = 0; board && i < 8; i++)
         MPI_Barrier(row);
     if (strcmp(argv[1], "ring") == 0)
@@ -124,6 +127,8 @@ int main(int argc, char **argv)
         MPI_Recv(&word, 1, MPI_INT, row_rank((rank + size - 1) % size), 3, row, MPI_STATUS_IGNORE);
     else if ((board || strcmp(argv[1], "collective") == 0) && rank == 1)
         MPI_Recv(&word, 1, MPI_INT, row_rank(0), 3, row, MPI_STATUS_IGNORE);
+    else if (nonblocking && MPI_Ibarrier(row, &request) == MPI_SUCCESS)
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
     else if (board || strcmp(argv[1], "collective") == 0)
         MPI_Barrier(row);
     else if (strcmp(argv[1], "flood") == 0)

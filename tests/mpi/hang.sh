@@ -84,6 +84,12 @@ shows '^ *0 *[0-9]*  waits .*  MPI_Barrier  '
 shows '^ *collective waits for rank 1: row\( rank 2\)\{0,1\}$'
 end
 
+start -n 4 ./hang nonblocking
+until_true stat_shows '^deadlock: .*1'
+shows '^ *0 *[0-9]*  waits .*  MPI_Wait  '
+shows '^ *collective waits for rank 1: row\( rank 2\)\{0,1\}$'
+end
+
 # A rank that computes stands behind all the others: no deadlock.
 rm -f enough
 start -n 5 ./hang each "$PWD/enough"
