@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !
 ! The mpi_f08 module: a ring of blocking and nonblocking messages, a column of a matrix as a strided type,
-! statuses, a reduction.
+! statuses, a reduction, a neighborhood whose blocks have types of their own.
 program fortran
     use mpi_f08
     implicit none
@@ -11,6 +11,10 @@ program fortran
     type(MPI_Status) :: status
     type(MPI_Request) :: requests(2)
     type(MPI_Datatype) :: row
+    type(MPI_Comm) :: ring
+    integer :: to_neighbors(2), from_neighbors(2)
+    integer, parameter :: ones(2) = 1
+    integer(MPI_ADDRESS_KIND), parameter :: places(2) = [0, 4]
 
     call MPI_Init()
     call MPI_Comm_rank(MPI_COMM_WORLD, rank)
@@ -39,6 +43,14 @@ program fortran
 
     call MPI_Allreduce(real(rank, 8), total, 1, MPI_REAL8, MPI_SUM, MPI_COMM_WORLD)
     if (total /= size * (size - 1) / 2) failures = failures + 1
+
+    call MPI_Cart_create(MPI_COMM_WORLD, 1, [size], [.true.], .false., ring)
+    to_neighbors = [rank * 10, rank * 10 + 1]
+    call MPI_Neighbor_alltoallw(to_neighbors, ones, places, [MPI_INTEGER, MPI_INTEGER], from_neighbors, ones, places, &
+        [MPI_INTEGER, MPI_INTEGER], ring)
+    if (any(from_neighbors /= [before * 10 + 1, next * 10])) failures = failures + 1
+    call MPI_Comm_free(ring)
+
     call MPI_Allreduce(failures, all_failures, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
     if (all_failures /= 0 .and. rank == 0) print *, all_failures, 'expectations failed'
     call MPI_Finalize()
