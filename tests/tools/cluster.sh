@@ -85,6 +85,19 @@ more_nodes() (
 expect 0 more_nodes
 expect 0 dnet-cluster down "$cluster"
 
+# Nothing of the shell it was started from: a lock and a pipe that this has open end with it.
+(
+    exec 7>lock 8>piped
+    flock 7
+    expect 0 dnet-cluster up --topology ring:5:1 "$cluster"
+)
+flock -n lock true || fail "the keeper holds a lock of the shell that has started it"
+held=$(ls -l "/proc/$(keeper "$cluster")/fd")
+case $held in *"$scratch"*) fail "the keeper holds files of the shell that has started it: $held" ;; esac
+expect 0 dnet-cluster path --cluster "$cluster" 1 2
+expect 0 dsh --cluster "$cluster" -c 'rllcm_write 2 0 1'
+expect 0 dnet-cluster down "$cluster"
+
 # Gone with its owner.
 sleep 100 &
 owner=$!

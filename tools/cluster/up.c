@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,6 +41,21 @@ static const tool_option_t options[] = {
 
 /* ---- the keeper ---- */
 
+/* No descriptor of the shell but the three that become_daemon() turns away: whoever waits for the
+ * end of a pipe, or for a lock, would wait for the end of the cluster. */
+static void drop_descriptors(const dnet_cluster_config_t *config, int ready)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    for (struct dirent *e; folder && (e = readdir(folder));) {
+        int fd = atoi(e->d_name);
+        if (fd > 2 && fd != dirfd(folder) && fd != ready && fd != config->fabric &&
+            fd != config->switches)
+            close(fd);
+    }
+    if (folder)
+        closedir(folder);
+}
+
 /* The keeper keeps nothing of the shell it was started from. */
 static void become_daemon(void *arg)
 {
@@ -57,6 +73,7 @@ static void become_daemon(void *arg)
 static int keep(const dnet_cluster_config_t *config, int ready)
 {
     setsid();
+    drop_descriptors(config, ready);
     prctl(PR_SET_NAME, "dnet-keeper");
     if (chdir("/") != 0)
         return TOOL_SYSTEM;
