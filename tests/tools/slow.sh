@@ -31,7 +31,7 @@ P
 expect 0 dnet-cluster up --topology leaf-spine:3:1:2 "$cluster"
 expect 0 dnet-cluster path --cluster "$cluster" 1 2
 port=$(sed -n 's/^leaf0001 port \([0-9]*\) -> .*/\1/p' out)
-for wrong in '--loss 91' '--loss -1' '--loss x' '--delay 2000000' '--limit 0.5' '--limit many'; do
+for wrong in '--loss 91' '--loss -1' '--loss x' '--delay 2000000' '--limit 0.5' '--limit many' '--delay 0.4' '--loss 0.00001'; do
     # shellcheck disable=SC2086
     expect 2 degrade leaf0001:$port $wrong
     says "${wrong% *}"
@@ -76,6 +76,15 @@ link 'l["delay_us"] == l["limit_mb_s"] == l["loss_percent"] == 0 and l["lost"] >
 before=$(python3 -c 'import json; print(sum(l["lost"] for l in json.load(open("out"))["clusters"][0]["network"]["link"]))')
 expect 0 dsh --cluster "$cluster" --node 1 --file script
 link "l['lost'] == $before"
+# All is well at both ends, whichever is named; what else is given comes after.
+expect 0 degrade leaf0001:$port --receive-errors 5000
+expect 0 dnet-cluster path --cluster "$cluster" 2 1
+other=$(sed -n 's/^\(spine[0-9]* port [0-9]*\) -> leaf0001 .*/\1/p' out | sed 's/ port /:/')
+expect 0 degrade "$other" --heal --delay 50
+link 'l["delay_us"] == 50 and l["receive_errors"] > 0'
+before=$(python3 -c 'import json; print(*[l["receive_errors"] for l in json.load(open("out"))["clusters"][0]["network"]["link"]])')
+sleep 0.1
+link '[l["receive_errors"] for l in json.load(open("out"))["clusters"][0]["network"]["link"]] == [int(n) for n in "'"$before"'".split()]'
 
 # A job over such links, and a cut among them.
 expect 0 dnet-cluster down "$cluster"

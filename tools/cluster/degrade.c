@@ -35,21 +35,38 @@ static const tool_option_t options[] = {
     {NULL},
 };
 
+static const dnet_switches_fault_t as_before = {
+    .symbol_rate = -1, .receive_rate = -1, .delay_us = -1, .limit_mb_s = -1, .loss = -1};
+static const dnet_switches_fault_t healed = {.lanes = DNET_SWITCHES_LANES,
+                                             .lane_mbps = DNET_SWITCHES_LANE_MBPS};
+
+/* A switch counts in whole units.  @return false: the value would be none; a line has said so */
+static bool is_none_or(const char *option, double value, double least, const char *unit)
+{
+    if (value <= 0 || value >= least)
+        return true;
+    tool_error("--%s %g: want 0, or %g %s at least", option, value, least, unit);
+    return false;
+}
+
 /* @return false: a line has said what is wrong */
 static bool fault_of(const options_t *o, dnet_switches_fault_t *f)
 {
-    *f = (dnet_switches_fault_t){.symbol_rate = o->symbol_rate,
-                                 .receive_rate = o->receive_rate,
-                                 .delay_us = o->delay_us,
-                                 .limit_mb_s = o->limit_mb_s,
-                                 .loss = o->loss_percent < 0 ? -1 : o->loss_percent / 100};
-    if (o->heal)
-        *f = (dnet_switches_fault_t){.lanes = DNET_SWITCHES_LANES,
-                                     .lane_mbps = DNET_SWITCHES_LANE_MBPS};
-    if (o->limit_mb_s > 0 && o->limit_mb_s < 1) {
-        tool_error("--limit %g: want 0, or 1 MB/s at least", o->limit_mb_s);
+    *f = o->heal ? healed : as_before;
+    if (o->symbol_rate >= 0)
+        f->symbol_rate = o->symbol_rate;
+    if (o->receive_rate >= 0)
+        f->receive_rate = o->receive_rate;
+    if (o->delay_us >= 0)
+        f->delay_us = o->delay_us;
+    if (o->limit_mb_s >= 0)
+        f->limit_mb_s = o->limit_mb_s;
+    if (o->loss_percent >= 0)
+        f->loss = o->loss_percent / 100;
+    if (!is_none_or("delay", o->delay_us, 1, "us") ||
+        !is_none_or("limit", o->limit_mb_s, 1, "MB/s") ||
+        !is_none_or("loss", o->loss_percent, 1e-4, "%"))
         return false;
-    }
     if (o->width >= 0)
         f->lanes = o->width ? 4 : 1;
     if (o->speed)
@@ -89,7 +106,10 @@ static int run(int argc, char **argv)
         code = TOOL_USAGE;
     } else {
         int first = 2 * part.link;
-        dnet_switches_degrade(&n.switches, first + (dnet_topo_tail(t, first) != part.sw), &fault);
+        int channel = first + (dnet_topo_tail(t, first) != part.sw);
+        if (o.heal) /* either end may count errors */
+            dnet_switches_degrade(&n.switches, channel ^ 1, &healed);
+        dnet_switches_degrade(&n.switches, channel, &fault);
     }
     dnet_network_leave(&n);
     return code;
