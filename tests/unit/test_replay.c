@@ -219,6 +219,28 @@ static void test_replay_rank_without_calls_has_its_time(void **state)
     dnet_replay_free(&program);
 }
 
+/* What a rank takes by calls that a trace has not stays in its buffers until its next call, and at
+ * its end, in MPI_Finalize, is in nobody's way. */
+static void test_replay_messages_nobody_receives_are_let_in_at_the_end(void **state)
+{
+    (void) state;
+    dnet_replay_program_t program;
+    assert_int_equal(dnet_replay_new(2, &program), DNET_OK);
+    uint32_t channel = dnet_replay_channel(&program, 1, 0, 7);
+    for (uint32_t i = 0; i < 3; i++) {
+        dnet_replay_add(&program, 1, DNET_REPLAY_SEND, 0, channel, 8);
+        dnet_replay_wait_for(&program, 1, i);
+        dnet_replay_wait(&program, 1, 0);
+    }
+    dnet_replay_add(&program, 0, DNET_REPLAY_OTHER, 0, 0, 0);
+    program.rank[0].last_gap_ns = 1000000;
+    assert_int_equal(dnet_replay_finish(&program), DNET_OK);
+    /* With one buffer the second waits for the end of rank 0; the third finds room at once. */
+    assert_int_equal(run(&program, 1, true).time_ns, 1000000 + 5000 + 100 + 1000);
+    assert_int_equal(run(&program, 3, true).time_ns, 1000000);
+    dnet_replay_free(&program);
+}
+
 /* Thesis table 7.3: 6 partners in bt and sp. */
 static void test_replay_pattern_has_six_partners(void **state)
 {
@@ -484,6 +506,7 @@ int main(void)
         cmocka_unit_test(test_replay_synchronising_call_ends_for_all_at_once),
         cmocka_unit_test(test_replay_receive_nobody_sends_refused),
         cmocka_unit_test(test_replay_rank_without_calls_has_its_time),
+        cmocka_unit_test(test_replay_messages_nobody_receives_are_let_in_at_the_end),
         cmocka_unit_test(test_replay_pattern_has_six_partners),
         cmocka_unit_test(test_trace_written_program_is_read_back),
         cmocka_unit_test(test_trace_coarse_tick_keeps_the_sum_of_gaps),
