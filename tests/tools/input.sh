@@ -36,6 +36,16 @@ for command in "dnet-stat $gone" "dnet-stat --json $gone" "dnet-stat -i 1 $gone"
     refused $command
 done
 expect 0 dnet-replay bt 4 --iterations 2 --write bt.dnt
+# More buffers than are tried are no number of buffers.
+low_mark='--trigger low-mark --mark 4096 --iterations 1'
+# shellcheck disable=SC2086
+expect 0 dnet-replay $low_mark bt 4
+shows '^STATIC: below 0.1 % with [0-9]* buffers and stop/resend, more than 4096 and a limit event: reduction not known '
+# shellcheck disable=SC2086
+expect 0 dnet-replay --json $low_mark bt 4
+python3 -c 'import json
+f = json.load(open("out"))["found"]
+assert f[0]["prop"] < 4096 and f[0]["conv"] is f[0]["reduction_percent"] is None, f' || fail 'more than 4096 buffers as JSON'
 # Of two forms at once neither is meant.
 for command in 'dnet-replay --csv --json bt.dnt' 'dnet-replay --print bt 4' 'dnet-replay --print --json bt.dnt' 'dnet-trace show --json --chrome'; do
     # shellcheck disable=SC2086

@@ -169,32 +169,59 @@ static void point(table_t *t, uint32_t b, unsigned mode, unsigned method,
         printf("%10.4f%s", increase, method == LIMIT_EVENT && mode == REPLAY ? "\n" : "  ");
 }
 
+/* Buffers that meet the limit, and what one method needs less than the other; of no method that
+ * needs more than were tried is it known. */
+typedef struct {
+    char buffers[METHODS][24], reduction[24];
+} found_t;
+
+static found_t found(const uint32_t enough[METHODS], bool json)
+{
+    found_t f;
+    bool known = true;
+    for (unsigned m = 0; m < METHODS; m++) {
+        known &= enough[m] <= BUFFERS_MAX;
+        if (enough[m] <= BUFFERS_MAX)
+            snprintf(f.buffers[m], sizeof(f.buffers[m]), "%u", enough[m]);
+        else
+            snprintf(f.buffers[m], sizeof(f.buffers[m]), json ? "null" : "more than %u",
+                     BUFFERS_MAX);
+    }
+    double percent = 100 * (1 - (double) enough[STOP_RESEND] / enough[LIMIT_EVENT]);
+    if (known)
+        snprintf(f.reduction, sizeof(f.reduction), json ? "%.1f" : "%.0f %%", percent);
+    else
+        snprintf(f.reduction, sizeof(f.reduction), json ? "null" : "not known");
+    return f;
+}
+
 static void end_table(const table_t *t)
 {
     if (form(t->o) == JSON)
         printf("\n  ],\n  \"found\": [");
     for (unsigned mode = 0; mode < MODES; mode++) {
-        const uint32_t *b = t->enough[mode];
-        double left = (double) b[STOP_RESEND] / b[LIMIT_EVENT];
+        const found_t f = found(t->enough[mode], form(t->o) == JSON);
         if (form(t->o) == JSON)
-            printf("%s\n    {\"mode\": \"%s\", \"limit_percent\": %.1f, \"prop\": %u, "
-                   "\"conv\": %u, \"reduction_percent\": %.1f, "
+            printf("%s\n    {\"mode\": \"%s\", \"limit_percent\": %.1f, \"prop\": %s, "
+                   "\"conv\": %s, \"reduction_percent\": %s, "
                    "\"published\": {\"%s\": %d, \"%s\": %d}}",
-                   mode ? "," : "", mode_name[mode], LIMIT_PERCENT, b[STOP_RESEND], b[LIMIT_EVENT],
-                   100 * (1 - left), published[0].program, published[0].percent,
+                   mode ? "," : "", mode_name[mode], LIMIT_PERCENT, f.buffers[STOP_RESEND],
+                   f.buffers[LIMIT_EVENT], f.reduction, published[0].program, published[0].percent,
                    published[1].program, published[1].percent);
         else
-            printf("%s%s: below %.1f %% with %u buffers and stop/resend, %u and a limit event: "
-                   "reduction %.0f %% (published for 196 ranks: %s %d %%, %s %d %%)\n",
-                   form(t->o) == CSV ? "# " : "", mode_name[mode], LIMIT_PERCENT, b[STOP_RESEND],
-                   b[LIMIT_EVENT], 100 * (1 - left), published[0].program, published[0].percent,
-                   published[1].program, published[1].percent);
+            printf("%s%s: below %.1f %% with %s buffers and stop/resend, %s and a limit event: "
+                   "reduction %s (published for 196 ranks: %s %d %%, %s %d %%)\n",
+                   form(t->o) == CSV ? "# " : "", mode_name[mode], LIMIT_PERCENT,
+                   f.buffers[STOP_RESEND], f.buffers[LIMIT_EVENT], f.reduction,
+                   published[0].program, published[0].percent, published[1].program,
+                   published[1].percent);
     }
     if (form(t->o) == JSON)
         printf("\n  ]\n}\n");
 }
 
-/* Sweeps B until no message is without a buffer; finds the smallest B that meets the limit. */
+/* Sweeps B until no message is without a buffer, or to its end; finds the smallest B that meets the
+ * limit. */
 static void study(const subject_t *subject, const options_t *o)
 {
     table_t t = {.subject = subject, .o = o, .enough = {{1, 1}, {1, 1}}};
