@@ -46,6 +46,14 @@ expect 0 dnet-replay --json $low_mark bt 4
 python3 -c 'import json
 f = json.load(open("out"))["found"]
 assert f[0]["prop"] < 4096 and f[0]["conv"] is f[0]["reduction_percent"] is None, f' || fail 'more than 4096 buffers as JSON'
+# A program whose name is no UTF-8: of rank 0 of 1, which makes no calls.
+printf 'DNCALLS\032\001\000\040\000\000\000\000\000\001\000\000\000\001\000\000\000\000\000\000\000\000\000\000\000\003h\351"\000\000\000' >latin.dnt
+for form in '--json' '--json --rings'; do
+    # shellcheck disable=SC2086
+    expect 0 dnet-replay $form latin.dnt
+    python3 -c 'import json; name = json.loads(open("out", "rb").read().decode("utf-8"))["program"]
+assert name == "h\u00e9_", name' || fail "$form with a name that is no UTF-8"
+done
 # Of two forms at once neither is meant.
 for command in 'dnet-replay --csv --json bt.dnt' 'dnet-replay --print bt 4' 'dnet-replay --print --json bt.dnt' 'dnet-trace show --json --chrome'; do
     # shellcheck disable=SC2086

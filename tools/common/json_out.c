@@ -28,7 +28,7 @@ static int character(const unsigned char *s)
 }
 
 /* Names come from devices: a byte that is no UTF-8 is taken for Latin-1. */
-static void quoted(FILE *out, const char *s)
+void dnet_json_quote(FILE *out, const char *s)
 {
     fputc('"', out);
     for (int bytes; *s; s += bytes ? bytes : 1) {
@@ -48,7 +48,7 @@ static void lead(dnet_json_t *j, const char *key)
     fprintf(j->out, "%s\n%*s", j->first[j->depth] ? "" : ",", 2 * j->depth, "");
     j->first[j->depth] = false;
     if (key) {
-        quoted(j->out, key);
+        dnet_json_quote(j->out, key);
         fputs(": ", j->out);
     }
 }
@@ -135,7 +135,7 @@ void dnet_json_string(dnet_json_t *j, const char *key, const char *value)
     if (!j->out)
         return;
     lead(j, key);
-    quoted(j->out, value);
+    dnet_json_quote(j->out, value);
 }
 
 void dnet_json_int(dnet_json_t *j, const char *key, long long value)

@@ -28,6 +28,9 @@ dnet_status_t dnet_json_open(dnet_json_t *j, const char *path);
 /** Close the outer object and the file.  @return ERR_SYSTEM if anything could not be written. */
 dnet_status_t dnet_json_close(dnet_json_t *j);
 
+/** A text as JSON has it, between quotes, for output that is not the writer's. */
+void dnet_json_quote(FILE *out, const char *s);
+
 /* key NULL inside an array */
 void dnet_json_object(dnet_json_t *j, const char *key);
 void dnet_json_array(dnet_json_t *j, const char *key);

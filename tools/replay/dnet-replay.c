@@ -16,6 +16,7 @@
 #include "common/log.h"
 #include "replay/replay.h"
 #include "tools/common/command.h"
+#include "tools/common/json_out.h"
 
 #define ENOUGH_BUFFERS 1000000u
 #define BUFFERS_MAX 4096u
@@ -120,17 +121,26 @@ typedef struct {
     bool some;
 } table_t;
 
+/* How an object of JSON begins. */
+static void begin_object(const subject_t *s)
+{
+    printf("{\n  \"program\": ");
+    dnet_json_quote(stdout, s->name);
+    printf(", \"ranks\": %u,", s->program.ranks);
+}
+
 static void begin_table(const table_t *t)
 {
     const subject_t *s = t->subject;
     if (form(t->o) == CSV)
         printf("program,procs,method,mode,release,B,bytes,events_total,events_max,"
                "increase_percent\n");
-    if (form(t->o) == JSON)
-        printf("{\n  \"program\": \"%s\", \"ranks\": %u, \"messages\": %" PRIu64
-               ", \"time_ns\": %" PRIu64 ", \"collectives\": %" PRIu64 ",\n  \"points\": [",
-               s->name, s->program.ranks, s->base.messages, s->base.time_ns,
-               s->program.collectives);
+    if (form(t->o) == JSON) {
+        begin_object(s);
+        printf(" \"messages\": %" PRIu64 ", \"time_ns\": %" PRIu64 ", \"collectives\": %" PRIu64
+               ",\n  \"points\": [",
+               s->base.messages, s->base.time_ns, s->program.collectives);
+    }
     if (form(t->o) != FOR_PEOPLE)
         return;
     printf("%s: %u ranks, %" PRIu64 " messages, %.3f ms\n", s->name, s->program.ranks,
@@ -263,15 +273,17 @@ static void rings(const subject_t *s, const options_t *o)
                "bytes_per_sender,bytes_shared,percent\n"
                "%s,%u,%u,%.2f,%u,%u,%" PRIu64 ",%" PRIu64 ",%.1f\n",
                s->name, s->program.ranks, p.least, p.mean, p.most, ring, alone, shared, percent);
-    else if (form(o) == JSON)
-        printf("{\n  \"program\": \"%s\", \"ranks\": %u,\n  \"partners_least\": %u, "
+    if (form(o) == JSON) {
+        begin_object(s);
+        printf("\n  \"partners_least\": %u, "
                "\"partners_mean\": %.2f, \"partners_most\": %u, \"partners_most_rank\": %u,\n"
                "  \"messages\": %" PRIu64 ", \"bytes\": %" PRIu64
                ",\n  \"ring_bytes\": %u, \"bytes_per_sender\": %" PRIu64
                ", \"bytes_shared\": %" PRIu64 ", \"percent\": %.1f\n}\n",
-               s->name, s->program.ranks, p.least, p.mean, p.most, p.most_rank, p.messages, p.bytes,
-               ring, alone, shared, percent);
-    else
+               p.least, p.mean, p.most, p.most_rank, p.messages, p.bytes, ring, alone, shared,
+               percent);
+    }
+    if (form(o) == FOR_PEOPLE)
         printf("%s: %u ranks, %" PRIu64 " messages of %.0f bytes on average\n"
                "partners of a rank            %u to %u, mean %.2f (most: rank %u)\n"
                "a ring for every sender       %u x %u = %" PRIu64 " bytes a rank\n"
