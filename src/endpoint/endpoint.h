@@ -498,10 +498,15 @@ typedef enum {
 /** Source of an active message, which belongs to no communicator. */
 #define DNET_WAIT_NO_COMM UINT32_MAX
 
+/** Whom a wait concerns, where it is no rank of the job: a process of another one, or any of some
+ * among whom there is such. */
+#define DNET_WAIT_OTHER_JOB (UINT32_MAX - 1)
+
 /** One thing that a rank waits for, or keeps: a posted receive, a send under way. */
 typedef struct {
-    uint32_t kind;    /* dnet_wait_kind_t */
-    uint32_t rank;    /* whom it concerns, in the job; DNET_EP_NO_RANK: any, or not known */
+    uint32_t kind; /* dnet_wait_kind_t */
+    /* whom it concerns, in the job; DNET_EP_NO_RANK: any, or not known; DNET_WAIT_OTHER_JOB */
+    uint32_t rank;
     uint32_t context; /* of the envelope; DNET_WAIT_NO_COMM: an active message */
     uint32_t source;  /* rank in the envelope; DNET_EP_NO_RANK: any */
     int64_t tag;      /* -1: any */

@@ -104,11 +104,13 @@ void dnet_wait_text(const dnet_wait_t *w, char *text, size_t bytes)
     if (w->kind >= DNET_WAIT_KINDS)
         return;
     dnet_text_put(&t, kinds[w->kind].before);
-    if (w->rank != DNET_EP_NO_RANK) {
+    if (w->rank < DNET_WAIT_OTHER_JOB) {
         dnet_text_put(&t, "rank ");
         dnet_text_number(&t, w->rank);
+    } else if (w->source == DNET_EP_NO_RANK) {
+        dnet_text_put(&t, "any rank");
     } else {
-        dnet_text_put(&t, w->source == DNET_EP_NO_RANK ? "any rank" : "a rank");
+        dnet_text_put(&t, w->rank == DNET_EP_NO_RANK ? "a rank" : "a process of another job");
     }
     if (has_comm(w)) {
         dnet_text_put(&t, ": ");
@@ -152,6 +154,20 @@ typedef struct {
     void *arg;
 } visit_t;
 
+/* The number that a process of another job has here means nothing to anybody else. */
+static void tell(const visit_t *v, dnet_wait_t *w)
+{
+    if (w->rank >= v->ep->size && w->rank != DNET_EP_NO_RANK)
+        w->rank = DNET_WAIT_OTHER_JOB;
+    v->fn(v->arg, w);
+}
+
+static void tell_other(void *arg, const dnet_wait_t *w)
+{
+    dnet_wait_t copy = *w;
+    tell(arg, &copy);
+}
+
 static void visit(const visit_t *v, dnet_wait_t *w, uint64_t envelope, uint64_t mask)
 {
     w->context = (uint32_t) DNET_GET(envelope, LH_CONTEXT);
@@ -159,7 +175,7 @@ static void visit(const visit_t *v, dnet_wait_t *w, uint64_t envelope, uint64_t 
     w->tag = mask & 0xffff ? (int64_t) dnet_ep_envelope_tag(envelope) : -1;
     if (v->ep->names.name)
         v->ep->names.name(w);
-    v->fn(v->arg, w);
+    tell(v, w);
 }
 
 /* The items of a ring of lists; `unexpected` ones are messages, else receives. */
@@ -221,7 +237,7 @@ static void visit_sends(const visit_t *v)
         dnet_wait_t w = {.kind = kind_of(&op), .rank = op.peer, .bytes = op.len, .done = op.off};
         if (op.control) {
             w.context = DNET_WAIT_NO_COMM;
-            v->fn(v->arg, &w);
+            tell(v, &w);
         } else {
             /* the rank in the envelope is the own one */
             visit(v, &w, op.envelope, DNET_MATCH_BITS & ~DNET_MASK(LH_RANK));
@@ -240,7 +256,7 @@ static void visit_arriving(const visit_t *v, const dnet_rndv_recv_t *at)
     if (r.req && look(v->peek, &receive, r.req, sizeof(receive)))
         visit(v, &w, receive.envelope, DNET_MATCH_BITS);
     else
-        v->fn(v->arg, &w);
+        tell(v, &w);
 }
 
 /* Those of a list: that are read from other hosts, or pushed, or wait for room. */
@@ -272,7 +288,7 @@ static void visit_stops(const visit_t *v)
         if (!v->ep->peers[r].channel)
             continue;
         dnet_wait_t w = {.kind = DNET_WAIT_STOPPED, .rank = r, .source = r};
-        v->fn(v->arg, &w);
+        tell(v, &w);
     }
 }
 
@@ -288,19 +304,19 @@ static void visit_unacked(const visit_t *v)
                                          dnet_drv_target_wid(target), &since_ns);
         w.done = w.bytes && now_ns > since_ns ? (now_ns - since_ns) / 1000000 : 0;
         if (w.bytes)
-            v->fn(v->arg, &w);
+            tell(v, &w);
     }
 }
 
 void dnet_waits_visit(dnet_ep_t *ep, const dnet_peek_t *peek, const char *call, dnet_wait_fn fn,
                       void *arg)
 {
-    const visit_t v = {ep, peek, fn, arg};
+    visit_t v = {ep, peek, fn, arg};
     const dnet_match_t *m = &ep->inbox.match;
     visit_stops(&v);
     visit_sends(&v);
     if (ep->names.others)
-        ep->names.others(ep->vci, call, fn, arg);
+        ep->names.others(ep->vci, call, tell_other, &v);
     visit_receives(&v);
     visit_unacked(&v);
     for (unsigned b = 0; b < DNET_MATCH_BINS && m->unexpected_count; b++)

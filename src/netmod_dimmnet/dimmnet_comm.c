@@ -98,7 +98,7 @@ uint32_t MPIDI_DIMMNET_source(void *arg, uint64_t envelope)
 
 bool MPIDI_DIMMNET_comm_is_of_one_job(MPIR_Comm *comm)
 {
-    for (int r = 0; r < comm->local_size; r++)
+    for (int r = 0; r < comm->remote_size; r++)
         if (MPIDI_DIMMNET_AV(MPIDIU_comm_rank_to_av(comm, r)).peer >= (uint32_t) MPIR_Process.size)
             return false;
     return true;
@@ -142,6 +142,7 @@ static void name_wait(dnet_wait_t *wait)
     }
     if (wait->context == MPIDI_DIMMNET_PORT_CONTEXT) {
         snprintf(wait->comm, sizeof(wait->comm), "a port");
+        wait->rank = DNET_WAIT_OTHER_JOB;
         return;
     }
     if (pthread_mutex_trylock(&comms_lock) != 0)
@@ -153,6 +154,8 @@ static void name_wait(dnet_wait_t *wait)
         snprintf(wait->comm, sizeof(wait->comm), "%s", comm->name);
         if (wait->rank == DNET_EP_NO_RANK && wait->source < (uint32_t) comm->remote_size)
             wait->rank = MPIDI_DIMMNET_AV(MPIDIU_comm_rank_to_av(comm, wait->source)).peer;
+        else if (wait->rank == DNET_EP_NO_RANK && !MPIDI_DIMMNET_comm_is_of_one_job(comm))
+            wait->rank = DNET_WAIT_OTHER_JOB;
     }
     pthread_mutex_unlock(&comms_lock);
 }

@@ -158,8 +158,8 @@ void MPIDI_DIMMNET_recv_cancelled(MPIR_Request *rreq);
 /* The process that a message or a receive with this envelope comes from (dnet_ep_source_fn). */
 uint32_t MPIDI_DIMMNET_source(void *arg, uint64_t envelope);
 
-/* Are all ranks of a communicator of this process's job?  Then each of them finds the
- * same: those that two jobs share have ranks of each of them. */
+/* Are all ranks of a communicator of this process's job, of an intercommunicator all remote ones?
+ * Then each of them finds the same: those that two jobs share have ranks of each of them. */
 bool MPIDI_DIMMNET_comm_is_of_one_job(MPIR_Comm *comm);
 
 /* A context that no communicator has: MPICH's own are below 0x8000.  For the barrier at the end. */

@@ -11,6 +11,8 @@
  *   hang flood           rank 0 receives from the others without a pause, for ever
  *   hang accumulate      rank 1 stops itself amidst an accumulate at rank 2, the others accumulate
  * there as well; ends when rank 1 goes on
+ *   hang accept          all wait for somebody who connects, for ever
+ *   hang parents         all wait for any of those that they have started, which compute, for ever
  *   hang each FILE       0 computes until there is the file; 1 in MPI_Probe, 2 polls by MPI_Iprobe,
  * 3 in MPI_Win_lock at 4, 4 in MPI_Recv, all for 0
  */
@@ -110,6 +112,26 @@ static void accumulate(void)
     MPI_Win_free(&win);
 }
 
+static void accept_somebody(void)
+{
+    char port[MPI_MAX_PORT_NAME] = "";
+    MPI_Comm other;
+    if (rank == 0)
+        MPI_Open_port(MPI_INFO_NULL, port);
+    MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &other);
+}
+
+static void be_parents(char *program)
+{
+    int word;
+    char *arguments[] = {"child", NULL};
+    MPI_Comm children;
+    MPI_Comm_spawn(program, arguments, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children,
+                   MPI_ERRCODES_IGNORE);
+    MPI_Comm_set_name(children, "children");
+    MPI_Recv(&word, 1, MPI_INT, rank == 0 ? MPI_ANY_SOURCE : 0, 1, children, MPI_STATUS_IGNORE);
+}
+
 int main(int argc, char **argv)
 {
     int word;
@@ -135,6 +157,12 @@ int main(int argc, char **argv)
         flood();
     else if (strcmp(argv[1], "accumulate") == 0)
         accumulate();
+    else if (strcmp(argv[1], "accept") == 0)
+        accept_somebody();
+    else if (strcmp(argv[1], "parents") == 0)
+        be_parents(argv[0]);
+    else if (strcmp(argv[1], "child") == 0)
+        compute_until("/dev/null/never");
     else
         each(argv[2]);
     MPI_Comm_free(&row);

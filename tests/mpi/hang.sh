@@ -129,6 +129,19 @@ kill -CONT "$stopped"
 wait $job || fail "the job with an accumulate: exit status $?"
 job=
 
+# Who waits for a process of another job is in no deadlock, whatever the others of its own do.
+start -n 2 ./hang accept
+until_true stat_shows '  MPI_Comm_accept  '
+shows '^ *receive waits for a process of another job: a port'
+! grep -q deadlock out || fail "a deadlock of ranks that accept"
+end
+start -n 2 ./hang parents
+until_true stat_shows '^ *receive waits for a process of another job: children rank 0, tag 1, '
+until_true stat_shows '^ *receive waits for any rank: children, tag 1, '
+shows '  computes  '
+! grep -q deadlock out || fail "a deadlock of ranks whose child computes"
+end
+
 # A rank that is never idle answers each time.
 start -n 4 ./hang flood
 until_true stat_shows '^ *0 *[0-9]*  active '

@@ -35,11 +35,13 @@ static bool may_be_stuck(const stat_rank_t *r)
     return r->state == STAT_WAITS && some && p->waits <= DNET_PAGE_WAITS;
 }
 
-/* Can this wait end because of a rank outside the set? */
+/* Can this wait end because of a rank outside the set, or of a process of another job? */
 static bool leads_out(const job_t *j, uint32_t self, const dnet_wait_t *w)
 {
     if (w->rank < j->size)
         return !j->in[w->rank];
+    if (w->rank == DNET_WAIT_OTHER_JOB)
+        return true;
     for (uint32_t r = 0; r < j->size; r++)
         if (r != self && !j->in[r])
             return true;

@@ -132,7 +132,7 @@ static void json_wait(dnet_json_t *j, const dnet_wait_t *w)
 {
     dnet_json_object(j, NULL);
     dnet_json_string(j, "kind", dnet_wait_word(w->kind));
-    if (w->rank != DNET_EP_NO_RANK)
+    if (w->rank < DNET_WAIT_OTHER_JOB)
         dnet_json_int(j, "rank", w->rank);
     if (w->context != DNET_WAIT_NO_COMM && w->kind != DNET_WAIT_STOPPED &&
         w->kind != DNET_WAIT_UNACKED) {
