@@ -46,7 +46,7 @@ const char *dnet_processors_text(const dnet_processors_t *set, char *text, size_
 {
     size_t at = 0;
     text[0] = '\0';
-    for (uint32_t first = 0; first < DNET_PROCESSORS_MAX && at < room; first++) {
+    for (uint32_t first = 0; first < DNET_PROCESSORS_MAX; first++) {
         uint32_t last = first;
         if (!has(set, first))
             continue;
@@ -55,6 +55,10 @@ const char *dnet_processors_text(const dnet_processors_t *set, char *text, size_
         int n = first == last
                     ? snprintf(text + at, room - at, "%s%u", at ? "," : "", first)
                     : snprintf(text + at, room - at, "%s%u-%u", at ? "," : "", first, last);
+        if ((size_t) n >= room - at) {
+            text[at] = '\0';
+            break;
+        }
         at += (size_t) n;
         first = last;
     }

@@ -35,7 +35,10 @@ bool dnet_processors_within(const dnet_processors_t *set, const dnet_processors_
 /** Are both sets the same one processor? */
 bool dnet_processors_same_one(const dnet_processors_t *a, const dnet_processors_t *b);
 
-/** As text: "0-3,8"; what has no room is left out.  @return text */
+/** Room for any set as text: at worst of every three processors two are in it, as "3000-3001,". */
+#define DNET_PROCESSORS_TEXT (DNET_PROCESSORS_MAX / 3 * 10 + 32)
+
+/** As text: "0-3,8"; numbers and ranges that have no room are left out.  @return text */
 const char *dnet_processors_text(const dnet_processors_t *set, char *text, size_t room);
 
 #endif

@@ -28,6 +28,11 @@ d = {x["class"]: (x["processors"], x["both_copy_from"]) for x in t["distances"]}
 assert d["processor"] == ("0", 0) and d["l3"] == ("1", 20480) and d["numa"] == ("2-3", 1048576), d
 assert d["core"] == ("", 20480) and list(d) == ["processor", "core", "l2", "l3", "package", "numa", "other"], d
 P
+# Of many processors, numbered in turn, all are shown.
+expect 0 env HWLOC_SYNTHETIC='package:2 core:256 pu:1(indexes=256*2:1*256)' dnet-info --topology --json
+python3 -c 'import json
+t = [x["processors"] for x in json.load(open("out"))["things"] if x["kind"] == "package"]
+assert t == [",".join(str(n) for n in range(p, 512, 2)) for p in range(2)], t' || fail "the processors of a package"
 # This machine, and a job on it.
 expect 0 dnet-info --topology
 shows '^Topology$'

@@ -141,9 +141,22 @@ static void test_processors_as_text(void **state)
     assert_int_equal(dnet_processors_count(&set), 5);
     assert_string_equal(dnet_processors_text(&none, text, sizeof(text)), "");
     assert_string_equal(dnet_processors_text(&last, text, sizeof(text)), "8191");
+    /* Where the room ends no number is cut in two. */
     for (unsigned i = 0; i < 64; i += 2)
         set.word[2] |= 1ull << i;
-    assert_int_equal(strlen(dnet_processors_text(&set, text, sizeof(text))), sizeof(text) - 1);
+    assert_string_equal(dnet_processors_text(&set, text, sizeof(text)), "0-3,70,128");
+    assert_string_equal(dnet_processors_text(&set, text, 10), "0-3,70");
+}
+
+static void test_processors_any_set_has_room(void **state)
+{
+    (void) state;
+    static char text[DNET_PROCESSORS_TEXT];
+    dnet_processors_t set = {{0}};
+    for (unsigned i = 0; i < DNET_PROCESSORS_MAX; i++)
+        set.word[i / 64] |= (uint64_t) (i % 3 != 2) << i % 64;
+    size_t used = strlen(dnet_processors_text(&set, text, sizeof(text)));
+    assert_string_equal(text + used - 9, "8190-8191");
 }
 
 static void test_processors_of_another_process(void **state)
@@ -184,6 +197,7 @@ int main(void)
         cmocka_unit_test(test_locality_things_are_visited),
         cmocka_unit_test(test_locality_what_hwloc_does_not_understand_is_an_error),
         cmocka_unit_test(test_processors_as_text),
+        cmocka_unit_test(test_processors_any_set_has_room),
         cmocka_unit_test(test_processors_of_another_process),
     };
     dnet_log_init();

@@ -17,8 +17,6 @@
 #include "tools/common/json_out.h"
 #include "tools/common/pages.h"
 
-#define TEXT 256 /* a set of processors as text */
-
 typedef struct {
     const dnet_options_t *o;
     dnet_locality_t *locality;
@@ -104,7 +102,7 @@ static void draw_thing(const dnet_locality_thing_t *t, bool first)
 /* One line for all things that are the same processors, below what holds them. */
 static void draw(const view_t *v)
 {
-    char text[TEXT];
+    char text[DNET_PROCESSORS_TEXT];
     const dnet_locality_thing_t *above[2 * DNET_LOCALITY_KINDS];
     unsigned depth = 0;
     for (unsigned i = 0, next; i < v->things; i = next) {
@@ -122,7 +120,7 @@ static void draw(const view_t *v)
 
 static void show_host(view_t *v)
 {
-    char text[TEXT];
+    char text[DNET_PROCESSORS_TEXT];
     bool here = dnet_locality_is_here(v->locality);
     for (int kind = 0; kind < DNET_LOCALITY_PROCESSOR; kind++)
         dnet_locality_each(v->locality, kind, keep, v);
@@ -181,7 +179,7 @@ static void look(void *arg, const dnet_locality_thing_t *thing)
 static void show_distances(view_t *v)
 {
     sight_t s = {.v = v};
-    char text[TEXT];
+    char text[DNET_PROCESSORS_TEXT];
     dnet_locality_each(v->locality, DNET_LOCALITY_PROCESSOR, look, &s);
     if (v->people)
         printf("Distances from a rank bound to processor %" PRIu32 "\n"
@@ -229,7 +227,7 @@ static bool is_crowded(const rank_t *rank, unsigned count, const rank_t *of)
 
 static void show_rank(view_t *v, const rank_t *rank, unsigned count, const rank_t *r)
 {
-    char text[TEXT];
+    char text[DNET_PROCESSORS_TEXT];
     unsigned at[DNET_DISTANCES] = {0};
     bool crowded = is_crowded(rank, count, r);
     int node = dnet_locality_node(v->locality, &r->may);
