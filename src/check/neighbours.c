@@ -211,6 +211,7 @@ static bool is_of_one_world(MPI_Comm comm)
 void dnet_check_watch(MPI_Comm comm)
 {
     int between = 1, size;
+    MPI_Group group;
     if (comm != MPI_COMM_NULL)
         PMPI_Comm_test_inter(comm, &between);
     if (between || !is_of_one_world(comm))
@@ -222,7 +223,10 @@ void dnet_check_watch(MPI_Comm comm)
         return;
     w->comm = comm;
     w->end = &w->first;
-    PMPI_Comm_dup(comm, &w->beside);
+    /* A duplicate would have copies of the program's attributes. */
+    PMPI_Comm_group(comm, &group);
+    PMPI_Comm_create(comm, group, &w->beside);
+    PMPI_Group_free(&group);
     PMPI_Comm_rank(comm, &w->rank);
     PMPI_Comm_size(comm, &size);
     w->left = (w->rank + size - 1) % size;

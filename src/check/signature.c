@@ -40,9 +40,7 @@ static uint64_t kind_of(MPI_Datatype type)
                                  MPI_REAL8};
     const MPI_Datatype complex[] = {MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX,
                                     MPI_C_LONG_DOUBLE_COMPLEX, MPI_COMPLEX, MPI_DOUBLE_COMPLEX};
-    const MPI_Datatype pair[] = {MPI_FLOAT_INT, MPI_DOUBLE_INT, MPI_LONG_INT,
-                                 MPI_2INT,      MPI_SHORT_INT,  MPI_LONG_DOUBLE_INT};
-    enum { INTEGER = 1, REAL, COMPLEX, PAIR };
+    enum { INTEGER = 1, REAL, COMPLEX };
     uint64_t class = INTEGER;
     int size;
     PMPI_Type_size(type, &size);
@@ -50,9 +48,36 @@ static uint64_t kind_of(MPI_Datatype type)
         class = type == real[i] ? REAL : class;
     for (size_t i = 0; i < sizeof(complex) / sizeof(complex[0]); i++)
         class = type == complex[i] ? COMPLEX : class;
-    for (size_t i = 0; i < sizeof(pair) / sizeof(pair[0]); i++)
-        class = type == pair[i] ? PAIR + i : class;
     return class << 32 | (uint32_t) size;
+}
+
+static part_t element(MPI_Datatype type)
+{
+    uint64_t kind = kind_of(type);
+    return (part_t){{1, kind}, PRIME};
+}
+
+/* A type that is not made of others, or one of the pairs, which are as if they were (MPI 4.0,
+ * 6.9.4). */
+static part_t named(MPI_Datatype type)
+{
+    const struct {
+        MPI_Datatype pair, of[2];
+    } pairs[] = {
+        {MPI_FLOAT_INT, {MPI_FLOAT, MPI_INT}},
+        {MPI_DOUBLE_INT, {MPI_DOUBLE, MPI_INT}},
+        {MPI_LONG_INT, {MPI_LONG, MPI_INT}},
+        {MPI_2INT, {MPI_INT, MPI_INT}},
+        {MPI_SHORT_INT, {MPI_SHORT, MPI_INT}},
+        {MPI_LONG_DOUBLE_INT, {MPI_LONG_DOUBLE, MPI_INT}},
+        {MPI_2REAL, {MPI_REAL, MPI_REAL}},
+        {MPI_2DOUBLE_PRECISION, {MPI_DOUBLE_PRECISION, MPI_DOUBLE_PRECISION}},
+        {MPI_2INTEGER, {MPI_INTEGER, MPI_INTEGER}},
+    };
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+        if (type == pairs[i].pair)
+            return joined(element(pairs[i].of[0]), element(pairs[i].of[1]));
+    return element(type);
 }
 
 static part_t part_of(MPI_Datatype type);
@@ -133,10 +158,8 @@ static void put_counts(const envelope_t *e, MPI_Count *n, const int *integer,
 static part_t part_of(MPI_Datatype type)
 {
     envelope_t e = envelope_of(type);
-    if (is_basic(&e)) {
-        uint64_t kind = kind_of(type);
-        return (part_t){{1, kind}, PRIME};
-    }
+    if (is_basic(&e))
+        return named(type);
     MPI_Count *n = malloc(sizeof(*n) * (size_t) (e.integers + e.large + 1));
     MPI_Count *large = malloc(sizeof(*large) * (size_t) (e.large + 1));
     int *integer = malloc(sizeof(*integer) * (size_t) (e.integers + 1));

@@ -38,6 +38,57 @@ static void large_counts(void)
     MPI_Type_free(&type);
 }
 
+/* A pair is its two elements, however they are written. */
+static void pairs(void)
+{
+    struct {
+        float value;
+        int place;
+    } one = {0};
+    MPI_Datatype type;
+    int two[2] = {rank, rank};
+    MPI_Bcast(two, rank == 0 ? 1 : 2, rank == 0 ? MPI_2INT : MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Type_create_struct(2, (int[]){1, 1}, (MPI_Aint[]){0, sizeof(float)},
+                           (MPI_Datatype[]){MPI_FLOAT, MPI_INT}, &type);
+    MPI_Type_commit(&type);
+    MPI_Bcast(&one, 1, rank == 0 ? MPI_FLOAT_INT : type, 0, MPI_COMM_WORLD);
+    MPI_Type_free(&type);
+}
+
+static int copied, deleted;
+
+static int copy_attribute(MPI_Comm comm, int key, void *extra, void *in, void *out, int *flag)
+{
+    (void) comm, (void) key, (void) extra;
+    copied++;
+    memcpy(out, &in, sizeof(in));
+    *flag = 1;
+    return MPI_SUCCESS;
+}
+
+static int delete_attribute(MPI_Comm comm, int key, void *value, void *extra)
+{
+    (void) comm, (void) key, (void) value, (void) extra;
+    deleted++;
+    return MPI_SUCCESS;
+}
+
+/* A program's attributes are on its own communicators only. */
+static void attributes(void)
+{
+    MPI_Comm first, second;
+    int key;
+    MPI_Comm_create_keyval(copy_attribute, delete_attribute, &key, NULL);
+    MPI_Comm_dup(MPI_COMM_WORLD, &first);
+    MPI_Comm_set_attr(first, key, NULL);
+    MPI_Comm_dup(first, &second);
+    CHECK(copied == 1, "%d copies of an attribute", copied);
+    MPI_Comm_free(&second);
+    CHECK(deleted == 1, "%d are deleted", deleted);
+    MPI_Comm_free(&first);
+    MPI_Comm_free_keyval(&key);
+}
+
 /* What ranks beside the root give on an intercommunicator need not be anything. */
 static void between(void)
 {
@@ -96,6 +147,8 @@ static void all_right(void)
                 MPI_COMM_WORLD);
     MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, many, 4, MPI_INT, MPI_COMM_WORLD);
     large_counts();
+    pairs();
+    attributes();
     between();
     MPI_Comm_free(&copy);
     MPI_Comm_free(&cart);
