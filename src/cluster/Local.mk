@@ -17,3 +17,8 @@ libdnet_cluster_la_SOURCES = \
 	src/cluster/switches.c \
 	src/cluster/switches.h
 EXTRA_DIST += src/cluster/README.md
+
+check_PROGRAMS += tests/unit/test_network
+DNET_UNIT_TESTS += tests/unit/test_network
+tests_unit_test_network_SOURCES = tests/unit/test_network.c
+tests_unit_test_network_LDADD = libdnet_cluster.la libdnet_subnet.la libdnet_all.la -lcmocka

@@ -20,6 +20,10 @@ dnet_status_t dnet_network_take(const dnet_cluster_t *cluster, bool change, dnet
         if (status != DNET_OK)
             dnet_fabric_free(n->fabric);
     }
+    if (status == DNET_OK && change && !dnet_switches_follow(&n->switches, n->fabric)) {
+        dnet_switches_set_links(&n->switches, n->fabric->topo);
+        dnet_switches_set_tables(&n->switches, n->fabric);
+    }
     if (status != DNET_OK)
         close(n->fd);
     return status;

@@ -18,7 +18,8 @@ typedef struct {
 /**
  * Take the network of a cluster; waits while another has it.
  *
- * @param change  to change it; false: others may look at it too
+ * @param change  to change it: where a process was killed in a change, links and tables are first
+ * put in force as its file has them; false: others may look at it too
  * @return DNET_OK: dnet_network_leave() ends it; DNET_NOT_FOUND (the cluster has none, not logged);
  *         else as dnet_fabric_load() and dnet_switches_open()
  */

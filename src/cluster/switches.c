@@ -95,23 +95,41 @@ static bool set_bit(_Atomic uint8_t *link, uint8_t bit, bool on)
     return (was & bit) != 0;
 }
 
+static bool is_down(const dnet_topo_t *t, const dnet_topo_link_t *link)
+{
+    return link->down || t->sw[link->sw[0]].down || t->sw[link->sw[1]].down;
+}
+
+/* Where a server's port leads, and at which switch its NIC hangs. */
+typedef struct {
+    _Atomic uint32_t *wire, *at;
+    uint32_t wire_value, at_value;
+} plug_t;
+
+static plug_t plug_of(const dnet_switches_t *n, const dnet_topo_t *t, int host)
+{
+    const dnet_topo_host_t *h = &t->host[host];
+    uint32_t clid = dnet_lid_to_clid(h->lid);
+    return (plug_t){
+        .wire = &n->wire[n->first_wire[h->sw] + (uint32_t) h->port],
+        .at = &n->at[clid],
+        .wire_value = h->down ? DNET_WIRE_FREE : DNET_WIRE_NODE | clid,
+        .at_value = 1 + (uint32_t) (h->down ? t->n_switches : h->sw),
+    };
+}
+
 void dnet_switches_set_links(const dnet_switches_t *n, const dnet_topo_t *t)
 {
     for (int l = 0; l < t->n_links; l++) {
-        const dnet_topo_link_t *link = &t->link[l];
-        bool down = link->down || t->sw[link->sw[0]].down || t->sw[link->sw[1]].down;
+        bool down = is_down(t, &t->link[l]);
         bool was = set_bit(&n->link[l], DNET_LINK_CUT, down);
         for (int c = 2 * l; c <= 2 * l + 1 && down && !was; c++)
             n->port[c].downed++;
     }
     for (int i = 0; i < t->n_hosts; i++) {
-        const dnet_topo_host_t *h = &t->host[i];
-        uint32_t clid = dnet_lid_to_clid(h->lid);
-        atomic_store_explicit(&n->wire[n->first_wire[h->sw] + (uint32_t) h->port],
-                              h->down ? DNET_WIRE_FREE : DNET_WIRE_NODE | clid,
-                              memory_order_relaxed);
-        atomic_store_explicit(&n->at[clid], 1 + (uint32_t) (h->down ? t->n_switches : h->sw),
-                              memory_order_relaxed);
+        const plug_t p = plug_of(n, t, i);
+        atomic_store_explicit(p.wire, p.wire_value, memory_order_relaxed);
+        atomic_store_explicit(p.at, p.at_value, memory_order_relaxed);
     }
 }
 
@@ -121,6 +139,38 @@ void dnet_switches_set_tables(const dnet_switches_t *n, const dnet_fabric_t *f)
     write_table(n, next, f);
     /* Release: pairs with the acquire load of a walk over the table. */
     atomic_store_explicit(&n->header->generation, next, memory_order_release);
+}
+
+static bool tables_follow(const dnet_switches_t *n, const dnet_fabric_t *f)
+{
+    const dnet_topo_t *t = f->topo;
+    uint32_t generation = atomic_load_explicit(&n->header->generation, memory_order_acquire);
+    for (int s = 0; s < t->n_switches; s++) {
+        const uint16_t *row = dnet_tables_row(f->tables, s);
+        const _Atomic uint16_t *in_force = n->table[generation & 1] + (size_t) s * n->header->lids;
+        for (int i = 0; i < t->n_hosts; i++)
+            if (atomic_load_explicit(&in_force[dnet_lid_to_clid(t->host[i].lid)],
+                                     memory_order_relaxed) != row[i])
+                return false;
+    }
+    return true;
+}
+
+bool dnet_switches_follow(const dnet_switches_t *n, const dnet_fabric_t *f)
+{
+    const dnet_topo_t *t = f->topo;
+    for (int l = 0; l < t->n_links; l++) {
+        uint8_t link = atomic_load_explicit(&n->link[l], memory_order_relaxed);
+        if (((link & DNET_LINK_CUT) != 0) != is_down(t, &t->link[l]))
+            return false;
+    }
+    for (int i = 0; i < t->n_hosts; i++) {
+        const plug_t p = plug_of(n, t, i);
+        if (atomic_load_explicit(p.wire, memory_order_relaxed) != p.wire_value ||
+            atomic_load_explicit(p.at, memory_order_relaxed) != p.at_value)
+            return false;
+    }
+    return tables_follow(n, f);
 }
 
 /* ---- the condition of links ---- */

@@ -39,6 +39,10 @@ void dnet_switches_set_links(const dnet_switches_t *parts, const dnet_topo_t *to
 /** Put the fabric's tables in force; waiting packets that have a way by them go on. */
 void dnet_switches_set_tables(const dnet_switches_t *parts, const dnet_fabric_t *fabric);
 
+/** Are links and tables as the fabric has them?  Not while a change is under way, nor where a
+ * process has been killed in one. */
+bool dnet_switches_follow(const dnet_switches_t *parts, const dnet_fabric_t *fabric);
+
 /* A link as made: 4x QDR [MR §1]. */
 #define DNET_SWITCHES_LANES 4u
 #define DNET_SWITCHES_LANE_MBPS 10000u

@@ -107,12 +107,19 @@ static bool show_network(dnet_json_t *json, const dnet_cluster_t *c, bool with_l
     if (json)
         dnet_json_object(json, "network");
     bool good = cluster_show_network(json, n.fabric);
+    bool follows = dnet_switches_follow(&n.switches, n.fabric);
+    if (json)
+        dnet_json_bool(json, "half_changed", !follows);
+    else if (!follows)
+        printf(
+            "  a command that changed it was killed: its links or tables are others until the next "
+            "one changes something\n");
     if (with_links)
         show_links(json, &n);
     if (json)
         dnet_json_end_object(json);
     dnet_network_leave(&n);
-    return good;
+    return good && follows;
 }
 
 /* ---- the nodes ---- */
