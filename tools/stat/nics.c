@@ -52,17 +52,29 @@ static bool bit_of(const look_t *l, uint64_t table, uint32_t index)
 
 /* ---- looking ---- */
 
+static const dnet_flow_entry_t *entry_at(const look_t *l, uint32_t number)
+{
+    return &l->dev->flow[number & (l->dev->geometry.flow_entries - 1)];
+}
+
+/* Number of the flow ring's next entry: all before it are there, as many as the ring has. */
+static uint32_t end_of_flow(const look_t *l, uint32_t read)
+{
+    uint32_t entries = l->dev->geometry.flow_entries, end = read;
+    while (end - read < entries &&
+           DNET_GET(nics_load(&entry_at(l, end)->word), FLOW_VALID) == !(end & entries))
+        end++;
+    return end;
+}
+
 /* Entries of the flow ring that are still there: those the process has read, then those it has not.
  */
 static void look_at_flow(look_t *l)
 {
     uint32_t entries = l->dev->geometry.flow_entries;
-    uint32_t read = (uint32_t) stored(l, DNET_UREG_FLOW_NEXT_READ);
-    for (uint32_t i = read > entries ? read - entries : 0;; i++) {
-        uint64_t word = nics_load(&l->dev->flow[i & (entries - 1)].word);
-        uint64_t arg = nics_load(&l->dev->flow[i & (entries - 1)].arg);
-        if (i - read < entries && DNET_GET(word, FLOW_VALID) != !(i & entries))
-            return;
+    uint32_t read = (uint32_t) stored(l, DNET_UREG_FLOW_NEXT_READ), end = end_of_flow(l, read);
+    for (uint32_t i = end > entries ? end - entries : 0; i != end; i++) {
+        uint64_t word = nics_load(&entry_at(l, i)->word), arg = nics_load(&entry_at(l, i)->arg);
         uint16_t lid = (uint16_t) DNET_GET(word, FLOW_LID);
         sender_t *s =
             &l->sender[dnet_hold_index(lid, (unsigned) DNET_GET(word, FLOW_WID)) % SENDERS];
