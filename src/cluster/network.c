@@ -67,8 +67,8 @@ dnet_status_t dnet_network_sweep(dnet_network_t *n, dnet_fdb_diff_t *diff)
 dnet_status_t dnet_network_isolate(dnet_network_t *n, int link, dnet_fdb_diff_t *diff)
 {
     const dnet_topo_link_t *l = &n->fabric->topo->link[link];
-    char what[DNET_FABRIC_TEXT];
-    snprintf(what, sizeof(what), "%.48s:%d", n->fabric->topo->sw[l->sw[0]].name, l->port[0]);
+    char what[2 * DNET_FABRIC_TEXT]; /* one that is too long stays so, and is refused */
+    snprintf(what, sizeof(what), "%s:%d", n->fabric->topo->sw[l->sw[0]].name, l->port[0]);
     dnet_status_t status = dnet_fabric_cut(n->fabric, what, false);
     if (status != DNET_OK)
         return status;
