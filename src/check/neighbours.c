@@ -26,9 +26,11 @@ struct word {
 typedef struct watched watched_t;
 struct watched {
     MPI_Comm comm;   /* the program's */
-    MPI_Comm beside; /* the checker's */
+    MPI_Comm beside; /* the checker's, of the same ranks */
     int rank, left, right;
-    word_t *first, **end; /* oldest first */
+    bool gone;                      /* the program has freed it */
+    char name[MPI_MAX_OBJECT_NAME]; /* when it is gone */
+    word_t *first, **end;           /* oldest first */
     watched_t *next;
 };
 
@@ -76,19 +78,20 @@ static const char *difference(const dnet_check_record_t *a, const dnet_check_rec
     return NULL;
 }
 
-static void compare(const watched_t *w, const word_t *word)
+static void compare(watched_t *w, const word_t *word)
 {
     const char *why = difference(&word->mine, &word->theirs);
-    char mine[128], theirs[128], name[MPI_MAX_OBJECT_NAME] = "";
+    char mine[128], theirs[128];
     int length;
     if (!why)
         return;
     say_record(mine, sizeof(mine), &word->mine);
     say_record(theirs, sizeof(theirs), &word->theirs);
-    PMPI_Comm_get_name(w->comm, name, &length);
+    if (!w->gone)
+        PMPI_Comm_get_name(w->comm, w->name, &length);
     fprintf(stderr, "dnet-check: rank %d is in %s where rank %d is in %s, on %s: %s\n",
-            world_rank(w->comm, w->rank), mine, world_rank(w->comm, w->left), theirs,
-            name[0] ? name : "a communicator without a name", why);
+            world_rank(w->beside, w->rank), mine, world_rank(w->beside, w->left), theirs,
+            w->name[0] ? w->name : "a communicator without a name", why);
     PMPI_Abort(MPI_COMM_WORLD, 1);
 }
 
@@ -113,22 +116,36 @@ static void hear_all(watched_t *w)
     }
 }
 
+static void look(watched_t *w)
+{
+    while (w->first) {
+        int heard, sent;
+        PMPI_Test(&w->first->heard, &heard, MPI_STATUS_IGNORE);
+        if (!heard)
+            break;
+        compare(w, w->first);
+        PMPI_Test(&w->first->sent, &sent, MPI_STATUS_IGNORE);
+        if (!sent)
+            break;
+        drop_first(w);
+    }
+}
+
+/* Of a communicator that is gone nothing is awaited: a rank that is in another call there, where
+ * its left neighbour has freed it, waits and finds that itself. */
 bool dnet_check_look(void)
 {
     bool waits = false;
-    for (watched_t *w = all; w; w = w->next) {
-        while (w->first) {
-            int heard, sent;
-            PMPI_Test(&w->first->heard, &heard, MPI_STATUS_IGNORE);
-            if (!heard)
-                break;
-            compare(w, w->first);
-            PMPI_Test(&w->first->sent, &sent, MPI_STATUS_IGNORE);
-            if (!sent)
-                break;
-            drop_first(w);
+    for (watched_t **link = &all, *w; (w = *link) != NULL;) {
+        look(w);
+        waits |= w->first != NULL && !w->gone;
+        if (!w->gone || w->first) {
+            link = &w->next;
+            continue;
         }
-        waits |= w->first != NULL;
+        *link = w->next;
+        PMPI_Comm_free(&w->beside);
+        free(w);
     }
     return waits;
 }
@@ -175,16 +192,14 @@ void dnet_check_enter(MPI_Comm comm, const dnet_check_record_t *record, bool wai
 
 /* ---- communicators ---- */
 
+/* The neighbours may free it later, so what they say of it is heard later. */
 static int unwatch(MPI_Comm comm, int key, void *value, void *extra)
 {
-    watched_t *w = value, **link = &all;
-    (void) comm, (void) key, (void) extra;
-    hear_all(w);
-    while (*link != w)
-        link = &(*link)->next;
-    *link = w->next;
-    PMPI_Comm_free(&w->beside);
-    free(w);
+    watched_t *w = value;
+    int length;
+    (void) key, (void) extra;
+    PMPI_Comm_get_name(comm, w->name, &length);
+    w->gone = true;
     return MPI_SUCCESS;
 }
 
@@ -238,6 +253,18 @@ void dnet_check_watch(MPI_Comm comm)
 
 void dnet_check_end(void)
 {
-    if (find(MPI_COMM_WORLD))
+    watched_t *world = find(MPI_COMM_WORLD);
+    if (world) {
+        hear_all(world);
         PMPI_Comm_delete_attr(MPI_COMM_WORLD, keyval);
+    }
+    (void) dnet_check_look();
+    /* What a neighbour frees only now, or never, is not heard any more. */
+    for (watched_t *w = all; w; w = w->next)
+        for (word_t *word = w->first; word && w->gone; word = word->next) {
+            if (word->heard == MPI_REQUEST_NULL)
+                continue;
+            PMPI_Cancel(&word->heard);
+            PMPI_Wait(&word->heard, MPI_STATUS_IGNORE);
+        }
 }

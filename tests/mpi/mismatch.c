@@ -89,6 +89,33 @@ static void attributes(void)
     MPI_Comm_free_keyval(&key);
 }
 
+/* Rank 1 frees a communicator before what it receives on it is sent, and each rank others in an
+ * order of its own. */
+static void frees(void)
+{
+    MPI_Comm comm[3];
+    MPI_Request request;
+    int word = 0;
+    for (int i = 0; i < 3; i++)
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm[i]);
+    if (rank == 1) {
+        MPI_Irecv(&word, 1, MPI_INT, 0, 3, comm[0], &request);
+        MPI_Comm_free(&comm[0]);
+        MPI_Send(NULL, 0, MPI_INT, 0, 4, MPI_COMM_WORLD);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else {
+        if (rank == 0) {
+            MPI_Recv(NULL, 0, MPI_INT, 1, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Send(&word, 1, MPI_INT, 1, 3, comm[0]);
+        }
+        MPI_Comm_free(&comm[0]);
+    }
+    MPI_Comm_free(&comm[1 + rank % 2]);
+    MPI_Sendrecv(NULL, 0, MPI_INT, (rank + 1) % size, 5, NULL, 0, MPI_INT, (rank + size - 1) % size,
+                 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Comm_free(&comm[2 - rank % 2]);
+}
+
 /* What ranks beside the root give on an intercommunicator need not be anything. */
 static void between(void)
 {
@@ -149,6 +176,7 @@ static void all_right(void)
     large_counts();
     pairs();
     attributes();
+    frees();
     between();
     MPI_Comm_free(&copy);
     MPI_Comm_free(&cart);
@@ -212,6 +240,12 @@ int main(int argc, char **argv)
         if (odd)
             MPI_Barrier(copy);
         MPI_Comm_disconnect(&copy);
+    } else if (!strcmp(way, "free")) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+        MPI_Comm_set_name(copy, "copy");
+        if (odd)
+            MPI_Barrier(copy);
+        MPI_Comm_free(&copy);
     } else if (!strcmp(way, "later")) {
         if (odd)
             MPI_Ibcast(four, 4, MPI_INT, 0, MPI_COMM_WORLD, &request);

@@ -12,7 +12,7 @@ fail() { echo "mismatch.sh: $*" >&2; cat out >&2; exit 1; }
 mpicc -O2 -I"$here" "$here/mismatch.c" -o mismatch
 last=$((RANKS - 1))
 
-mpirun -n "$RANKS" dnet-check ./mismatch right >out 2>&1 || fail "a right program is ended"
+timeout 60 mpirun -n "$RANKS" dnet-check ./mismatch right >out 2>&1 || fail "a right program is ended"
 [ ! -s out ] || fail "a right program is complained about"
 timeout 60 mpirun -n "$RANKS" dnet-check ./mismatch spawn >out 2>&1 || fail "a program that starts others is ended, or hangs"
 [ ! -s out ] || fail "a program that starts others is complained about"
@@ -28,6 +28,7 @@ ends count 'the same number of elements'
 ends type 'of different types'
 ends operation 'the same operation'
 ends disconnect 'MPI_Barrier.* all ranks must enter the same collective'
+ends free 'MPI_Barrier.* in MPI_Comm_free, on copy: all ranks must enter the same collective'
 ends later 'MPI_Ibcast, root 0, 4 elements.* all ranks must enter the same collective'
 ends tested 'MPI_Ibcast, root 0, 4 elements.* all ranks must enter the same collective'
 
