@@ -83,12 +83,6 @@ static under_way_t *new_one(dnet_nonblocking_kind_t kind, size_t bytes, int root
     return request ? u : NULL;
 }
 
-static bool may_not_sleep(void *arg)
-{
-    (void) arg;
-    return MPIDI_DIMMNET_nonblocking_may_sleep();
-}
-
 bool MPIDI_DIMMNET_nonblocking_may_sleep(void)
 {
     for (MPIDI_DIMMNET_board_t *self = busy; self; self = self->next_busy)
@@ -97,9 +91,15 @@ bool MPIDI_DIMMNET_nonblocking_may_sleep(void)
     return true;
 }
 
+static bool still_wait(void *arg)
+{
+    (void) arg;
+    return MPIDI_DIMMNET_nonblocking_may_sleep();
+}
+
 void MPIDI_DIMMNET_nonblocking_await(void)
 {
-    dnet_ep_set_awaited(MPIDI_DIMMNET_EP(0), busy ? may_not_sleep : NULL, NULL);
+    dnet_ep_set_awaited(MPIDI_DIMMNET_EP(0), busy ? still_wait : NULL, NULL);
 }
 
 /* The first is under way, or no more is. */
