@@ -25,7 +25,7 @@
  * data of all of them together, and of one of one rank, at most; words of a rank beside. */
 #define DNET_NONBLOCKING_SLOTS 8u
 #define DNET_NONBLOCKING_MAX_BYTES (512u << 10)
-#define DNET_NONBLOCKING_SLOT_MAX_BYTES 4096u
+#define DNET_NONBLOCKING_SLOT_MAX_BYTES 16384u
 #define DNET_NONBLOCKING_COUNTERS 2u
 /** More ranks than this have no board: their slots would be too small. */
 #define DNET_BOARD_MAX_RANKS 256u

@@ -10,7 +10,7 @@
 #include "counter.h"
 
 enum { BARRIER, BCAST, REDUCE, ALLREDUCE, GATHER, SCATTER, ALLGATHER, ALLTOALL, KINDS };
-enum { AT_A_TIME = 24, MOST = 1500 };
+enum { AT_A_TIME = 24, MOST = 5000 };
 
 /* A collective under way: blocks of n integers, of which each second one counts where its type has
  * gaps. */

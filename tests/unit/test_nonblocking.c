@@ -7,9 +7,9 @@
 
 #define AT_A_TIME 12u /* more than there are slots */
 #define KINDS 8u
-#define PLACE_BYTES (RANKS_MAX * DNET_NONBLOCKING_SLOT_MAX_BYTES)
+#define PLACE_BYTES (DNET_NONBLOCKING_MAX_BYTES / DNET_NONBLOCKING_SLOTS) /* of all ranks */
 
-static const size_t lengths[] = {0, 1, 8, 55, 56, 57, 64, 240, 512, 1024, 4096};
+static const size_t lengths[] = {0, 1, 8, 55, 56, 57, 64, 240, 512, 1024, 4096, 16384};
 
 /* What rank `to` gets of rank `from` in one of them. */
 static unsigned told_apart(unsigned round, unsigned k)
