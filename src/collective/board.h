@@ -22,10 +22,12 @@
 #define DNET_BOARD_NEAR_BYTES 4096u
 #define DNET_BOARD_NEAR_BYTES_ZEN1 1024u
 /** Nonblocking collectives: those that a rank may have contributed to and others not have read yet;
- * data of all of them together, and of one of one rank, at most; words of a rank beside. */
+ * data of all of them together, and of one of one rank, at most, of two ranks and of more; words of
+ * a rank beside. */
 #define DNET_NONBLOCKING_SLOTS 8u
-#define DNET_NONBLOCKING_MAX_BYTES (512u << 10)
-#define DNET_NONBLOCKING_SLOT_MAX_BYTES 16384u
+#define DNET_NONBLOCKING_MAX_BYTES (2u << 20)
+#define DNET_NONBLOCKING_SLOT_OF_TWO_BYTES 16384u
+#define DNET_NONBLOCKING_SLOT_MAX_BYTES 65536u
 #define DNET_NONBLOCKING_COUNTERS 2u
 /** More ranks than this have no board: their slots would be too small. */
 #define DNET_BOARD_MAX_RANKS 256u

@@ -68,6 +68,8 @@ static size_t rank_bytes_of(uint32_t size)
 static uint32_t nonblocking_slot_bytes_of(uint32_t size)
 {
     uint32_t bytes = DNET_NONBLOCKING_MAX_BYTES / DNET_NONBLOCKING_SLOTS / size;
+    if (size == 2)
+        return DNET_NONBLOCKING_SLOT_OF_TWO_BYTES;
     return bytes < DNET_NONBLOCKING_SLOT_MAX_BYTES ? bytes & -DNET_BOARD_PAIR
                                                    : DNET_NONBLOCKING_SLOT_MAX_BYTES;
 }
@@ -127,7 +129,7 @@ void dnet_board_touch(const dnet_board_t *b)
     for (uint32_t r = 0; b->size <= TOUCHED_RANKS && r < b->size; r++)
         for (uint64_t step = 0; step < b->slots; step++)
             touch(dnet_board_slot_data(b, r, step), b->size == 2 ? b->slot_bytes : PAGE);
-    if (b->size <= TOUCHED_RANKS)
+    if (b->size == 2)
         touch(b->nonblocking.data, nonblocking_bytes_of(b->size));
 }
 

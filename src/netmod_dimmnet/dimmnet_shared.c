@@ -26,7 +26,7 @@ static void *map(uint32_t peer, uint32_t offset, size_t bytes)
 
 /* What ranks have given back: their own memory, and mappings of others'.  No more than some MB. */
 #define SPARES 4
-#define SPARE_BYTES (5u << 20) /* a board has less */
+#define SPARE_BYTES (7u << 20) /* a board has less */
 static MPIDI_DIMMNET_shared_t own_spares[SPARES], mapped_spares[SPARES];
 static pthread_mutex_t spares_lock = PTHREAD_MUTEX_INITIALIZER;
 

@@ -43,6 +43,7 @@ static void one_after_the_other(void)
     }
     came = counter("unexpected") - before;
     CHECK(!sure || came < CALLS / 4, "%llu of %d messages came before their receives", came, CALLS);
+    CHECK(counter("board_collectives") == 0, "they went by a board, and not by messages");
     MPI_Barrier(MPI_COMM_WORLD);
 }
 

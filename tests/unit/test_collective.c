@@ -551,7 +551,7 @@ static void test_boards_are_bounded(void **state)
 {
     (void) state;
     for (uint32_t size = 2; size <= DNET_BOARD_MAX_RANKS; size++)
-        assert_true(dnet_board_bytes(size) <= 5u << 20);
+        assert_true(dnet_board_bytes(size) <= 7u << 20);
     dnet_board_t two;
     dnet_board_join(&two, NULL, 2, 0, false, &(dnet_board_owner_t){0});
     assert_true(dnet_board_bytes(2) + dnet_board_far_bytes(&two) <= DNET_BOARD_MAX_BYTES);

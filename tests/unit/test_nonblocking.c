@@ -7,7 +7,7 @@
 
 #define AT_A_TIME 12u /* more than there are slots */
 #define KINDS 8u
-#define PLACE_BYTES (DNET_NONBLOCKING_MAX_BYTES / DNET_NONBLOCKING_SLOTS) /* of all ranks */
+#define PLACE_BYTES 131072u /* a buffer of one of them, blocks of all ranks */
 
 static const size_t lengths[] = {0, 1, 8, 55, 56, 57, 64, 240, 512, 1024, 4096, 16384};
 
@@ -38,6 +38,7 @@ static void make(dnet_nonblocking_t *op, const dnet_board_t *b, unsigned which, 
                                .count = bytes / 8,
                                .fn = dnet_reduce_loop(DNET_REDUCE_SUM, DNET_REDUCE_OF_UINT64)};
     const bool in_place = which % 3 == 0;
+    assert_true(b->size * bytes <= PLACE_BYTES);
     memset(to, UNTOUCHED, b->size * bytes);
     switch (kind) {
         case DNET_NONBLOCKING_BARRIER:
