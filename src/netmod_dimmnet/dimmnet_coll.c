@@ -42,21 +42,7 @@ static int bcast_on(MPIDI_DIMMNET_board_t *self, void *buffer, MPI_Aint count,
     return mpi_errno;
 }
 
-/* `blocks`: of the send buffer; the receive buffer has one for each rank.  Returns an MPI error
- * code. */
-static int exchange_begin(MPIDI_DIMMNET_sides_t *x, const MPIR_Comm *comm, const void *sendbuf,
-                          MPI_Aint sendcount, MPI_Datatype sendtype, unsigned blocks, void *recvbuf,
-                          MPI_Aint recvcount, MPI_Datatype recvtype)
-{
-    int mpi_errno = MPIDI_DIMMNET_sides_take(x, recvbuf, recvcount * comm->local_size, recvtype);
-    if (mpi_errno != MPI_SUCCESS)
-        return mpi_errno;
-    if (sendbuf != MPI_IN_PLACE)
-        return MPIDI_DIMMNET_sides_give(x, sendbuf, sendcount, sendtype, blocks);
-    x->from = blocks > 1 ? x->to : (uint8_t *) x->to + x->bytes * (size_t) comm->rank;
-    return MPI_SUCCESS;
-}
-
+/* `blocks`: of the send buffer */
 static int exchange_on(MPIDI_DIMMNET_board_t *self,
                        void (*exchange)(dnet_board_t *, const void *, void *, size_t),
                        unsigned blocks, const void *sendbuf, MPI_Aint sendcount,
@@ -65,8 +51,8 @@ static int exchange_on(MPIDI_DIMMNET_board_t *self,
 {
     MPIDI_DIMMNET_sides_t x = {0};
     MPIDI_Datatype_check_size(recvtype, recvcount, x.bytes);
-    int mpi_errno = exchange_begin(&x, self->comm, sendbuf, sendcount, sendtype, blocks, recvbuf,
-                                   recvcount, recvtype);
+    int mpi_errno = MPIDI_DIMMNET_sides_exchange(&x, self->comm, sendbuf, sendcount, sendtype,
+                                                 blocks, recvbuf, recvcount, recvtype);
     if (mpi_errno == MPI_SUCCESS)
         mpi_errno = MPIDI_DIMMNET_board_extend(self, x.bytes * blocks);
     if (mpi_errno == MPI_SUCCESS)

@@ -364,14 +364,8 @@ static int begin_to_exchange(dnet_nonblocking_kind_t kind, const void *sendbuf, 
     under_way_t *u = *u_p;
     if (!u)
         return mpi_errno;
-    mpi_errno =
-        MPIDI_DIMMNET_sides_take(&u->sides, recvbuf, recvcount * comm->local_size, recvtype);
-    if (sendbuf == MPI_IN_PLACE)
-        u->sides.from = blocks > 1 ? u->sides.to : (uint8_t *) u->sides.to + bytes * comm->rank;
-    else if (mpi_errno == MPI_SUCCESS)
-        mpi_errno =
-            MPIDI_DIMMNET_sides_give(&u->sides, sendbuf, sendcount, sendtype, (size_t) blocks);
-    return mpi_errno;
+    return MPIDI_DIMMNET_sides_exchange(&u->sides, comm, sendbuf, sendcount, sendtype,
+                                        (unsigned) blocks, recvbuf, recvcount, recvtype);
 }
 
 int MPIDI_DIMMNET_iallgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,

@@ -54,6 +54,20 @@ int MPIDI_DIMMNET_sides_give(MPIDI_DIMMNET_sides_t *s, const void *buf, MPI_Aint
     return mpi_errno;
 }
 
+int MPIDI_DIMMNET_sides_exchange(MPIDI_DIMMNET_sides_t *s, const MPIR_Comm *comm,
+                                 const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                                 unsigned blocks, void *recvbuf, MPI_Aint recvcount,
+                                 MPI_Datatype recvtype)
+{
+    int mpi_errno = MPIDI_DIMMNET_sides_take(s, recvbuf, recvcount * comm->local_size, recvtype);
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
+    if (sendbuf != MPI_IN_PLACE)
+        return MPIDI_DIMMNET_sides_give(s, sendbuf, sendcount, sendtype, blocks);
+    s->from = blocks > 1 ? s->to : (uint8_t *) s->to + s->bytes * (size_t) comm->rank;
+    return MPI_SUCCESS;
+}
+
 int MPIDI_DIMMNET_sides_end(MPIDI_DIMMNET_sides_t *s, bool complete)
 {
     int mpi_errno = MPI_SUCCESS;

@@ -29,6 +29,12 @@ int MPIDI_DIMMNET_sides_take(MPIDI_DIMMNET_sides_t *sides, void *buf, MPI_Aint c
 int MPIDI_DIMMNET_sides_give(MPIDI_DIMMNET_sides_t *sides, const void *buf, MPI_Aint count,
                              MPI_Datatype datatype, size_t blocks);
 
+/* Both, of an allgather or alltoall: it takes a block from each rank, and gives so many. */
+int MPIDI_DIMMNET_sides_exchange(MPIDI_DIMMNET_sides_t *sides, const MPIR_Comm *comm,
+                                 const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                                 unsigned blocks, void *recvbuf, MPI_Aint recvcount,
+                                 MPI_Datatype recvtype);
+
 /* Be done with it.  Returns an MPI error code if it is complete: then what it has taken goes to the
  * program's buffer. */
 int MPIDI_DIMMNET_sides_end(MPIDI_DIMMNET_sides_t *sides, bool complete);
