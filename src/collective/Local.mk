@@ -13,6 +13,10 @@ libdnet_collective_la_SOURCES = \
 	src/collective/in_place.h \
 	src/collective/nonblocking.c \
 	src/collective/nonblocking.h \
+	src/collective/nonblocking_data.c \
+	src/collective/nonblocking_data.h \
+	src/collective/nonblocking_slots.c \
+	src/collective/nonblocking_slots.h \
 	src/collective/parcel.c \
 	src/collective/parcel.h \
 	src/collective/reduce.c \

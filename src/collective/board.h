@@ -83,6 +83,7 @@ typedef struct {
         uint64_t last;                        /* number; the first is 1 */
         uint64_t all_done;                    /* with this one, as far as is known */
         struct dnet_nonblocking *first, *end; /* under way, in order */
+        struct dnet_nonblocking *untaken;     /* the first of them that is */
         unsigned looks;                       /* in vain, in a row */
         bool dozes;
         _Atomic uint32_t waits_for; /* once it dozes; else DNET_BOARD_NO_RANK */

@@ -1,130 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "collective/nonblocking.h"
 
-#include "collective/steps.h"
-
 #define LOOKS_BEFORE_DOZING 64u /* in a row that found nothing */
 
-/* ---- its words and slots ---- */
+/* ---- who waits for whom ---- */
 
-/* The words of a rank: the number up to which it is done with all; the rank that it dozes for, plus
- * one, or any.  Before them: how many doze. */
-enum { DONE_WITH, DOZES_FOR };
-_Static_assert(DOZES_FOR + 1 == DNET_NONBLOCKING_COUNTERS, "so many words");
-#define ANY_RANK UINT64_MAX
-
-static inline dnet_word_t *dozing(const dnet_board_t *b)
-{
-    return (dnet_word_t *) (void *) b->nonblocking.words;
-}
-
-static inline dnet_word_t *counter(const dnet_board_t *b, uint32_t rank, unsigned which)
-{
-    size_t line = 1 + (size_t) rank * DNET_NONBLOCKING_COUNTERS + which;
-    return (dnet_word_t *) (void *) (b->nonblocking.words + line * DNET_BOARD_PAIR);
-}
-
-static inline uint32_t place_of(uint64_t number)
-{
-    return (uint32_t) number % DNET_NONBLOCKING_SLOTS;
-}
-
-/* The line that says that a rank has contributed, with up to WITH_NUMBER_BYTES of data. */
-static inline uint8_t *slot(const dnet_board_t *b, uint32_t rank, uint64_t number)
-{
-    size_t line = 1 + (size_t) (DNET_NONBLOCKING_COUNTERS + place_of(number)) * b->size + rank;
-    return b->nonblocking.words + line * DNET_BOARD_PAIR;
-}
-
-static inline uint8_t *data_of(const dnet_board_t *b, uint32_t rank, uint64_t number, size_t bytes)
-{
-    if (bytes <= WITH_NUMBER_BYTES)
-        return slot(b, rank, number);
-    size_t block = (size_t) rank * DNET_NONBLOCKING_SLOTS + place_of(number);
-    return b->nonblocking.data + block * b->nonblocking.slot_bytes;
-}
-
-static inline bool has_come(const dnet_board_t *b, uint32_t rank, uint64_t number)
-{
-    return dnet_word_has_come(dnet_slot_number(slot(b, rank, number)), number);
-}
-
-static DNET_COLD void wake_waiting(const dnet_board_t *b)
-{
-    for (uint32_t r = 0; r < b->size; r++) {
-        uint64_t rank = atomic_load_explicit(counter(b, r, DOZES_FOR), memory_order_relaxed);
-        if (r != b->rank && (rank == b->rank + UINT64_C(1) || rank == ANY_RANK))
-            b->owner.wake(b->owner.arg, r);
-    }
-}
-
-/* As dnet_word_set_for(), for those that doze here. */
-static inline void set(const dnet_board_t *b, dnet_word_t *word, uint64_t number)
-{
-    atomic_store_explicit(word, number, memory_order_release);
-    if (DNET_UNLIKELY(atomic_load_explicit(dozing(b), memory_order_relaxed)))
-        wake_waiting(b);
-}
-
-/* ---- which ranks give, and who needs what ---- */
-
-static inline bool is_from_root(const dnet_nonblocking_t *op)
-{
-    return op->kind == DNET_NONBLOCKING_BCAST || op->kind == DNET_NONBLOCKING_SCATTER;
-}
-
-static inline bool is_for_root(const dnet_nonblocking_t *op)
-{
-    return op->kind == DNET_NONBLOCKING_REDUCE || op->kind == DNET_NONBLOCKING_GATHER;
-}
-
-/* The root of a reduction as well, for what is combined is in slots. */
-static inline bool gives(const dnet_board_t *b, const dnet_nonblocking_t *op)
-{
-    return is_from_root(op)                      ? b->rank == op->root
-           : op->kind == DNET_NONBLOCKING_GATHER ? b->rank != op->root
-                                                 : true;
-}
-
-static inline size_t given_bytes(const dnet_board_t *b, dnet_nonblocking_kind_t kind, size_t bytes)
-{
-    bool blocks = kind == DNET_NONBLOCKING_SCATTER || kind == DNET_NONBLOCKING_ALLTOALL;
-    return blocks ? bytes * b->size : bytes;
-}
-
-bool dnet_board_has_nonblocking(const dnet_board_t *b, dnet_nonblocking_kind_t kind, size_t bytes)
-{
-    return bytes <= b->nonblocking.slot_bytes &&
-           given_bytes(b, kind, bytes) <= b->nonblocking.slot_bytes;
-}
-
-/* The rank that this one needs something of next; DNET_BOARD_NO_RANK: it has all. */
-static uint32_t needs(const dnet_board_t *b, dnet_nonblocking_t *op)
-{
-    if (is_from_root(op))
-        return b->rank == op->root || has_come(b, op->root, op->number) ? DNET_BOARD_NO_RANK
-                                                                        : op->root;
-    if (is_for_root(op) && b->rank != op->root)
-        return DNET_BOARD_NO_RANK;
-    while (op->missing < b->size &&
-           (op->missing == b->rank || has_come(b, op->missing, op->number)))
-        op->missing++;
-    return op->missing < b->size ? op->missing : DNET_BOARD_NO_RANK;
-}
-
-/* ---- giving and taking ---- */
-
-/* The first rank that still has to be done with what the slot of a number was used for last;
- * DNET_BOARD_NO_RANK: the slot is free.  The own rank, too: it reads its own slots. */
-static uint32_t needs_room_of(dnet_board_t *b, uint64_t number)
+/* The first rank that is not done yet with all up to a number; DNET_BOARD_NO_RANK: all are. */
+static uint32_t is_not_done(dnet_board_t *b, uint64_t number)
 {
     uint64_t all = UINT64_MAX;
-    if (number <= b->nonblocking.all_done + DNET_NONBLOCKING_SLOTS)
+    if (number <= b->nonblocking.all_done)
         return DNET_BOARD_NO_RANK;
     for (uint32_t r = 0; r < b->size; r++) {
-        /* Acquire: it has read what is written over next. */
-        uint64_t done = atomic_load_explicit(counter(b, r, DONE_WITH), memory_order_acquire);
-        if (done + DNET_NONBLOCKING_SLOTS < number)
+        /* Acquire: it has read what is written over next, and written what is read. */
+        uint64_t done =
+            atomic_load_explicit(dnet_nonblocking_counter(b, r, DONE_WITH), memory_order_acquire);
+        if (done < number)
             return r;
         all = done < all ? done : all;
     }
@@ -132,126 +23,121 @@ static uint32_t needs_room_of(dnet_board_t *b, uint64_t number)
     return DNET_BOARD_NO_RANK;
 }
 
-static void give(const dnet_board_t *b, const dnet_nonblocking_t *op)
+/* The first rank that has not contributed a number; DNET_BOARD_NO_RANK: this one has all that it
+ * needs.  *from_p: the ones before have. */
+static inline uint32_t has_not_come(const dnet_board_t *b, const dnet_nonblocking_t *op,
+                                    uint64_t number, uint32_t *from_p)
 {
-    size_t bytes = given_bytes(b, op->kind, op->bytes);
-    if (bytes)
-        dnet_step_put(data_of(b, b->rank, op->number, bytes), op->from, bytes);
-    set(b, dnet_slot_number(slot(b, b->rank, op->number)), op->number);
+    if (dnet_nonblocking_is_from_root(op))
+        return b->rank == op->root || dnet_nonblocking_has_come(b, op->root, number)
+                   ? DNET_BOARD_NO_RANK
+                   : op->root;
+    while (*from_p < b->size &&
+           (*from_p == b->rank || dnet_nonblocking_has_come(b, *from_p, number)))
+        ++*from_p;
+    return *from_p < b->size ? *from_p : DNET_BOARD_NO_RANK;
 }
 
-/* In the order of ranks, so that all have the same result. */
-static void combine(const dnet_board_t *b, const dnet_nonblocking_t *op)
+/* What is done with a piece, one after the other; at the end who is read from waits for those who
+ * read. */
+enum { GIVE, COMBINE, TAKE, END, STAGES };
+/* There is nothing to do in a stage, for now or any more. */
+#define NOTHING_TO_DO (DNET_BOARD_NO_RANK - 1)
+
+/* The rank that a stage waits for; DNET_BOARD_NO_RANK: it can be gone on with. */
+static inline uint32_t stage_waits_for(dnet_board_t *b, dnet_nonblocking_t *op, unsigned stage)
 {
-    const uint8_t *before = data_of(b, 0, op->number, op->bytes);
-    for (uint32_t r = 1; r < b->size; r++) {
-        op->fn(data_of(b, r, op->number, op->bytes), before, op->to, op->count, op->how);
-        before = op->to;
+    switch (stage) {
+        case GIVE: {
+            const uint64_t number =
+                dnet_nonblocking_number(op, op->given) + dnet_nonblocking_numbers(op) - 1;
+            if (op->given == op->pieces)
+                return NOTHING_TO_DO;
+            /* The own rank, too, has to be done with what the slot was used for last: it reads its
+             * own ones. */
+            return number <= DNET_NONBLOCKING_SLOTS
+                       ? DNET_BOARD_NO_RANK
+                       : is_not_done(b, number - DNET_NONBLOCKING_SLOTS);
+        }
+        case COMBINE:
+            if (!op->in_parts || op->combined == op->given)
+                return NOTHING_TO_DO;
+            return has_not_come(b, op, dnet_nonblocking_number(op, op->combined),
+                                &op->not_given_before);
+        case TAKE:
+            if (op->taken >= (op->in_parts ? op->combined : op->given))
+                return NOTHING_TO_DO;
+            return has_not_come(b, op, dnet_nonblocking_number(op, op->taken) + op->in_parts,
+                                &op->not_taken_before);
+        default:
+            if (!op->by_address || op->taken < op->pieces || !dnet_nonblocking_gives(b, op))
+                return NOTHING_TO_DO;
+            return is_not_done(b, op->number);
     }
 }
 
-static inline void take_block(const dnet_board_t *b, const dnet_nonblocking_t *op, uint32_t r,
-                              uint32_t block, void *to)
+/* This rank is done with all before the first of which it has not taken all. */
+static void say_done(dnet_board_t *b)
 {
-    size_t bytes = given_bytes(b, op->kind, op->bytes);
-    dnet_take(to, data_of(b, r, op->number, bytes) + block * op->bytes, op->bytes);
+    dnet_nonblocking_t *op = b->nonblocking.untaken;
+    while (op && op->taken == op->pieces)
+        op = op->next;
+    b->nonblocking.untaken = op;
+    dnet_nonblocking_set(b, dnet_nonblocking_counter(b, b->rank, DONE_WITH),
+                         op ? dnet_nonblocking_number(op, op->taken) - 1 : b->nonblocking.last);
 }
 
-static void keep_own(const dnet_nonblocking_t *op, void *to, const void *from)
+static inline void do_stage(dnet_board_t *b, dnet_nonblocking_t *op, unsigned stage)
 {
-    if (to && to != from && op->bytes)
-        memmove(to, from, op->bytes);
-}
-
-static void take(const dnet_board_t *b, const dnet_nonblocking_t *op)
-{
-    const bool is_root = b->rank == op->root;
-    uint8_t *to = op->to;
-    switch (op->kind) {
-        case DNET_NONBLOCKING_BARRIER:
+    switch (stage) {
+        case GIVE:
+            dnet_nonblocking_give(b, op);
+            op->given++;
             break;
-        case DNET_NONBLOCKING_BCAST:
-            if (!is_root)
-                take_block(b, op, op->root, 0, to);
+        case COMBINE:
+            dnet_nonblocking_combine(b, op);
+            op->combined++;
+            op->not_given_before = 0;
             break;
-        case DNET_NONBLOCKING_REDUCE:
-            if (is_root)
-                combine(b, op);
-            break;
-        case DNET_NONBLOCKING_ALLREDUCE:
-            combine(b, op);
-            break;
-        case DNET_NONBLOCKING_SCATTER:
-            if (is_root)
-                keep_own(op, to, (const uint8_t *) op->from + b->rank * op->bytes);
-            else
-                take_block(b, op, op->root, b->rank, to);
-            break;
-        case DNET_NONBLOCKING_GATHER:
-            for (uint32_t r = 0; is_root && r < b->size; r++)
-                if (r == b->rank)
-                    keep_own(op, to + r * op->bytes, op->from);
-                else
-                    take_block(b, op, r, 0, to + r * op->bytes);
-            break;
-        case DNET_NONBLOCKING_ALLGATHER:
-            for (uint32_t r = 0; r < b->size; r++)
-                take_block(b, op, r, 0, to + r * op->bytes);
-            break;
-        case DNET_NONBLOCKING_ALLTOALL:
-            for (uint32_t r = 0; r < b->size; r++)
-                take_block(b, op, r, b->rank, to + r * op->bytes);
+        default:
+            dnet_nonblocking_take(b, op);
+            op->taken++;
+            op->not_taken_before = 0;
+            say_done(b);
             break;
     }
 }
 
-/* The rank that it waits for; DNET_BOARD_NO_RANK: it is complete. */
+/* The stages, one after the other.  *moved_p: something was done.  @return the rank that it waits
+ * for, the own one only if an earlier one is to be gone on with; DNET_BOARD_NO_RANK: it is
+ * complete */
+static inline uint32_t do_stages(dnet_board_t *b, dnet_nonblocking_t *op, bool *moved_p)
+{
+    uint32_t first = DNET_BOARD_NO_RANK;
+    *moved_p = false;
+    for (unsigned stage = 0; stage < STAGES; stage++) {
+        uint32_t rank;
+        while ((rank = stage_waits_for(b, op, stage)) == DNET_BOARD_NO_RANK && stage != END) {
+            do_stage(b, op, stage);
+            *moved_p = true;
+        }
+        if (rank != NOTHING_TO_DO && (first == DNET_BOARD_NO_RANK || first == b->rank))
+            first = rank;
+    }
+    return first;
+}
+
+/* The same as long as something can be done. */
 static uint32_t go_on(dnet_board_t *b, dnet_nonblocking_t *op)
 {
-    if (!op->given) {
-        uint32_t reader = needs_room_of(b, op->number);
-        if (reader != DNET_BOARD_NO_RANK)
-            return reader;
-        give(b, op);
-        op->given = true;
-    }
-    uint32_t giver = needs(b, op);
-    if (giver == DNET_BOARD_NO_RANK)
-        take(b, op);
-    return giver;
+    bool moved;
+    uint32_t rank = do_stages(b, op, &moved);
+    while (op->pieces > 1 && moved && rank != DNET_BOARD_NO_RANK)
+        rank = do_stages(b, op, &moved);
+    return rank;
 }
 
 /* ---- those under way ---- */
-
-/* This rank is done with all before the first that is under way. */
-static inline void say_done(const dnet_board_t *b)
-{
-    const dnet_nonblocking_t *first = b->nonblocking.first;
-    set(b, counter(b, b->rank, DONE_WITH), first ? first->number - 1 : b->nonblocking.last);
-}
-
-bool dnet_board_start(dnet_board_t *b, dnet_nonblocking_t *op)
-{
-    op->number = ++b->nonblocking.last;
-    op->missing = 0;
-    op->given = !gives(b, op);
-    op->next = NULL;
-    if (is_from_root(op))
-        dnet_step_came_from(b, op->root);
-    /* Where one before waits for a slot this one does, too. */
-    if (go_on(b, op) == DNET_BOARD_NO_RANK) {
-        if (!b->nonblocking.first)
-            say_done(b);
-        return true;
-    }
-    if (b->nonblocking.first)
-        b->nonblocking.end->next = op;
-    else
-        b->nonblocking.first = op;
-    b->nonblocking.end = op;
-    b->nonblocking.looks = 0;
-    return false;
-}
 
 static void take_out(dnet_board_t *b, dnet_nonblocking_t *before, const dnet_nonblocking_t *op)
 {
@@ -261,17 +147,48 @@ static void take_out(dnet_board_t *b, dnet_nonblocking_t *before, const dnet_non
         b->nonblocking.first = op->next;
     if (!op->next)
         b->nonblocking.end = before;
-    if (!before)
-        say_done(b);
 }
 
-/* Several may each wait for another rank: whoever comes wakes this one. */
+bool dnet_board_start(dnet_board_t *b, dnet_nonblocking_t *op)
+{
+    dnet_nonblocking_t *before = b->nonblocking.end;
+    dnet_nonblocking_plan(b, op);
+    op->number = b->nonblocking.last + 1;
+    b->nonblocking.last += op->pieces * dnet_nonblocking_numbers(op);
+    op->given = dnet_nonblocking_gives(b, op) ? 0 : op->pieces;
+    op->combined = 0;
+    op->taken = dnet_nonblocking_takes(b, op) ? 0 : op->pieces;
+    op->not_given_before = op->not_taken_before = 0;
+    op->next = NULL;
+    if (dnet_nonblocking_is_from_root(op))
+        dnet_step_came_from(b, op->root);
+    if (before)
+        before->next = op;
+    else
+        b->nonblocking.first = op;
+    b->nonblocking.end = op;
+    if (!b->nonblocking.untaken) {
+        b->nonblocking.untaken = op;
+        if (op->taken)
+            say_done(b);
+    }
+    b->nonblocking.looks = 0;
+    /* Where one before waits for a slot this one does, too. */
+    if (go_on(b, op) != DNET_BOARD_NO_RANK)
+        return false;
+    take_out(b, before, op);
+    return true;
+}
+
+/* Several, or several pieces, may each wait for another rank: whoever comes wakes this one. */
 static void doze(dnet_board_t *b, uint32_t rank)
 {
-    uint64_t of = b->nonblocking.first->next ? ANY_RANK : rank + UINT64_C(1);
-    atomic_store_explicit(counter(b, b->rank, DOZES_FOR), of, memory_order_relaxed);
+    const dnet_nonblocking_t *first = b->nonblocking.first;
+    uint64_t of = first->next || first->pieces > 1 ? DOZES_FOR_ANY : rank + UINT64_C(1);
+    atomic_store_explicit(dnet_nonblocking_counter(b, b->rank, DOZES_FOR), of,
+                          memory_order_relaxed);
     if (!b->nonblocking.dozes)
-        atomic_fetch_add_explicit(dozing(b), 1, memory_order_seq_cst);
+        atomic_fetch_add_explicit(dnet_nonblocking_dozing(b), 1, memory_order_seq_cst);
     b->nonblocking.dozes = true;
     atomic_store_explicit(&b->nonblocking.waits_for, rank, memory_order_relaxed);
 }
@@ -279,8 +196,8 @@ static void doze(dnet_board_t *b, uint32_t rank)
 static void end_dozing(dnet_board_t *b)
 {
     atomic_store_explicit(&b->nonblocking.waits_for, DNET_BOARD_NO_RANK, memory_order_relaxed);
-    atomic_store_explicit(counter(b, b->rank, DOZES_FOR), 0, memory_order_relaxed);
-    atomic_fetch_sub_explicit(dozing(b), 1, memory_order_seq_cst);
+    atomic_store_explicit(dnet_nonblocking_counter(b, b->rank, DOZES_FOR), 0, memory_order_relaxed);
+    atomic_fetch_sub_explicit(dnet_nonblocking_dozing(b), 1, memory_order_seq_cst);
     b->nonblocking.dozes = false;
 }
 
@@ -307,11 +224,14 @@ dnet_nonblocking_t *dnet_board_look(dnet_board_t *b)
 
 bool dnet_board_may_sleep(dnet_board_t *b)
 {
-    uint32_t dozes_for = atomic_load_explicit(&b->nonblocking.waits_for, memory_order_relaxed);
-    for (dnet_nonblocking_t *op = b->nonblocking.first; op; op = op->next) {
-        uint32_t rank = op->given ? needs(b, op) : needs_room_of(b, op->number);
-        if (rank == DNET_BOARD_NO_RANK || (op == b->nonblocking.first && rank != dozes_for))
-            return false;
-    }
+    const uint64_t of =
+        atomic_load_explicit(dnet_nonblocking_counter(b, b->rank, DOZES_FOR), memory_order_relaxed);
+    for (dnet_nonblocking_t *op = b->nonblocking.first; op; op = op->next)
+        for (unsigned stage = 0; stage < STAGES; stage++) {
+            uint32_t rank = stage_waits_for(b, op, stage);
+            if (rank == DNET_BOARD_NO_RANK ||
+                (rank != NOTHING_TO_DO && of != DOZES_FOR_ANY && of != rank + UINT64_C(1)))
+                return false;
+        }
     return true;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Nonblocking collectives on boards: barrier, bcast, reduce, allreduce, gather, scatter, allgather
- * and alltoall, as far as their data fit into slots; and the progress hook that lets them go on.
+ * and alltoall; and the progress hook that lets them go on.
  *
  * A communicator gets its board with a blocking collective, in which ranks may wait for each other.
  * These take it where there is one: that is the same on all ranks, which call all of a
@@ -364,8 +364,12 @@ static int begin_to_exchange(dnet_nonblocking_kind_t kind, const void *sendbuf, 
     under_way_t *u = *u_p;
     if (!u)
         return mpi_errno;
-    return MPIDI_DIMMNET_sides_exchange(&u->sides, comm, sendbuf, sendcount, sendtype,
-                                        (unsigned) blocks, recvbuf, recvcount, recvtype);
+    mpi_errno = MPIDI_DIMMNET_sides_exchange(&u->sides, comm, sendbuf, sendcount, sendtype,
+                                             (unsigned) blocks, recvbuf, recvcount, recvtype);
+    if (mpi_errno == MPI_SUCCESS && sendbuf == MPI_IN_PLACE && blocks > 1 &&
+        dnet_board_reads_nonblocking(&NETMOD_OF(comm).board->board, kind, (size_t) bytes))
+        mpi_errno = MPIDI_DIMMNET_sides_part(&u->sides, (unsigned) blocks);
+    return mpi_errno;
 }
 
 int MPIDI_DIMMNET_iallgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,

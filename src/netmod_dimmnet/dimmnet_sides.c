@@ -68,6 +68,15 @@ int MPIDI_DIMMNET_sides_exchange(MPIDI_DIMMNET_sides_t *s, const MPIR_Comm *comm
     return MPI_SUCCESS;
 }
 
+int MPIDI_DIMMNET_sides_part(MPIDI_DIMMNET_sides_t *s, unsigned blocks)
+{
+    s->packed_from = MPL_malloc(s->bytes * blocks, MPL_MEM_BUFFER);
+    if (!s->packed_from)
+        return MPIDI_DIMMNET_error_no_memory(s->bytes * blocks);
+    s->from = memcpy(s->packed_from, s->to, s->bytes * blocks);
+    return MPI_SUCCESS;
+}
+
 int MPIDI_DIMMNET_sides_end(MPIDI_DIMMNET_sides_t *s, bool complete)
 {
     int mpi_errno = MPI_SUCCESS;

@@ -35,6 +35,9 @@ int MPIDI_DIMMNET_sides_exchange(MPIDI_DIMMNET_sides_t *sides, const MPIR_Comm *
                                  unsigned blocks, void *recvbuf, MPI_Aint recvcount,
                                  MPI_Datatype recvtype);
 
+/* Of an alltoall in place: what it gives is not to be where it takes. */
+int MPIDI_DIMMNET_sides_part(MPIDI_DIMMNET_sides_t *sides, unsigned blocks);
+
 /* Be done with it.  Returns an MPI error code if it is complete: then what it has taken goes to the
  * program's buffer. */
 int MPIDI_DIMMNET_sides_end(MPIDI_DIMMNET_sides_t *sides, bool complete);

@@ -7,9 +7,19 @@
 
 #define AT_A_TIME 12u /* more than there are slots */
 #define KINDS 8u
-#define PLACE_BYTES 131072u /* a buffer of one of them, blocks of all ranks */
+#define PLACE_BYTES 150000u /* a buffer of one of them, blocks of all ranks */
 
-static const size_t lengths[] = {0, 1, 8, 55, 56, 57, 64, 240, 512, 1024, 4096, 16384};
+/* Lengths of a test's collectives, and of a buffer. */
+typedef struct {
+    size_t place_bytes;
+    unsigned count;
+    size_t bytes[13];
+} lengths_t;
+
+static const lengths_t many_lengths = {
+    PLACE_BYTES, 13, {0, 1, 8, 55, 56, 57, 64, 240, 512, 1024, 4096, 16384, PLACE_BYTES}};
+static const lengths_t long_lengths = {
+    RANKS_MAX * BYTES_MAX, 4, {16384, 16448, 70000, RANKS_MAX *BYTES_MAX / 17}};
 
 /* What rank `to` gets of rank `from` in one of them. */
 static unsigned told_apart(unsigned round, unsigned k)
@@ -17,19 +27,28 @@ static unsigned told_apart(unsigned round, unsigned k)
     return round * AT_A_TIME + k;
 }
 
-static size_t length_of(const dnet_board_t *b, dnet_nonblocking_kind_t kind, unsigned which)
+static bool is_of_vectors(dnet_nonblocking_kind_t kind)
 {
-    size_t bytes = lengths[mix(which) % (sizeof lengths / sizeof lengths[0])];
-    if (kind == DNET_NONBLOCKING_REDUCE || kind == DNET_NONBLOCKING_ALLREDUCE)
+    return kind == DNET_NONBLOCKING_BCAST || kind == DNET_NONBLOCKING_REDUCE ||
+           kind == DNET_NONBLOCKING_ALLREDUCE;
+}
+
+static size_t length_of(const dnet_board_t *b, dnet_nonblocking_kind_t kind, unsigned which,
+                        const lengths_t *lengths)
+{
+    const size_t room = lengths->place_bytes / (is_of_vectors(kind) ? 1 : b->size);
+    size_t bytes = lengths->bytes[mix(which) % lengths->count];
+    bytes = bytes < room ? bytes : room;
+    if (is_of_vectors(kind))
         bytes = bytes / 8 * 8;
     return dnet_board_has_nonblocking(b, kind, bytes) ? bytes : 8;
 }
 
 static void make(dnet_nonblocking_t *op, const dnet_board_t *b, unsigned which, uint8_t *from,
-                 uint8_t *to)
+                 uint8_t *to, const lengths_t *lengths)
 {
     dnet_nonblocking_kind_t kind = (dnet_nonblocking_kind_t) (mix(which * 31u) % KINDS);
-    size_t bytes = kind == DNET_NONBLOCKING_BARRIER ? 0 : length_of(b, kind, which);
+    size_t bytes = kind == DNET_NONBLOCKING_BARRIER ? 0 : length_of(b, kind, which, lengths);
     *op = (dnet_nonblocking_t){.kind = kind,
                                .root = (uint32_t) (mix(which * 7u) % b->size),
                                .from = from,
@@ -38,8 +57,7 @@ static void make(dnet_nonblocking_t *op, const dnet_board_t *b, unsigned which, 
                                .count = bytes / 8,
                                .fn = dnet_reduce_loop(DNET_REDUCE_SUM, DNET_REDUCE_OF_UINT64)};
     const bool in_place = which % 3 == 0;
-    assert_true(b->size * bytes <= PLACE_BYTES);
-    memset(to, UNTOUCHED, b->size * bytes);
+    memset(to, UNTOUCHED, lengths->place_bytes);
     switch (kind) {
         case DNET_NONBLOCKING_BARRIER:
             break;
@@ -57,7 +75,8 @@ static void make(dnet_nonblocking_t *op, const dnet_board_t *b, unsigned which, 
             break;
         case DNET_NONBLOCKING_SCATTER:
         case DNET_NONBLOCKING_ALLTOALL:
-            if (in_place && kind == DNET_NONBLOCKING_ALLTOALL)
+            if (in_place && kind == DNET_NONBLOCKING_ALLTOALL &&
+                !dnet_board_reads_nonblocking(b, kind, bytes))
                 op->from = to;
             for (uint32_t r = 0; r < b->size; r++)
                 fill((uint8_t *) op->from + r * bytes, which, b->rank, r, bytes);
@@ -129,7 +148,7 @@ static bool many_at_a_time(dnet_board_t *b, unsigned round, uint8_t *from, uint8
     unsigned left = AT_A_TIME, looks = 0;
     for (unsigned k = 0; k < AT_A_TIME; k++) {
         unsigned which = told_apart(round, k);
-        make(&op[k], b, which, from + k * PLACE_BYTES, to + k * PLACE_BYTES);
+        make(&op[k], b, which, from + k * PLACE_BYTES, to + k * PLACE_BYTES, &many_lengths);
         complete[k] = dnet_board_start(b, &op[k]);
         left -= complete[k];
         if (mix(which * 5u + b->rank) % 3 == 0)
@@ -156,6 +175,27 @@ static void test_all_bring_what_they_should(void **state)
         check_with(sizes[i], many_at_a_time, 0);
 }
 
+static bool one_after_the_other(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
+{
+    dnet_nonblocking_t op;
+    make(&op, b, round, from, to, &long_lengths);
+    if (!dnet_board_start(b, &op))
+        while (!dnet_board_look(b))
+            sched_yield();
+    return is_right(&op, b, round) && !dnet_board_is_busy(b);
+}
+
+static void test_long_ones_go_by_address(void **state)
+{
+    (void) state;
+    static const uint32_t sizes[] = {2, 7, 16};
+    for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        reads_made = 0;
+        check_with(sizes[i], one_after_the_other, 1);
+        assert_true(reads_made > 0);
+    }
+}
+
 /* ---- two ranks in one thread ---- */
 
 static dnet_board_t board[2];
@@ -167,13 +207,16 @@ static void count_wake(void *arg, uint32_t rank)
     wakes[rank]++;
 }
 
-static void *two_begin(void)
+static void *two_begin(bool reads)
 {
     void *memory = board_begin(2);
     for (uint32_t r = 0; r < 2; r++) {
-        dnet_board_join(
-            &board[r], memory, 2, r, true,
-            &(dnet_board_owner_t){.idle = idle_of_none, .wake = count_wake, .arg = &board[r]});
+        dnet_board_join(&board[r], memory, 2, r, true,
+                        &(dnet_board_owner_t){.idle = idle_of_none,
+                                              .wake = count_wake,
+                                              .read = reads ? read_of : NULL,
+                                              .write = reads ? write_of : NULL,
+                                              .arg = &board[r]});
         wakes[r] = 0;
     }
     return memory;
@@ -193,7 +236,7 @@ static dnet_nonblocking_t bcast_op(int *value)
 static void test_one_need_not_wait_for_the_one_before(void **state)
 {
     (void) state;
-    void *memory = two_begin();
+    void *memory = two_begin(false);
     int sent = 7, got = 0;
     dnet_nonblocking_t first[2] = {barrier_op(), barrier_op()};
     dnet_nonblocking_t second[2] = {bcast_op(&sent), bcast_op(&got)};
@@ -212,7 +255,7 @@ static void test_one_need_not_wait_for_the_one_before(void **state)
 static void test_one_without_a_slot_waits_for_its_reader(void **state)
 {
     (void) state;
-    void *memory = two_begin();
+    void *memory = two_begin(false);
     enum { ALL = DNET_NONBLOCKING_SLOTS + 1 };
     int sent[ALL], got[ALL] = {0};
     dnet_nonblocking_t from[ALL], to[ALL];
@@ -248,7 +291,7 @@ static bool looks_in_vain_until_it_may_sleep(dnet_board_t *b)
 static void test_who_dozes_is_woken(void **state)
 {
     (void) state;
-    void *memory = two_begin();
+    void *memory = two_begin(false);
     dnet_nonblocking_t one[2] = {barrier_op(), barrier_op()};
     assert_true(dnet_board_may_sleep(&board[0])); /* for nothing of these */
     assert_false(dnet_board_start(&board[0], &one[0]));
@@ -276,7 +319,7 @@ static void test_who_dozes_is_woken(void **state)
 static void test_who_dozes_for_a_slot_is_woken(void **state)
 {
     (void) state;
-    void *memory = two_begin();
+    void *memory = two_begin(false);
     enum { ALL = DNET_NONBLOCKING_SLOTS + 1 };
     int value = 1;
     dnet_nonblocking_t from[ALL], to = bcast_op(&value);
@@ -292,14 +335,121 @@ static void test_who_dozes_for_a_slot_is_woken(void **state)
     free(memory);
 }
 
+/* More pieces than there are slots: each rank waits for the other to be done with some. */
+static void test_pieces_go_on_as_slots_are_free(void **state)
+{
+    (void) state;
+    void *memory = two_begin(false);
+    enum { ELEMENTS = (DNET_NONBLOCKING_SLOTS + 1) * DNET_NONBLOCKING_SLOT_OF_TWO_BYTES / 8 };
+    static uint64_t from[2][ELEMENTS], to[2][ELEMENTS];
+    dnet_nonblocking_t op[2];
+    for (uint32_t r = 0; r < 2; r++) {
+        for (size_t i = 0; i < ELEMENTS; i++)
+            from[r][i] = element_of(1, r, i);
+        op[r] = (dnet_nonblocking_t){
+            .kind = DNET_NONBLOCKING_ALLREDUCE,
+            .from = from[r],
+            .to = to[r],
+            .bytes = sizeof(from[r]),
+            .count = ELEMENTS,
+            .fn = dnet_reduce_loop(DNET_REDUCE_SUM, DNET_REDUCE_OF_UINT64),
+        };
+    }
+    assert_false(dnet_board_start(&board[0], &op[0]));
+    assert_true(looks_in_vain_until_it_may_sleep(&board[0]));
+    assert_int_equal(dnet_board_waits_for(&board[0]), 1);
+    assert_false(dnet_board_start(&board[1], &op[1]));
+    assert_true(wakes[0] > 0);
+    assert_null(dnet_board_look(&board[0]));
+    assert_ptr_equal(dnet_board_look(&board[1]), &op[1]);
+    assert_ptr_equal(dnet_board_look(&board[0]), &op[0]);
+    for (uint32_t r = 0; r < 2; r++)
+        for (size_t i = 0; i < ELEMENTS; i++)
+            assert_int_equal(to[r][i], from[0][i] + from[1][i]);
+    free(memory);
+}
+
+/* Whose data are read where they are is not done before they have been, not even where it has been
+ * done with a later one; and it is woken then. */
+static void test_who_is_read_from_waits_for_its_readers(void **state)
+{
+    (void) state;
+    void *memory = two_begin(true);
+    static uint8_t sent[2][2][PLACE_BYTES], got[2][2][2 * PLACE_BYTES];
+    dnet_nonblocking_t op[2][2]; /* of the first rank, of the second one */
+    for (uint32_t r = 0; r < 2; r++)
+        for (int i = 0; i < 2; i++) {
+            memset(sent[r][i], (int) r * 2 + i + 1, PLACE_BYTES);
+            op[r][i] = (dnet_nonblocking_t){.kind = DNET_NONBLOCKING_ALLGATHER,
+                                            .from = sent[r][i],
+                                            .to = got[r][i],
+                                            .bytes = PLACE_BYTES};
+        }
+    for (int i = 0; i < 2; i++)
+        assert_false(dnet_board_start(&board[0], &op[0][i]));
+    assert_true(looks_in_vain_until_it_may_sleep(&board[0]));
+    assert_int_equal(dnet_board_waits_for(&board[0]), 1);
+    assert_false(dnet_board_start(&board[1], &op[1][0]));
+    assert_true(wakes[0] > 0);
+    assert_false(dnet_board_may_sleep(&board[0]));
+    assert_null(dnet_board_look(&board[1]));
+    assert_ptr_equal(dnet_board_look(&board[0]), &op[0][0]);
+    assert_null(dnet_board_look(&board[0]));
+    memset(sent[0][0], 9, PLACE_BYTES);
+    assert_ptr_equal(dnet_board_look(&board[1]), &op[1][0]);
+    assert_false(dnet_board_start(&board[1], &op[1][1]));
+    assert_ptr_equal(dnet_board_look(&board[0]), &op[0][1]);
+    assert_ptr_equal(dnet_board_look(&board[1]), &op[1][1]);
+    for (int i = 0; i < 2; i++)
+        for (size_t k = 0; k < 2 * PLACE_BYTES; k++)
+            assert_int_equal(got[1][i][k], k / PLACE_BYTES * 2 + i + 1);
+    free(memory);
+}
+
+/* One that is read from may have taken what it gets before an earlier one has: others are done with
+ * both only then. */
+static void test_who_is_read_from_need_not_be_first(void **state)
+{
+    (void) state;
+    void *memory = two_begin(true);
+    static uint8_t sent[2][PLACE_BYTES], got[2][2 * PLACE_BYTES];
+    int value = 5, other = 0;
+    dnet_nonblocking_t first[2], second[2];
+    for (uint32_t r = 0; r < 2; r++) {
+        memset(sent[r], (int) (r + 1), PLACE_BYTES);
+        first[r] = bcast_op(r ? &value : &other);
+        first[r].root = 1;
+        second[r] = (dnet_nonblocking_t){.kind = DNET_NONBLOCKING_ALLGATHER,
+                                         .from = sent[r],
+                                         .to = got[r],
+                                         .bytes = PLACE_BYTES};
+    }
+    assert_false(dnet_board_start(&board[0], &first[0]));
+    assert_false(dnet_board_start(&board[0], &second[0]));
+    assert_true(dnet_board_start(&board[1], &first[1]));
+    assert_false(dnet_board_start(&board[1], &second[1]));
+    assert_ptr_equal(dnet_board_look(&board[0]), &first[0]);
+    assert_int_equal(other, 5);
+    assert_ptr_equal(dnet_board_look(&board[0]), &second[0]);
+    assert_ptr_equal(dnet_board_look(&board[1]), &second[1]);
+    for (uint32_t r = 0; r < 2; r++)
+        for (size_t k = 0; k < 2 * PLACE_BYTES; k++)
+            assert_int_equal(got[r][k], 1 + k / PLACE_BYTES);
+    free(memory);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_bring_what_they_should),
+        cmocka_unit_test(test_long_ones_go_by_address),
         cmocka_unit_test(test_one_need_not_wait_for_the_one_before),
         cmocka_unit_test(test_one_without_a_slot_waits_for_its_reader),
         cmocka_unit_test(test_who_dozes_is_woken),
         cmocka_unit_test(test_who_dozes_for_a_slot_is_woken),
+        cmocka_unit_test(test_pieces_go_on_as_slots_are_free),
+        cmocka_unit_test(test_who_is_read_from_waits_for_its_readers),
+        cmocka_unit_test(test_who_is_read_from_need_not_be_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
