@@ -27,7 +27,7 @@
 #define DNET_NONBLOCKING_SLOTS 8u
 #define DNET_NONBLOCKING_MAX_BYTES (2u << 20)
 #define DNET_NONBLOCKING_SLOT_OF_TWO_BYTES 16384u
-#define DNET_NONBLOCKING_SLOT_MAX_BYTES 65536u
+#define DNET_NONBLOCKING_SLOT_MAX_BYTES 32768u
 #define DNET_NONBLOCKING_COUNTERS 2u
 /** More ranks than this have no board: their slots would be too small. */
 #define DNET_BOARD_MAX_RANKS 256u
@@ -78,8 +78,9 @@ typedef struct {
         uint32_t root;
     } bcast;
     struct { /* nonblocking collectives (nonblocking.h) */
-        uint8_t *words, *data;
-        uint32_t slot_bytes;                  /* data of one rank at most */
+        uint8_t *words, *short_data, *data;
+        uint32_t short_bytes;                 /* data of one rank at most, of short ones */
+        uint32_t slot_bytes;                  /* and of others */
         uint64_t last;                        /* number; the first is 1 */
         uint64_t all_done;                    /* with this one, as far as is known */
         struct dnet_nonblocking *first, *end; /* under way, in order */

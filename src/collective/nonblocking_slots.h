@@ -46,11 +46,16 @@ static inline uint8_t *dnet_nonblocking_slot_data(const dnet_board_t *b, uint32_
     return b->nonblocking.data + block * b->nonblocking.slot_bytes;
 }
 
+/* Where so many bytes lie: with the number, short ones together, or in pages of their rank. */
 static inline uint8_t *dnet_nonblocking_data(const dnet_board_t *b, uint32_t rank, uint64_t number,
                                              size_t bytes)
 {
-    return bytes <= WITH_NUMBER_BYTES ? dnet_nonblocking_slot(b, rank, number)
-                                      : dnet_nonblocking_slot_data(b, rank, number);
+    if (bytes <= WITH_NUMBER_BYTES)
+        return dnet_nonblocking_slot(b, rank, number);
+    if (bytes > b->nonblocking.short_bytes)
+        return dnet_nonblocking_slot_data(b, rank, number);
+    uint32_t place = dnet_nonblocking_place(number) * b->size + rank;
+    return b->nonblocking.short_data + (size_t) place * SHORT_BYTES;
 }
 
 static inline bool dnet_nonblocking_has_come(const dnet_board_t *b, uint32_t rank, uint64_t number)

@@ -13,6 +13,9 @@
 /* The slots of so many ranks are few enough to have their first pages at once, of two all. */
 #define TOUCHED_RANKS 4u
 
+/* Short data of nonblocking collectives lie together up to so many. */
+#define SHORT_NONBLOCKING_RANKS 64u
+
 /* With more slots a rank that has given something goes on for longer before it has to wait until
  * others have had a processor to take it.  Of two, each needs the other's at once. */
 #define SLOTS_LEAST 4u
@@ -46,10 +49,16 @@ static size_t nonblocking_words_bytes_of(uint32_t size)
            DNET_BOARD_PAIR;
 }
 
+static size_t nonblocking_short_bytes_of(uint32_t size)
+{
+    return size > SHORT_NONBLOCKING_RANKS ? 0
+                                          : (size_t) size * DNET_NONBLOCKING_SLOTS * SHORT_BYTES;
+}
+
 size_t dnet_board_front_bytes(uint32_t size)
 {
     return in_pages(HEADS * DNET_BOARD_PAIR + words_bytes_of(size) + short_bytes_of(size) +
-                    nonblocking_words_bytes_of(size));
+                    nonblocking_words_bytes_of(size) + nonblocking_short_bytes_of(size));
 }
 
 static uint32_t slot_bytes_of(uint32_t size)
@@ -89,6 +98,7 @@ static void look_at(dnet_board_t *board, void *memory, uint32_t size, uint32_t r
 {
     uint8_t *words = (uint8_t *) memory + HEADS * DNET_BOARD_PAIR;
     uint8_t *short_data = words + words_bytes_of(size);
+    uint8_t *nonblocking = short_data + short_bytes_of(size);
     uint8_t *data = (uint8_t *) memory + dnet_board_front_bytes(size);
     *board = (dnet_board_t){
         .memory = memory,
@@ -101,7 +111,9 @@ static void look_at(dnet_board_t *board, void *memory, uint32_t size, uint32_t r
         .slot_bytes = slot_bytes_of(size),
         .near_bytes = slot_bytes_of(size),
         .rank_bytes = rank_bytes_of(size),
-        .nonblocking = {.words = short_data + short_bytes_of(size),
+        .nonblocking = {.words = nonblocking,
+                        .short_data = nonblocking + nonblocking_words_bytes_of(size),
+                        .short_bytes = size > SHORT_NONBLOCKING_RANKS ? 0 : SHORT_BYTES,
                         .data = data + size * rank_bytes_of(size),
                         .slot_bytes = nonblocking_slot_bytes_of(size),
                         .waits_for = DNET_BOARD_NO_RANK},
@@ -126,11 +138,14 @@ __attribute__((no_sanitize_thread)) static void touch(const void *memory, size_t
 void dnet_board_touch(const dnet_board_t *b)
 {
     touch(b->memory, dnet_board_front_bytes(b->size));
-    for (uint32_t r = 0; b->size <= TOUCHED_RANKS && r < b->size; r++)
+    for (uint32_t r = 0; b->size <= TOUCHED_RANKS && r < b->size; r++) {
         for (uint64_t step = 0; step < b->slots; step++)
             touch(dnet_board_slot_data(b, r, step), b->size == 2 ? b->slot_bytes : PAGE);
-    if (b->size == 2)
-        touch(b->nonblocking.data, nonblocking_bytes_of(b->size));
+        for (size_t i = 0; i < DNET_NONBLOCKING_SLOTS; i++)
+            touch(b->nonblocking.data +
+                      (r * DNET_NONBLOCKING_SLOTS + i) * b->nonblocking.slot_bytes,
+                  b->size == 2 ? b->nonblocking.slot_bytes : PAGE);
+    }
 }
 
 /* What a board may still have. */
