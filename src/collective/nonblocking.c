@@ -47,6 +47,7 @@ enum { GIVE, COMBINE, TAKE, END, STAGES };
 /* The rank that a stage waits for; DNET_BOARD_NO_RANK: it can be gone on with. */
 static inline uint32_t stage_waits_for(dnet_board_t *b, dnet_nonblocking_t *op, unsigned stage)
 {
+    uint32_t rank;
     switch (stage) {
         case GIVE: {
             const uint64_t number =
@@ -72,7 +73,8 @@ static inline uint32_t stage_waits_for(dnet_board_t *b, dnet_nonblocking_t *op, 
         default:
             if (!op->by_address || op->taken < op->pieces || !dnet_nonblocking_gives(b, op))
                 return NOTHING_TO_DO;
-            return is_not_done(b, op->number);
+            rank = is_not_done(b, op->number);
+            return rank == DNET_BOARD_NO_RANK ? rank : dnet_nonblocking_reader(b, op, rank);
     }
 }
 

@@ -242,17 +242,21 @@ static inline bool in_pairs(const dnet_board_t *b, const dnet_nonblocking_t *op)
     return op->kind == DNET_NONBLOCKING_ALLTOALL && b->size > 2 && !b->spins;
 }
 
-/* Those of a rank with higher ones, in its slot: is one moved? */
-static _Atomic uint8_t *pairs_of(const dnet_board_t *b, const dnet_nonblocking_t *op, uint32_t r)
+/* How far those of a rank with higher ones are, in its slot. */
+enum { PAIR_WAITS, PAIR_TAKEN, PAIR_MOVED };
+
+static inline _Atomic uint8_t *pair_of(const dnet_board_t *b, const dnet_nonblocking_t *op,
+                                       uint32_t r)
 {
-    return (_Atomic uint8_t *) dnet_nonblocking_slot_data(b, r, op->number);
+    const uint32_t lower = r < b->rank ? r : b->rank, higher = r < b->rank ? b->rank : r;
+    return (_Atomic uint8_t *) dnet_nonblocking_slot_data(b, lower, op->number) + higher;
 }
 
 static void give_places(const dnet_board_t *b, const dnet_nonblocking_t *op)
 {
     const places_t mine = {op->from, op->to};
     if (in_pairs(b, op))
-        memset((void *) pairs_of(b, op, b->rank), 0, b->size);
+        memset(dnet_nonblocking_slot_data(b, b->rank, op->number), PAIR_WAITS, b->size);
     memcpy(dnet_nonblocking_slot(b, b->rank, op->number), &mine, sizeof(mine));
 }
 
@@ -276,13 +280,6 @@ static void write_block(const dnet_board_t *b, const dnet_nonblocking_t *op, uin
     b->owner.write(b->owner.arg, r, from, places_of(b, op, r).to + at, op->bytes);
 }
 
-/* Acquire and release: who finds it moved, or not, says itself when it is done with all. */
-static inline bool is_first_of_pair(const dnet_board_t *b, const dnet_nonblocking_t *op, uint32_t r)
-{
-    const uint32_t lower = r < b->rank ? r : b->rank, higher = r < b->rank ? b->rank : r;
-    return !atomic_exchange_explicit(&pairs_of(b, op, lower)[higher], 1, memory_order_acq_rel);
-}
-
 static void move_pairs(const dnet_board_t *b, const dnet_nonblocking_t *op)
 {
     const uint8_t *from = op->from;
@@ -291,11 +288,31 @@ static void move_pairs(const dnet_board_t *b, const dnet_nonblocking_t *op)
     keep_own(to + own, from + own, op->bytes);
     for (uint32_t i = 1; i < b->size; i++) {
         const uint32_t r = (b->rank + i) % b->size;
-        if (is_first_of_pair(b, op, r)) {
-            read_block(b, op, r, own, to + r * op->bytes);
-            write_block(b, op, r, own, from + r * op->bytes);
-        }
+        _Atomic uint8_t *pair = pair_of(b, op, r);
+        uint8_t state = PAIR_WAITS;
+        /* Relaxed: where the blocks are has come with the number. */
+        if (!atomic_compare_exchange_strong_explicit(pair, &state, PAIR_TAKEN, memory_order_relaxed,
+                                                     memory_order_relaxed))
+            continue;
+        read_block(b, op, r, own, to + r * op->bytes);
+        write_block(b, op, r, own, from + r * op->bytes);
+        /* Release: the blocks are moved. */
+        atomic_store_explicit(pair, PAIR_MOVED, memory_order_release);
+        dnet_nonblocking_wake(b);
     }
+}
+
+/* Whoever uses the slot for something else knows that all are done. */
+uint32_t dnet_nonblocking_reader(const dnet_board_t *b, const dnet_nonblocking_t *op,
+                                 uint32_t not_done)
+{
+    if (!in_pairs(b, op))
+        return not_done;
+    for (uint32_t r = 0; r < b->size; r++)
+        if (r != b->rank &&
+            atomic_load_explicit(pair_of(b, op, r), memory_order_acquire) != PAIR_MOVED)
+            return r;
+    return DNET_BOARD_NO_RANK;
 }
 
 static void read_from_all(const dnet_board_t *b, const dnet_nonblocking_t *op, size_t at)

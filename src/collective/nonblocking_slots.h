@@ -66,11 +66,16 @@ static inline bool dnet_nonblocking_has_come(const dnet_board_t *b, uint32_t ran
 /* As dnet_word_set_for(), for those that doze here. */
 DNET_COLD void dnet_nonblocking_wake_waiting(const dnet_board_t *b);
 
+static inline void dnet_nonblocking_wake(const dnet_board_t *b)
+{
+    if (DNET_UNLIKELY(atomic_load_explicit(dnet_nonblocking_dozing(b), memory_order_relaxed)))
+        dnet_nonblocking_wake_waiting(b);
+}
+
 static inline void dnet_nonblocking_set(const dnet_board_t *b, dnet_word_t *word, uint64_t number)
 {
     atomic_store_explicit(word, number, memory_order_release);
-    if (DNET_UNLIKELY(atomic_load_explicit(dnet_nonblocking_dozing(b), memory_order_relaxed)))
-        dnet_nonblocking_wake_waiting(b);
+    dnet_nonblocking_wake(b);
 }
 
 static inline void dnet_nonblocking_contribute(const dnet_board_t *b, uint64_t number)
