@@ -175,7 +175,7 @@ static void keep_own(void *to, const void *from, size_t bytes)
         memmove(to, from, bytes);
 }
 
-/* The same of what each of several ranks has: block `block` of it. */
+/* Block `block` of what each rank has given. */
 static void take_from_all(const dnet_board_t *b, const dnet_nonblocking_t *op, const piece_t *piece,
                           uint32_t block)
 {
@@ -274,6 +274,7 @@ static void read_block(const dnet_board_t *b, const dnet_nonblocking_t *op, uint
     b->owner.read(b->owner.arg, r, places_of(b, op, r).from + at, to, op->bytes);
 }
 
+/* To `at` bytes behind the beginning of what it takes. */
 static void write_block(const dnet_board_t *b, const dnet_nonblocking_t *op, uint32_t r, size_t at,
                         const void *from)
 {
@@ -315,6 +316,7 @@ uint32_t dnet_nonblocking_reader(const dnet_board_t *b, const dnet_nonblocking_t
     return DNET_BOARD_NO_RANK;
 }
 
+/* What is `at` bytes behind the beginning of what each gives. */
 static void read_from_all(const dnet_board_t *b, const dnet_nonblocking_t *op, size_t at)
 {
     for (uint32_t i = 0; i < b->size; i++) {
@@ -349,8 +351,7 @@ static void take_by_address(const dnet_board_t *b, const dnet_nonblocking_t *op)
             if (is_root)
                 keep_own((uint8_t *) op->to + own, op->from, op->bytes);
             else
-                b->owner.write(b->owner.arg, op->root, op->from,
-                               places_of(b, op, op->root).to + own, op->bytes);
+                write_block(b, op, op->root, own, op->from);
             break;
         case DNET_NONBLOCKING_ALLGATHER:
             read_from_all(b, op, 0);
