@@ -9,6 +9,7 @@
 
 #include "emulator/aperture.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/uio.h>
 
@@ -64,22 +65,55 @@ bool dnet_emu_remote_probe(int32_t pid, uint64_t from, uint64_t *word_p)
     return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t) sizeof *word_p;
 }
 
+/* Bytes have been copied; ranges that are empty are passed over. */
+static void go_on(dnet_ranges_t *r, size_t bytes)
+{
+    while (r->n > 0 && bytes >= r->range->iov_len) {
+        bytes -= r->range->iov_len;
+        r->range++;
+        r->n--;
+    }
+    if (r->n > 0) {
+        r->range->iov_base = (uint8_t *) r->range->iov_base + bytes;
+        r->range->iov_len -= bytes;
+    }
+}
+
+dnet_status_t dnet_emu_remote_copy(int32_t pid, bool stores, dnet_ranges_t own,
+                                   dnet_ranges_t theirs)
+{
+    for (ssize_t n = 0;;) {
+        go_on(&own, (size_t) n);
+        go_on(&theirs, (size_t) n);
+        if (own.n == 0 || theirs.n == 0)
+            return DNET_OK;
+        n = stores ? process_vm_writev(pid, own.range, own.n, theirs.range, theirs.n, 0)
+                   : process_vm_readv(pid, own.range, own.n, theirs.range, theirs.n, 0);
+        if (n <= 0)
+            break;
+    }
+    dnet_error("cannot %s %zu bytes %s process %d at %p: %m", stores ? "write" : "read",
+               theirs.range->iov_len, stores ? "to" : "of", pid, theirs.range->iov_base);
+    return errno == EFAULT ? DNET_ERR_ARGUMENT : DNET_ERR_PEER_DEAD;
+}
+
+static bool copy_one(int32_t pid, bool stores, void *own, uint64_t theirs, uint64_t bytes)
+{
+    struct iovec local = {own, bytes};
+    struct iovec remote = {(void *) (uintptr_t) theirs, bytes};
+
+    return dnet_emu_remote_copy(pid, stores, (dnet_ranges_t){&local, 1},
+                                (dnet_ranges_t){&remote, 1}) == DNET_OK;
+}
+
 bool dnet_emu_remote_read(int32_t pid, uint64_t from, void *to, uint64_t bytes)
 {
-    while (bytes > 0) {
-        struct iovec local = {to, bytes};
-        struct iovec remote = {(void *) (uintptr_t) from, bytes};
-        ssize_t n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+    return copy_one(pid, false, to, from, bytes);
+}
 
-        if (n <= 0) {
-            dnet_error("cannot read %llu bytes of process %d: %m", (unsigned long long) bytes, pid);
-            return false;
-        }
-        from += (uint64_t) n;
-        to = (uint8_t *) to + n;
-        bytes -= (uint64_t) n;
-    }
-    return true;
+bool dnet_emu_remote_store(int32_t pid, const void *from, uint64_t to, uint64_t bytes)
+{
+    return copy_one(pid, true, (void *) (uintptr_t) from, to, bytes);
 }
 
 /* Of eight the least was up to twice that of a hundred. */
@@ -102,27 +136,6 @@ uint32_t dnet_emu_remote_time(int32_t own_pid)
         least = took < least ? took : least;
     }
     return least < UINT32_MAX ? (uint32_t) least : UINT32_MAX;
-}
-
-bool dnet_emu_remote_store(int32_t pid, const void *from, uint64_t to, uint64_t bytes)
-{
-    const uint8_t *at = from;
-
-    while (bytes > 0) {
-        struct iovec local = {(void *) (uintptr_t) at, bytes};
-        struct iovec remote = {(void *) (uintptr_t) to, bytes};
-        ssize_t n = process_vm_writev(pid, &local, 1, &remote, 1, 0);
-
-        if (n <= 0) {
-            dnet_error("cannot write %llu bytes to process %d: %m", (unsigned long long) bytes,
-                       pid);
-            return false;
-        }
-        at += n;
-        to += (uint64_t) n;
-        bytes -= (uint64_t) n;
-    }
-    return true;
 }
 
 bool dnet_emu_remote_write(int32_t pid, const dnet_emu_packet_t *packet, uint64_t to,

@@ -37,6 +37,10 @@ bool dnet_emu_remote_probe(int32_t pid, uint64_t from, uint64_t *word_p);
  * the kernel refuses. */
 uint32_t dnet_emu_remote_time(int32_t own_pid);
 
+/* The copy operation of a device, with a process. */
+dnet_status_t dnet_emu_remote_copy(int32_t pid, bool stores, dnet_ranges_t own,
+                                   dnet_ranges_t theirs);
+
 /* Copy out of another process.  False, logged: it is gone, or does not let us. */
 bool dnet_emu_remote_read(int32_t pid, uint64_t from, void *to, uint64_t bytes);
 

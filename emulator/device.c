@@ -211,18 +211,11 @@ static void device_sleep(dnet_device_t *dev, uint32_t timeout_us, bool (*still_i
         dnet_emu_sleep(dev, timeout_us, still_idle, arg);
 }
 
-static bool device_copy_from(dnet_device_t *dev, uint16_t lid, unsigned wid, const void *from,
-                             void *to, uint64_t bytes)
+static dnet_status_t device_copy(dnet_device_t *dev, uint16_t lid, unsigned wid, bool stores,
+                                 dnet_ranges_t own, dnet_ranges_t theirs)
 {
-    return dnet_emu_swif_copy_from(((dnet_emu_device_t *) (void *) dev)->nic, lid, wid, from, to,
-                                   bytes);
-}
-
-static bool device_copy_to(dnet_device_t *dev, uint16_t lid, unsigned wid, const void *from,
-                           void *to, uint64_t bytes)
-{
-    return dnet_emu_swif_copy_to(((dnet_emu_device_t *) (void *) dev)->nic, lid, wid, from, to,
-                                 bytes);
+    return dnet_emu_swif_copy(((dnet_emu_device_t *) (void *) dev)->nic, lid, wid, stores, own,
+                              theirs);
 }
 
 static void *device_map(dnet_device_t *dev, uint16_t lid, unsigned wid, uint64_t offset,
@@ -373,8 +366,7 @@ static const dnet_device_ops_t device_ops = {
     .can_copy = device_can_copy,
     .copy_time = device_copy_time,
     .message_bytes = device_message_bytes,
-    .copy_from = device_copy_from,
-    .copy_to = device_copy_to,
+    .copy = device_copy,
     .peer_lost = device_peer_lost,
     .expect = device_expect,
     .map = device_map,

@@ -350,20 +350,12 @@ bool dnet_emu_swif_can_copy(dnet_emu_nic_t *via, uint16_t lid, unsigned wid)
     return dnet_emu_remote_probe(pid, nic->area[wid].state->probe, &word) && word == DNET_EMU_MAGIC;
 }
 
-bool dnet_emu_swif_copy_from(const dnet_emu_nic_t *via, uint16_t lid, unsigned wid,
-                             const void *from, void *to, uint64_t bytes)
+dnet_status_t dnet_emu_swif_copy(const dnet_emu_nic_t *via, uint16_t lid, unsigned wid, bool stores,
+                                 dnet_ranges_t own, dnet_ranges_t theirs)
 {
     int32_t pid = via->routes->to[dnet_lid_to_clid(lid)].process[wid];
 
-    return dnet_emu_remote_read(pid, (uintptr_t) from, to, bytes);
-}
-
-bool dnet_emu_swif_copy_to(const dnet_emu_nic_t *via, uint16_t lid, unsigned wid, const void *from,
-                           void *to, uint64_t bytes)
-{
-    int32_t pid = via->routes->to[dnet_lid_to_clid(lid)].process[wid];
-
-    return dnet_emu_remote_store(pid, from, (uintptr_t) to, bytes);
+    return dnet_emu_remote_copy(pid, stores, own, theirs);
 }
 
 static dnet_emu_locator_t own_locator(const dnet_emu_nic_t *nic)

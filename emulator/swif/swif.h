@@ -40,13 +40,9 @@ void dnet_emu_routes_drop(dnet_emu_nic_t *nic);
 /** The can_copy operation: may this process copy straight into and out of that one's memory? */
 bool dnet_emu_swif_can_copy(dnet_emu_nic_t *via, uint16_t lid, unsigned wid);
 
-/** The copy_from operation: out of that process's memory. */
-bool dnet_emu_swif_copy_from(const dnet_emu_nic_t *via, uint16_t lid, unsigned wid,
-                             const void *from, void *to, uint64_t bytes);
-
-/** The copy_to operation: into that process's memory. */
-bool dnet_emu_swif_copy_to(const dnet_emu_nic_t *via, uint16_t lid, unsigned wid, const void *from,
-                           void *to, uint64_t bytes);
+/** The copy operation: out of that process's memory, or into it. */
+dnet_status_t dnet_emu_swif_copy(const dnet_emu_nic_t *via, uint16_t lid, unsigned wid, bool stores,
+                                 dnet_ranges_t own, dnet_ranges_t theirs);
 
 /** The map operation: part of the SO-DIMM area of a WID. */
 void *dnet_emu_swif_map(dnet_emu_nic_t *via, uint16_t lid, unsigned wid, uint64_t offset,

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #include "dimmnet/format.h"
 #include "dimmnet/status.h"
@@ -30,6 +31,13 @@ enum {
 #undef DNET_REGISTER
     DNET_REGISTER_END_
 };
+
+/** Ranges of memory, in their order. */
+typedef struct {
+    struct iovec *range;
+    size_t n;
+} dnet_ranges_t;
+#define DNET_COPY_RANGES 1024 /* what the kernel takes at once */
 
 /** Sizes of the areas of one WID.  The prototype profile has the data sheet's. */
 typedef struct {
@@ -113,13 +121,16 @@ typedef struct {
     /** What a copy of DNET_COPY_TIMED_BYTES between processes takes at least, in ns: a few are
      * timed, in this process alone.  0: there is no such copy. */
     uint32_t (*copy_time)(dnet_device_t *dev);
-    /** Copy out of the memory of the process that has that WID, which can_copy().  False: it has
-     * ended, or does not let us any more (logged). */
-    bool (*copy_from)(dnet_device_t *dev, uint16_t lid, unsigned wid, const void *from, void *to,
-                      uint64_t bytes);
-    /** The same into that process's memory. */
-    bool (*copy_to)(dnet_device_t *dev, uint16_t lid, unsigned wid, const void *from, void *to,
-                    uint64_t bytes);
+    /**
+     * Copy out of the memory of the process that has that WID, which can_copy().  Any thread may.
+     *
+     * @param stores      into that memory instead
+     * @param own,theirs  ranges of as many bytes in all, at most DNET_COPY_RANGES each; used up
+     * @return DNET_OK; DNET_ERR_ARGUMENT: there is no such memory; DNET_ERR_PEER_DEAD: the process
+     *         has ended, or does not let us any more (both logged)
+     */
+    dnet_status_t (*copy)(dnet_device_t *dev, uint16_t lid, unsigned wid, bool stores,
+                          dnet_ranges_t own, dnet_ranges_t theirs);
     /**
      * Has the process of that WID ended without closing its device, or, on another host, not been
      * heard of for too long?  Only NICs with which this process has exchanged packets are known;

@@ -441,6 +441,11 @@ void dnet_ep_count_window_op(dnet_ep_t *ep)
     count(ep, &ep->page.counters.window_ops);
 }
 
+void dnet_ep_count_window_ask(dnet_ep_t *ep)
+{
+    count(ep, &ep->page.counters.window_asks);
+}
+
 const dnet_ep_counters_t *dnet_ep_counters(const dnet_ep_t *ep)
 {
     dnet_ep_counters_t *c = (dnet_ep_counters_t *) &ep->page.counters;

@@ -2,6 +2,9 @@
 #include "endpoint/memory.h"
 #include "endpoint/share.h"
 
+/* Values of options.windows. */
+enum { WINDOWS_AUTO, WINDOWS_PACKETS, WINDOWS_KERNEL, WINDOWS_ASKED };
+
 /* Pieces in which SO-DIMM memory is committed. */
 #define COMMIT_BYTES 65536u
 
@@ -105,7 +108,14 @@ bool dnet_ep_shares_boards(const dnet_ep_t *ep)
 
 bool dnet_ep_shares_windows(const dnet_ep_t *ep)
 {
-    return ep->options.windows == 0 && shares(ep);
+    return ep->options.windows != WINDOWS_PACKETS && shares(ep);
+}
+
+bool dnet_ep_asks_owners(const dnet_ep_t *ep)
+{
+    if (ep->options.windows != WINDOWS_AUTO)
+        return ep->options.windows == WINDOWS_ASKED;
+    return !ep->oversubscribed && ep->eager_near.copies == DNET_KERNEL_SLOW;
 }
 
 void *dnet_ep_map(dnet_ep_t *ep, uint32_t peer, uint32_t offset, size_t bytes)
@@ -128,22 +138,30 @@ bool dnet_ep_can_read(dnet_ep_t *ep, uint32_t peer)
                                   dnet_drv_target_wid(target));
 }
 
-dnet_status_t dnet_ep_read(dnet_ep_t *ep, uint32_t peer, const void *from, void *to, size_t bytes)
+dnet_status_t dnet_ep_copy(dnet_ep_t *ep, uint32_t peer, bool stores, dnet_ranges_t own,
+                           dnet_ranges_t theirs)
 {
     dnet_drv_target_t target = ep->peers[peer].target;
-    return ep->dev->ops->copy_from(ep->dev, dnet_drv_target_lid(target),
-                                   dnet_drv_target_wid(target), from, to, bytes)
-               ? DNET_OK
-               : DNET_ERR_PEER_DEAD;
+    return ep->dev->ops->copy(ep->dev, dnet_drv_target_lid(target), dnet_drv_target_wid(target),
+                              stores, own, theirs);
+}
+
+static dnet_status_t copy(dnet_ep_t *ep, uint32_t peer, bool stores, const void *own,
+                          const void *theirs, size_t bytes)
+{
+    struct iovec here = {(void *) (uintptr_t) own, bytes};
+    struct iovec there = {(void *) (uintptr_t) theirs, bytes};
+    return dnet_ep_copy(ep, peer, stores, (dnet_ranges_t){&here, 1}, (dnet_ranges_t){&there, 1});
+}
+
+dnet_status_t dnet_ep_read(dnet_ep_t *ep, uint32_t peer, const void *from, void *to, size_t bytes)
+{
+    return copy(ep, peer, false, to, from, bytes);
 }
 
 dnet_status_t dnet_ep_write(dnet_ep_t *ep, uint32_t peer, const void *from, void *to, size_t bytes)
 {
-    dnet_drv_target_t target = ep->peers[peer].target;
-    return ep->dev->ops->copy_to(ep->dev, dnet_drv_target_lid(target), dnet_drv_target_wid(target),
-                                 from, to, bytes)
-               ? DNET_OK
-               : DNET_ERR_PEER_DEAD;
+    return copy(ep, peer, true, from, to, bytes);
 }
 
 void dnet_ep_wake(dnet_ep_t *ep, uint32_t peer)

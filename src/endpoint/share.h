@@ -5,6 +5,7 @@
 #ifndef DNET_ENDPOINT_SHARE_H
 #define DNET_ENDPOINT_SHARE_H
 
+#include "dimmnet/device.h"
 #include "endpoint/endpoint.h"
 
 /**
@@ -14,6 +15,10 @@
  */
 bool dnet_ep_shares_boards(const dnet_ep_t *ep);
 bool dnet_ep_shares_windows(const dnet_ep_t *ep);
+
+/** Is it worth while to ask a peer to copy in its own memory, if it is in a call, instead of having
+ * the kernel do it? */
+bool dnet_ep_asks_owners(const dnet_ep_t *ep);
 
 /** Could they, as far as all of them know?  The same on all ranks, whatever the options of each. */
 bool dnet_ep_job_may_share(const dnet_ep_t *ep);
@@ -36,8 +41,13 @@ bool dnet_ep_can_read(dnet_ep_t *ep, uint32_t peer);
 /** How fast is that?  Timed when the endpoint was connected. */
 dnet_kernel_copies_t dnet_ep_kernel_copies(const dnet_ep_t *ep);
 
-/** Copy out of a peer's own memory, or into it, where dnet_ep_can_read(); any thread may.
- * @return DNET_OK; DNET_ERR_PEER_DEAD (logged) */
+/** Copy out of a peer's own memory, or into it (stores), where dnet_ep_can_read(); any thread may.
+ * Ranges: of as many bytes in all, at most DNET_COPY_RANGES each; used up.
+ * @return DNET_OK; DNET_ERR_ARGUMENT: there is no such memory; DNET_ERR_PEER_DEAD (both logged) */
+dnet_status_t dnet_ep_copy(dnet_ep_t *ep, uint32_t peer, bool stores, dnet_ranges_t own,
+                           dnet_ranges_t theirs);
+
+/** The same with one range each. */
 dnet_status_t dnet_ep_read(dnet_ep_t *ep, uint32_t peer, const void *from, void *to, size_t bytes);
 dnet_status_t dnet_ep_write(dnet_ep_t *ep, uint32_t peer, const void *from, void *to, size_t bytes);
 
@@ -64,11 +74,13 @@ bool dnet_ep_oversubscribed(const dnet_ep_t *ep);
 uint32_t dnet_ep_own_processors(const dnet_ep_t *ep);
 
 /** Count what the caller does itself: a communicator has got a board; a board far memory; a
- * collective on one; a window whose memory all ranks share; an operation in its memory. */
+ * collective on one; a window whose memory all ranks reach; an operation in its memory, one that
+ * its owner has done when asked. */
 void dnet_ep_count_board(dnet_ep_t *ep);
 void dnet_ep_count_far_board(dnet_ep_t *ep);
 void dnet_ep_count_board_collective(dnet_ep_t *ep);
 void dnet_ep_count_window(dnet_ep_t *ep);
 void dnet_ep_count_window_op(dnet_ep_t *ep);
+void dnet_ep_count_window_ask(dnet_ep_t *ep);
 
 #endif

@@ -4,6 +4,7 @@ if BUILD_CH4_NETMOD_DIMMNET
 mpi_core_sources += \
     src/mpid/ch4/netmod/dimmnet/func_table.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_am.c \
+    src/mpid/ch4/netmod/dimmnet/dimmnet_asked.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_blocks.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_board.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_buffers.c \
@@ -11,6 +12,7 @@ mpi_core_sources += \
     src/mpid/ch4/netmod/dimmnet/dimmnet_comm.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_error.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_events.c \
+    src/mpid/ch4/netmod/dimmnet/dimmnet_far.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_init.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_layout.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_nonblocking.c \

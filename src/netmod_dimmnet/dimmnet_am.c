@@ -7,6 +7,7 @@
 #define NETMOD_DISABLE_INLINES
 #include "dimmnet_impl.h"
 #include "dimmnet_am.h"
+#include "dimmnet_asked.h"
 #include "endpoint/am.h"
 
 struct MPIDI_DIMMNET_am_op {
@@ -126,6 +127,10 @@ static uint32_t attributes(void *vci, uint32_t others)
 static void am_arrived(void *arg, uint32_t peer, uint16_t id, const void *header, size_t header_len,
                        const void *data, size_t len)
 {
+    if (id == MPIDI_DIMMNET_AM_ASKED) {
+        MPIDI_DIMMNET_asked(header);
+        return;
+    }
     int mpi_errno = MPIDIG_global.target_msg_cbs[id]((void *) header, (void *) data, len,
                                                      attributes(arg, 0), NULL);
     if (mpi_errno != MPI_SUCCESS)

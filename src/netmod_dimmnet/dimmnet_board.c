@@ -122,16 +122,6 @@ static void release_left(void)
     pthread_mutex_unlock(&leaving_lock);
 }
 
-/* Each rank tries one other: whoever may read one of the user's processes may read all. */
-static bool can_read_next(const MPIDI_DIMMNET_board_t *self)
-{
-    uint32_t next = (uint32_t) ((self->comm->rank + 1) % self->comm->local_size);
-    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
-    bool can = dnet_ep_can_read(MPIDI_DIMMNET_EP(0), peer_of(self, next));
-    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
-    return can;
-}
-
 /* What a rank has, the least of all ranks in the end, as they have to take the same ways. */
 enum { NO_BOARD, BOARD, BOARD_AND_READS };
 typedef struct {
@@ -155,7 +145,7 @@ static int make(MPIR_Comm *comm, MPIR_Errflag_t *errflag, MPIDI_DIMMNET_board_t 
         return mpi_errno;
     MPIDI_DIMMNET_shared_zero(&shared, dnet_board_front_bytes((uint32_t) comm->local_size));
     if (shared.memory)
-        has_p->board = can_read_next(self) ? BOARD_AND_READS : BOARD;
+        has_p->board = MPIDI_DIMMNET_can_read_next(comm) ? BOARD_AND_READS : BOARD;
     return MPIR_Allreduce_impl(MPI_IN_PLACE, has_p, HAS_INTS, MPI_INT, MPI_MIN, comm, errflag);
 }
 

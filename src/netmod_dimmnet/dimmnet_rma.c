@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One-sided operations and locks in a window whose memory all ranks share.
+ * One-sided operations and locks in a window whose memory all ranks reach.
  *
- * What an operation does is done when it returns.  Order: an unlock releases what its rank has
- * stored, a lock acquires it; a flush and a fence are full barriers.  MPI's states of epochs are
- * kept as MPICH keeps them, so that a call outside its epoch is an error here as well.
+ * What an operation does is done when it returns, but for a short put or get of a far part, which
+ * is done when the epoch, or a flush, ends at the latest.  Order: an unlock releases what its rank
+ * has stored, a lock acquires it; a flush and a fence are full barriers.  MPI's states of epochs
+ * are kept as MPICH keeps them, so that a call outside its epoch is an error here as well.
  */
 #define NETMOD_DISABLE_INLINES
 #include "dimmnet_impl.h"
+#include "dimmnet_board.h"
+#include "dimmnet_far.h"
 #include "dimmnet_progress.h"
 #include "dimmnet_reduce.h"
 #include "dimmnet_rma.h"
@@ -21,6 +24,8 @@
 /* And those between two yields while an accumulate is locked: every some hundredth of them looks
  * whether peers live, and where processors are few a yield takes long. */
 #define LOOKS_PER_YIELD 16
+/* An accumulate in a far part is done in such pieces, which stay in the caches. */
+#define PIECE_BYTES 65536
 
 static int progress_at_times(MPIDI_DIMMNET_window_t *self)
 {
@@ -38,6 +43,18 @@ RARE static int error_sync(void)
 {
     return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
                                 MPI_ERR_RMA_SYNC, "**rmasync", 0);
+}
+
+/* What is to be done in far parts. */
+static inline int finish(MPIR_Win *win)
+{
+    return MPIDI_DIMMNET_WINDOW(win)->row ? MPIDI_DIMMNET_far_finish(win) : MPI_SUCCESS;
+}
+
+/* An error, the first of two. */
+static inline int either(int first, int second)
+{
+    return first != MPI_SUCCESS ? first : second;
 }
 
 static uint32_t peer_of(const MPIR_Win *win, int rank)
@@ -171,9 +188,10 @@ int MPIDI_DIMMNET_direct_unlock(int rank, MPIR_Win *win)
     if (MPIDIG_WIN(win, sync).access_epoch_type != MPIDIG_EPOTYPE_LOCK ||
         !MPIDI_DIMMNET_WINDOW(win)->part[rank].locked)
         return error_sync();
+    int mpi_errno = finish(win);
     count_epochs(win, -1);
     let_next(win, rank);
-    return progress_at_times(MPIDI_DIMMNET_WINDOW(win));
+    return either(mpi_errno, progress_at_times(MPIDI_DIMMNET_WINDOW(win)));
 }
 
 int MPIDI_DIMMNET_direct_lock_all(int assert, MPIR_Win *win)
@@ -191,10 +209,11 @@ int MPIDI_DIMMNET_direct_unlock_all(MPIR_Win *win)
 {
     if (MPIDIG_WIN(win, sync).access_epoch_type != MPIDIG_EPOTYPE_LOCK_ALL)
         return error_sync();
+    int mpi_errno = finish(win);
     for (int r = 0; r < win->comm_ptr->local_size; r++)
         let_next(win, r);
     MPIDIG_WIN(win, sync).access_epoch_type = MPIDIG_EPOTYPE_NONE;
-    return progress_at_times(MPIDI_DIMMNET_WINDOW(win));
+    return either(mpi_errno, progress_at_times(MPIDI_DIMMNET_WINDOW(win)));
 }
 
 int MPIDI_DIMMNET_direct_flush(int rank, MPIR_Win *win)
@@ -204,8 +223,9 @@ int MPIDI_DIMMNET_direct_flush(int rank, MPIR_Win *win)
     if ((epoch != MPIDIG_EPOTYPE_LOCK && epoch != MPIDIG_EPOTYPE_LOCK_ALL) ||
         (rank != MPI_PROC_NULL && !self->part[rank].locked))
         return error_sync();
+    int mpi_errno = finish(win);
     atomic_thread_fence(memory_order_seq_cst);
-    return progress_at_times(self);
+    return either(mpi_errno, progress_at_times(self));
 }
 
 int MPIDI_DIMMNET_direct_fence(int assert, MPIR_Win *win)
@@ -213,12 +233,19 @@ int MPIDI_DIMMNET_direct_fence(int assert, MPIR_Win *win)
     int mpi_errno = MPI_SUCCESS;
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
     MPIDIG_FENCE_EPOCH_CHECK(win, mpi_errno, goto fn_fail);
+    mpi_errno = finish(win);
     atomic_thread_fence(memory_order_seq_cst);
     MPIDIG_EPOCH_FENCE_EVENT(win, assert);
-    mpi_errno = MPIR_Barrier(win->comm_ptr, &errflag);
+    mpi_errno = either(mpi_errno, MPIR_Barrier(win->comm_ptr, &errflag));
 
 fn_fail:
     return mpi_errno;
+}
+
+int MPIDI_DIMMNET_direct_complete(MPIR_Win *win)
+{
+    int mpi_errno = finish(win); /* before the target hears that it is */
+    return either(mpi_errno, MPIDIG_mpi_win_complete(win));
 }
 
 /* ---- operations ---- */
@@ -274,7 +301,7 @@ static inline bool span_of(MPI_Aint count, MPI_Datatype type, MPI_Aint *from, MP
     return !__builtin_mul_overflow(count, (MPI_Aint) MPIR_Datatype_get_basic_size(type), end);
 }
 
-RARE static int error_range(void)
+int MPIDI_DIMMNET_error_range(void)
 {
     return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
                                 MPI_ERR_RMA_RANGE, "**rmarange", 0);
@@ -291,12 +318,12 @@ static inline int find(int rank, MPI_Aint disp, MPI_Aint count, MPI_Datatype typ
         return mpi_errno;
     *at_p = NULL;
     if (!span_of(count, type, &from, &end))
-        return error_range();
+        return MPIDI_DIMMNET_error_range();
     if (from == end)
         return MPI_SUCCESS;
     if (disp < 0 || __builtin_mul_overflow(disp, part->disp_unit, &begin) || begin > part->bytes ||
         begin + from < 0 || end > part->bytes - begin)
-        return error_range();
+        return MPIDI_DIMMNET_error_range();
     *at_p = part->base + begin;
     dnet_ep_count_window_op(MPIDI_DIMMNET_EP(0));
     return MPI_SUCCESS;
@@ -312,6 +339,31 @@ static inline int copy(const void *from, MPI_Aint from_count, MPI_Datatype from_
     return MPIR_Localcopy(from, from_count, from_type, to, to_count, to_type);
 }
 
+/* Put (stores) or get in a far part. */
+static __attribute__((noinline)) int transfer(MPIR_Win *win, int rank, bool stores, void *own,
+                                              MPI_Aint own_count, MPI_Datatype own_type,
+                                              uint8_t *theirs, MPI_Aint count, MPI_Datatype type)
+{
+    size_t own_len, len;
+    void *here = MPIDI_DIMMNET_contiguous(own, own_count, own_type, &own_len);
+    void *there = MPIDI_DIMMNET_contiguous(theirs, count, type, &len);
+    if (here && there && own_len == len)
+        return MPIDI_DIMMNET_far_copy(win, rank, stores, here, there, len);
+    MPI_Aint from, end;
+    MPIDI_DIMMNET_image_t image;
+    (void) span_of(count, type, &from, &end);
+    int mpi_errno = MPIDI_DIMMNET_image_make(&image, rank, theirs, count, type, from, end);
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
+    mpi_errno = stores ? copy(own, own_count, own_type, image.at, count, type)
+                       : MPIDI_DIMMNET_image_move(win, &image, false);
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno = stores ? MPIDI_DIMMNET_image_move(win, &image, true)
+                           : copy(image.at, count, type, own, own_count, own_type);
+    MPIDI_DIMMNET_image_free(&image);
+    return mpi_errno;
+}
+
 int MPIDI_DIMMNET_direct_put(const void *origin, MPI_Aint origin_count, MPI_Datatype origin_type,
                              int rank, MPI_Aint disp, MPI_Aint count, MPI_Datatype type,
                              MPIR_Win *win)
@@ -320,6 +372,9 @@ int MPIDI_DIMMNET_direct_put(const void *origin, MPI_Aint origin_count, MPI_Data
     int mpi_errno = find(rank, disp, count, type, win, &at);
     if (mpi_errno != MPI_SUCCESS || !at)
         return mpi_errno;
+    if (unlikely(MPIDI_DIMMNET_WINDOW(win)->part[rank].far))
+        return transfer(win, rank, true, (void *) (uintptr_t) origin, origin_count, origin_type, at,
+                        count, type);
     return copy(origin, origin_count, origin_type, at, count, type);
 }
 
@@ -331,11 +386,15 @@ int MPIDI_DIMMNET_direct_get(void *origin, MPI_Aint origin_count, MPI_Datatype o
     int mpi_errno = find(rank, disp, count, type, win, &at);
     if (mpi_errno != MPI_SUCCESS || !at)
         return mpi_errno;
+    if (unlikely(MPIDI_DIMMNET_WINDOW(win)->part[rank].far))
+        return transfer(win, rank, false, origin, origin_count, origin_type, at, count, type);
     return copy(at, count, type, origin, origin_count, origin_type);
 }
 
 int MPIDI_DIMMNET_done_request(int mpi_errno, MPIR_Win *win, MPIR_Request **request)
 {
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno = finish(win);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
     *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__RMA);
@@ -344,7 +403,8 @@ int MPIDI_DIMMNET_done_request(int mpi_errno, MPIR_Win *win, MPIR_Request **requ
 
 /* ---- atomic operations ---- */
 
-/* Whose accumulate must end before this rank's begins; DNET_EP_NO_RANK: nobody's. */
+/* Whose accumulate must end before this rank's begins, or who has this rank's in hand;
+ * DNET_EP_NO_RANK: nobody. */
 static uint32_t awaited_owner = DNET_EP_NO_RANK;
 
 bool MPIDI_DIMMNET_accumulate_waits(dnet_wait_t *wait)
@@ -356,8 +416,7 @@ bool MPIDI_DIMMNET_accumulate_waits(dnet_wait_t *wait)
     return true;
 }
 
-/* The first time the owner is woken, in case it sleeps. */
-static void note_owner(uint32_t peer, bool first)
+void MPIDI_DIMMNET_await_owner(uint32_t peer, bool first)
 {
     awaited_owner = peer;
     if (first)
@@ -382,7 +441,7 @@ static void lock_accumulates(int rank, MPIR_Win *win)
             continue;
         }
         if (owner && owner != own)
-            note_owner(peer_of(win, (int) owner - 1), spins == SPINS);
+            MPIDI_DIMMNET_await_owner(peer_of(win, (int) owner - 1), spins == SPINS);
         sched_yield();
         for (int i = 0; i < LOOKS_PER_YIELD && atomic_load_explicit(word, memory_order_relaxed);
              i++)
@@ -462,32 +521,122 @@ static int check_op(MPI_Op op, MPI_Datatype type)
     return (*MPIR_OP_HDL_TO_DTYPE_FN(op))(element);
 }
 
+typedef struct {
+    const void *origin;
+    MPI_Aint origin_count;
+    MPI_Datatype origin_type;
+    void *result;
+    MPI_Aint result_count; /* 0: none is wanted, its address may be MPI_BOTTOM */
+    MPI_Datatype result_type;
+    MPI_Aint count;
+    MPI_Datatype type;
+    MPI_Op op;
+    source_t source; /* of one that computes */
+} accumulate_t;
+
+static bool computes(const accumulate_t *a)
+{
+    return a->op != MPI_NO_OP && a->op != MPI_REPLACE;
+}
+
+static int combine(const accumulate_t *a, uint8_t *at)
+{
+    int mpi_errno = MPI_SUCCESS;
+    if (a->result_count)
+        mpi_errno = copy(at, a->count, a->type, a->result, a->result_count, a->result_type);
+    if (mpi_errno == MPI_SUCCESS && a->op == MPI_REPLACE)
+        mpi_errno = copy(a->origin, a->origin_count, a->origin_type, at, a->count, a->type);
+    else if (mpi_errno == MPI_SUCCESS && computes(a))
+        mpi_errno = apply(&a->source, at, a->count, a->type, a->op);
+    return mpi_errno;
+}
+
+static int combine_image(const MPIR_Win *win, int rank, const accumulate_t *a, uint8_t *theirs)
+{
+    MPI_Aint from, end;
+    MPIDI_DIMMNET_image_t image;
+    (void) span_of(a->count, a->type, &from, &end);
+    int mpi_errno = MPIDI_DIMMNET_image_make(&image, rank, theirs, a->count, a->type, from, end);
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
+    if (a->result_count || a->op != MPI_REPLACE)
+        mpi_errno = MPIDI_DIMMNET_image_move(win, &image, false);
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno = combine(a, image.at);
+    if (mpi_errno == MPI_SUCCESS && a->op != MPI_NO_OP)
+        mpi_errno = MPIDI_DIMMNET_image_move(win, &image, true);
+    MPIDI_DIMMNET_image_free(&image);
+    return mpi_errno;
+}
+
+/* Elements of one type everywhere can be combined piece by piece. */
+static bool has_pieces(const accumulate_t *a)
+{
+    return HANDLE_IS_BUILTIN(a->type) &&
+           (a->op == MPI_NO_OP || (a->origin_type == a->type && a->origin_count == a->count)) &&
+           (!a->result_count || (a->result_type == a->type && a->result_count == a->count));
+}
+
+/* The next n elements, behind so many bytes. */
+static accumulate_t piece_of(const accumulate_t *a, MPI_Aint n, MPI_Aint bytes)
+{
+    accumulate_t piece = *a;
+    piece.count = n;
+    if (a->op != MPI_NO_OP) {
+        piece.origin = (const uint8_t *) a->origin + bytes;
+        piece.origin_count = n;
+    }
+    if (computes(a)) {
+        piece.source.data = piece.origin;
+        piece.source.count = n;
+    }
+    if (a->result_count) {
+        piece.result = (uint8_t *) a->result + bytes;
+        piece.result_count = n;
+    }
+    return piece;
+}
+
+static __attribute__((noinline)) int combine_far(const MPIR_Win *win, int rank,
+                                                 const accumulate_t *a, uint8_t *theirs)
+{
+    if (!has_pieces(a))
+        return combine_image(win, rank, a, theirs);
+    MPI_Aint size = (MPI_Aint) MPIR_Datatype_get_basic_size(a->type), step = PIECE_BYTES / size;
+    int mpi_errno = MPI_SUCCESS;
+    if (a->count * size <= MPIDI_DIMMNET_ASKED_BYTES &&
+        MPIDI_DIMMNET_ask_combine(win, rank, a->origin, a->result_count ? a->result : NULL, theirs,
+                                  a->count, a->type, a->op))
+        return MPI_SUCCESS;
+    for (MPI_Aint i = 0; i < a->count && mpi_errno == MPI_SUCCESS; i += step) {
+        accumulate_t piece = piece_of(a, MPL_MIN(step, a->count - i), i * size);
+        mpi_errno = combine_image(win, rank, &piece, theirs + i * size);
+    }
+    return mpi_errno;
+}
+
 int MPIDI_DIMMNET_direct_accumulate(const void *origin, MPI_Aint origin_count,
                                     MPI_Datatype origin_type, void *result, MPI_Aint result_count,
                                     MPI_Datatype result_type, int rank, MPI_Aint disp,
                                     MPI_Aint count, MPI_Datatype type, MPI_Op op, MPIR_Win *win)
 {
     uint8_t *at;
-    source_t source = {0};
-    bool computes = op != MPI_NO_OP && op != MPI_REPLACE;
     int mpi_errno = find(rank, disp, count, type, win, &at);
     if (mpi_errno != MPI_SUCCESS || !at)
         return mpi_errno;
-    if (computes)
+    accumulate_t a = {origin,      origin_count, origin_type, result, result_count,
+                      result_type, count,        type,        op,     {0}};
+    if (computes(&a))
         mpi_errno = check_op(op, type);
-    if (mpi_errno == MPI_SUCCESS && computes)
-        mpi_errno = source_begin(&source, origin, origin_count, origin_type);
+    if (mpi_errno == MPI_SUCCESS && computes(&a))
+        mpi_errno = source_begin(&a.source, origin, origin_count, origin_type);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
     lock_accumulates(rank, win);
-    if (result_count) /* its address may be MPI_BOTTOM */
-        mpi_errno = copy(at, count, type, result, result_count, result_type);
-    if (mpi_errno == MPI_SUCCESS && op == MPI_REPLACE)
-        mpi_errno = copy(origin, origin_count, origin_type, at, count, type);
-    else if (mpi_errno == MPI_SUCCESS && computes)
-        mpi_errno = apply(&source, at, count, type, op);
+    mpi_errno = unlikely(MPIDI_DIMMNET_WINDOW(win)->part[rank].far) ? combine_far(win, rank, &a, at)
+                                                                    : combine(&a, at);
     unlock_accumulates(rank, win);
-    MPL_free(source.packed);
+    MPL_free(a.source.packed);
     return mpi_errno;
 }
 
@@ -496,6 +645,17 @@ int MPIDI_DIMMNET_direct_fetch_and_op(const void *origin, void *result, MPI_Data
 {
     return MPIDI_DIMMNET_direct_accumulate(origin, 1, type, result, 1, type, rank, disp, 1, type,
                                            op, win);
+}
+
+static int swap_far(const MPIR_Win *win, int rank, const void *origin, const void *compare,
+                    void *result, uint8_t *theirs, size_t bytes)
+{
+    if (MPIDI_DIMMNET_ask_swap(win, rank, compare, origin, result, theirs, bytes))
+        return MPI_SUCCESS;
+    int mpi_errno = MPIDI_DIMMNET_far_copy_alone(win, rank, false, result, theirs, bytes);
+    if (mpi_errno == MPI_SUCCESS && memcmp(result, compare, bytes) == 0)
+        mpi_errno = MPIDI_DIMMNET_far_copy_alone(win, rank, true, origin, theirs, bytes);
+    return mpi_errno;
 }
 
 int MPIDI_DIMMNET_direct_compare_and_swap(const void *origin, const void *compare, void *result,
@@ -508,9 +668,13 @@ int MPIDI_DIMMNET_direct_compare_and_swap(const void *origin, const void *compar
         return mpi_errno;
     MPIR_Datatype_get_size_macro(type, bytes);
     lock_accumulates(rank, win);
-    memcpy(result, at, (size_t) bytes);
-    if (memcmp(result, compare, (size_t) bytes) == 0)
-        memcpy(at, origin, (size_t) bytes);
+    if (MPIDI_DIMMNET_WINDOW(win)->part[rank].far) {
+        mpi_errno = swap_far(win, rank, origin, compare, result, at, (size_t) bytes);
+    } else {
+        memcpy(result, at, (size_t) bytes);
+        if (memcmp(result, compare, (size_t) bytes) == 0)
+            memcpy(at, origin, (size_t) bytes);
+    }
     unlock_accumulates(rank, win);
-    return MPI_SUCCESS;
+    return mpi_errno;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One-sided communication: straight in the target's memory where the window has it here
+ * One-sided communication: straight in the target's memory where all ranks of the window reach it
  * (dimmnet_rma.c), else MPICH's own way, by active messages.
  *
  * A window is the one or the other as a whole: what must be atomic or in order is done in one way.
@@ -11,11 +11,11 @@
 
 #include "dimmnet_impl.h"
 
-/* What this process has of a window whose memory all ranks share; NULL: MPICH's way. */
+/* What this process has of a window whose memory all ranks reach; NULL: MPICH's way. */
 #define MPIDI_DIMMNET_WINDOW(win) ((win)->dev.netmod.dimmnet.window)
 
-/* The operations and the synchronisation of such a window; each returns an MPI error code.  An
- * operation is done when its function returns. */
+/* The operations and the synchronisation of such a window; each returns an MPI error code.
+ * What is not done when its function returns (dimmnet_far.h) is when the synchronisation does. */
 int MPIDI_DIMMNET_direct_put(const void *origin, MPI_Aint origin_count, MPI_Datatype origin_type,
                              int rank, MPI_Aint disp, MPI_Aint count, MPI_Datatype type,
                              MPIR_Win *win);
@@ -39,6 +39,7 @@ int MPIDI_DIMMNET_direct_unlock_all(MPIR_Win *win);
 /* rank MPI_PROC_NULL: all */
 int MPIDI_DIMMNET_direct_flush(int rank, MPIR_Win *win);
 int MPIDI_DIMMNET_direct_fence(int assert, MPIR_Win *win);
+int MPIDI_DIMMNET_direct_complete(MPIR_Win *win);
 
 /* A request of an operation that is done.  Returns its MPI error code, or mpi_errno if that is one.
  */
@@ -53,7 +54,8 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_start(MPIR_Group *group, int asser
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_complete(MPIR_Win *win)
 {
-    return MPIDIG_mpi_win_complete(win);
+    return MPIDI_DIMMNET_WINDOW(win) ? MPIDI_DIMMNET_direct_complete(win)
+                                     : MPIDIG_mpi_win_complete(win);
 }
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_win_post(MPIR_Group *group, int assert, MPIR_Win *win)

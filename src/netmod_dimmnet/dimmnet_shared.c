@@ -130,6 +130,16 @@ void MPIDI_DIMMNET_shared_finalize(void)
     }
 }
 
+bool MPIDI_DIMMNET_can_read_next(MPIR_Comm *comm)
+{
+    int next = (comm->rank + 1) % comm->local_size;
+    uint32_t peer = MPIDI_DIMMNET_AV(MPIDIU_comm_rank_to_av(comm, next)).peer;
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(0).lock);
+    bool can = dnet_ep_can_read(MPIDI_DIMMNET_EP(0), peer);
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(0).lock);
+    return can;
+}
+
 void *MPIDI_DIMMNET_map(uint32_t peer, uint32_t offset, size_t bytes,
                         MPIDI_DIMMNET_mapping_t *mapping)
 {

@@ -15,6 +15,10 @@ typedef struct {
     uint32_t peer, offset; /* others: where it is mapped from */
 } MPIDI_DIMMNET_shared_t;
 
+/* May the ranks of a communicator read each other's own memory?  Each tries one other: whoever may
+ * read one of the user's processes may read all. */
+bool MPIDI_DIMMNET_can_read_next(MPIR_Comm *comm);
+
 /* Part of a peer's memory of dnet_ep_alloc(), which need not begin with a page. */
 typedef struct {
     void *mapped; /* NULL: nothing */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Windows: MPICH's own, and what makes one whose memory all ranks share (dimmnet_window.h). Memory:
+ * Windows: MPICH's own, and what makes one whose memory all ranks reach (dimmnet_window.h). Memory:
  * in the NIC's SO-DIMM, where the NIC can gather and scatter types with gaps, and peers can map it.
  *
  * MPI_Win_allocate and MPI_Win_allocate_shared: MPICH gives the ranks of a host one segment.
- * MPI_Win_create: the ranks map each other's memory of MPI_Alloc_mem.
+ * MPI_Win_create: the ranks map each other's memory of MPI_Alloc_mem; other memory, and that of
+ * MPI_Win_create_dynamic, is far.
  */
 #define NETMOD_DISABLE_INLINES
 #include "dimmnet_impl.h"
@@ -14,14 +15,14 @@
 
 #define PART_ALIGN 64 /* a line; of MPI_Win_allocate */
 
-/* ---- windows whose memory all ranks share ---- */
+/* ---- windows whose memory all ranks reach ---- */
 
 /* What the ranks tell each other of their parts. */
 typedef struct {
     int64_t bytes;
+    uint64_t address; /* of the own process; mapped: in the SO-DIMM area */
     int32_t disp_unit;
-    uint32_t offset; /* MPI_Win_create: in the SO-DIMM area */
-    uint32_t good;   /* the others can have it */
+    enum { NO_WAY, MAPPED, IN_SEGMENT, FAR } way;
 } part_t;
 
 /* The parts in the segment that MPICH has made.  NULL: there is none. */
@@ -32,24 +33,38 @@ static const MPIDIG_win_shared_info_t *segment_of(const MPIR_Win *win)
                                                                  : NULL;
 }
 
+/* Any memory may be attached to a dynamic window later: all is its part. */
 static part_t own_part(const MPIR_Win *win)
 {
-    part_t part = {.bytes = win->size, .disp_unit = win->disp_unit};
-    if (win->comm_ptr->local_size == 1 || win->size == 0)
-        part.good = true;
-    else if (win->create_flavor == MPI_WIN_FLAVOR_CREATE)
-        part.good =
-            dnet_ep_sodimm_offset(MPIDI_DIMMNET_EP(0), win->base, (size_t) win->size, &part.offset);
-    else
-        part.good = segment_of(win) != NULL;
+    part_t part = {
+        .bytes = win->size, .address = (uintptr_t) win->base, .disp_unit = win->disp_unit};
+    uint32_t offset;
+    if (win->create_flavor == MPI_WIN_FLAVOR_DYNAMIC)
+        part.bytes = INT64_MAX;
+    if (segment_of(win)) {
+        part.way = IN_SEGMENT;
+    } else if (win->create_flavor == MPI_WIN_FLAVOR_CREATE &&
+               dnet_ep_sodimm_offset(MPIDI_DIMMNET_EP(0), win->base, (size_t) win->size, &offset)) {
+        part.way = MAPPED;
+        part.address = offset;
+    } else if (win->comm_ptr->local_size == 1 || part.bytes == 0 ||
+               MPIDI_DIMMNET_can_read_next(win->comm_ptr)) {
+        part.way = FAR;
+    }
     return part;
+}
+
+static bool may_have_far(const MPIR_Win *win)
+{
+    return win->create_flavor == MPI_WIN_FLAVOR_CREATE ||
+           win->create_flavor == MPI_WIN_FLAVOR_DYNAMIC;
 }
 
 /* Hints are this rank's; where one does not want it no rank gets it. */
 static bool is_wanted(const MPIR_Win *win)
 {
     return !MPIDIG_WIN(win, info_args).disable_shm_accumulate &&
-           (win->create_flavor == MPI_WIN_FLAVOR_CREATE || MPIDIG_WIN(win, info_args).alloc_shm);
+           (may_have_far(win) || MPIDIG_WIN(win, info_args).alloc_shm);
 }
 
 static void release(MPIDI_DIMMNET_window_t *self, int size)
@@ -57,27 +72,47 @@ static void release(MPIDI_DIMMNET_window_t *self, int size)
     for (int r = 0; r < size; r++)
         MPIDI_DIMMNET_unmap(&self->part[r].mapping);
     MPIDI_DIMMNET_shared_release(&self->shared);
+    MPIDI_DIMMNET_asks_end(&self->asks);
+    MPL_free(self->row);
     MPL_free(self);
 }
 
-static bool reach(MPIR_Win *win, MPIDI_DIMMNET_window_t *self, const part_t *parts)
+/* Where another rank's part is.  False: it cannot be had. */
+static bool find_part(const MPIR_Win *win, int rank, const part_t *theirs,
+                      MPIDI_DIMMNET_window_t *self)
 {
-    const MPIDIG_win_shared_info_t *segment = segment_of(win);
+    MPIDI_DIMMNET_part_of_t *part = &self->part[rank];
+    uint32_t peer = MPIDI_DIMMNET_AV(MPIDIU_comm_rank_to_av(win->comm_ptr, rank)).peer;
+    switch (theirs->way) {
+        case IN_SEGMENT:
+            part->base = segment_of(win)[rank].shm_base_addr;
+            return part->base != NULL;
+        case MAPPED:
+            part->base = MPIDI_DIMMNET_map(peer, (uint32_t) theirs->address, (size_t) part->bytes,
+                                           &part->mapping);
+            return part->base != NULL;
+        case FAR:
+            part->base = (uint8_t *) (uintptr_t) theirs->address;
+            part->far = true;
+            if (!self->row)
+                self->row = MPIDI_DIMMNET_row_new();
+            return self->row != NULL;
+        default:
+            return false;
+    }
+}
+
+static bool reach(const MPIR_Win *win, MPIDI_DIMMNET_window_t *self, const part_t *parts)
+{
     for (int r = 0; r < win->comm_ptr->local_size; r++) {
         MPIDI_DIMMNET_part_of_t *part = &self->part[r];
-        if (!parts[r].good)
+        if (parts[r].way == NO_WAY)
             return false;
         part->bytes = (MPI_Aint) parts[r].bytes;
         part->disp_unit = parts[r].disp_unit;
         if (r == win->comm_ptr->rank)
             part->base = win->base;
-        else if (segment)
-            part->base = segment[r].shm_base_addr;
-        else if (part->bytes)
-            part->base =
-                MPIDI_DIMMNET_map(MPIDI_DIMMNET_AV(MPIDIU_comm_rank_to_av(win->comm_ptr, r)).peer,
-                                  parts[r].offset, (size_t) part->bytes, &part->mapping);
-        if (part->bytes && !part->base)
+        else if (part->bytes && !find_part(win, r, &parts[r], self))
             return false;
     }
     return true;
@@ -89,9 +124,12 @@ static int make(MPIR_Win *win, MPIDI_DIMMNET_window_t *self, part_t *parts, int 
     MPIR_Comm *comm = win->comm_ptr;
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
     MPIDI_DIMMNET_shared_t shared;
-    int size = comm->local_size;
-    int mpi_errno = MPIDI_DIMMNET_shared_make(comm, (size_t) size * sizeof(MPIDI_DIMMNET_locks_t),
-                                              self && parts && is_wanted(win), &errflag, &shared);
+    size_t size = (size_t) comm->local_size;
+    size_t bytes = size * sizeof(MPIDI_DIMMNET_locks_t);
+    if (may_have_far(win))
+        bytes += size * sizeof(MPIDI_DIMMNET_question_t);
+    int mpi_errno =
+        MPIDI_DIMMNET_shared_make(comm, bytes, self && parts && is_wanted(win), &errflag, &shared);
     if (self) {
         self->shared = shared;
         self->locks = shared.memory;
@@ -109,6 +147,11 @@ static int make(MPIR_Win *win, MPIDI_DIMMNET_window_t *self, part_t *parts, int 
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
     *has_p = reach(win, self, parts);
+    if (*has_p) {
+        if (may_have_far(win))
+            MPIDI_DIMMNET_asks_begin(&self->asks, (void *) (self->locks + size));
+        MPIDI_DIMMNET_WINDOW(win) = self; /* another rank may ask before this one returns */
+    }
     return MPIR_Allreduce_impl(MPI_IN_PLACE, has_p, 1, MPI_INT, MPI_MIN, comm, &errflag);
 }
 
@@ -127,8 +170,8 @@ static int share(MPIR_Win *win)
     MPL_free(parts);
     if (mpi_errno == MPI_SUCCESS && has) {
         dnet_ep_count_window(MPIDI_DIMMNET_EP(0));
-        MPIDI_DIMMNET_WINDOW(win) = self;
     } else if (self) {
+        MPIDI_DIMMNET_WINDOW(win) = NULL;
         release(self, size);
     }
     return mpi_errno;
@@ -226,17 +269,23 @@ int MPIDI_DIMMNET_mpi_win_free(MPIR_Win **win_p)
 
 int MPIDI_DIMMNET_mpi_win_attach(MPIR_Win *win, void *base, MPI_Aint size)
 {
-    return MPIDIG_mpi_win_attach(win, base, size);
+    int mpi_errno = MPIDIG_mpi_win_attach(win, base, size);
+    if (mpi_errno == MPI_SUCCESS && MPIDI_DIMMNET_WINDOW(win))
+        mpi_errno = MPIDI_DIMMNET_attach(win, base, (size_t) size);
+    return mpi_errno;
 }
 
 int MPIDI_DIMMNET_mpi_win_detach(MPIR_Win *win, const void *base)
 {
+    if (MPIDI_DIMMNET_WINDOW(win))
+        MPIDI_DIMMNET_detach(win, base);
     return MPIDIG_mpi_win_detach(win, base);
 }
 
 int MPIDI_DIMMNET_mpi_win_create_dynamic(MPIR_Info *info, MPIR_Comm *comm, MPIR_Win **win_p)
 {
-    return MPIDIG_mpi_win_create_dynamic(info, comm, win_p);
+    int mpi_errno = MPIDIG_mpi_win_create_dynamic(info, comm, win_p);
+    return mpi_errno == MPI_SUCCESS ? share(*win_p) : mpi_errno;
 }
 
 /* ---- memory ---- */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Windows whose memory all ranks share: what origins do arrives though the target computes without
- * a call of MPI; accumulates of all kinds and of many origins to one place are atomic with respect
- * to each other; locks exclude, and shared ones do not; parts of any length, displacement unit and
- * alignment, types with gaps and pairs; memory of MPI_Alloc_mem.  The counters say that no packet
- * was used.  "packets": the same by MPICH's messages, but for what they cannot do.
+ * Windows whose memory all ranks reach, mapped or by the kernel: what origins do arrives though the
+ * target computes without a call of MPI; accumulates of all kinds and of many origins to one place
+ * are atomic with respect to each other; locks exclude, and shared ones do not; parts of any
+ * length, displacement unit and alignment, types with gaps and pairs; memory of MPI_Alloc_mem, a
+ * program's own, and what is attached later.  The counters say that no message was used. "packets":
+ * the same by MPICH's messages, but for what they cannot do.  "asked": owners have been asked.
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -14,12 +15,34 @@
 
 static bool packets;
 
-/* Each window made since the last call has its memory shared, or none has. */
-static void expect_windows(unsigned long long made, bool shared, const char *what)
+/* What to make windows of. */
+enum { ALLOCATED, OWN, KINDS };
+
+static void *window_of(int kind, MPI_Aint bytes, int unit, MPI_Win *win_p)
+{
+    void *part;
+    if (kind == ALLOCATED) {
+        MPI_Win_allocate(bytes, unit, MPI_INFO_NULL, MPI_COMM_WORLD, &part, win_p);
+    } else {
+        part = check_alloc((size_t) bytes + 1);
+        MPI_Win_create(part, bytes, unit, MPI_INFO_NULL, MPI_COMM_WORLD, win_p);
+    }
+    return part;
+}
+
+static void window_end(int kind, void *part, MPI_Win *win_p)
+{
+    MPI_Win_free(win_p);
+    if (kind == OWN)
+        free(part);
+}
+
+/* All ranks reach the memory of each window made since the last call, or of none. */
+static void expect_windows(unsigned long long made, bool direct, const char *what)
 {
     static unsigned long long before;
     unsigned long long now = counter("windows");
-    CHECK(now - before == (shared && !packets ? made : 0), "%s: %llu of %llu windows shared", what,
+    CHECK(now - before == (direct && !packets ? made : 0), "%s: %llu of %llu windows direct", what,
           now - before, made);
     before = now;
 }
@@ -57,21 +80,19 @@ static void origin_locks(int target, MPI_Win win)
     MPI_Win_unlock(target, win);
 }
 
-static void passive(void)
+static void passive(int kind)
 {
-    int64_t *cells;
     int target = size - 1;
     MPI_Win win;
-    MPI_Win_allocate((size + 1) * (MPI_Aint) sizeof(*cells), sizeof(*cells), MPI_INFO_NULL,
-                     MPI_COMM_WORLD, &cells, &win);
-    expect_windows(1, true, "MPI_Win_allocate");
+    int64_t *cells = window_of(kind, (size + 1) * (MPI_Aint) sizeof(*cells), sizeof(*cells), &win);
+    expect_windows(1, true, "passive");
     memset(cells, 0, (size_t) (size + 1) * sizeof(*cells));
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == target)
         target_computes(cells);
     else
         origin_locks(target, win);
-    MPI_Win_free(&win);
+    window_end(kind, cells, &win);
 }
 
 /* ---- atomicity ---- */
@@ -104,13 +125,12 @@ static void add_in_all_ways(MPI_Win win)
     }
 }
 
-static void atomicity(void)
+static void atomicity(int kind)
 {
-    int64_t *cells;
     MPI_Win win;
-    MPI_Win_allocate(rank ? 0 : LONG * (MPI_Aint) sizeof(*cells), sizeof(*cells), MPI_INFO_NULL,
-                     MPI_COMM_WORLD, &cells, &win);
-    expect_windows(1, true, "MPI_Win_allocate of one rank");
+    int64_t *cells =
+        window_of(kind, rank ? 0 : LONG * (MPI_Aint) sizeof(*cells), sizeof(*cells), &win);
+    expect_windows(1, true, "memory of one rank");
     if (rank == 0)
         memset(cells, 0, LONG * sizeof(*cells));
     MPI_Barrier(MPI_COMM_WORLD);
@@ -123,18 +143,17 @@ static void atomicity(void)
         CHECK(cells[LONG - 1] == 2ll * TIMES * size, "the last one's is %lld",
               (long long) cells[LONG - 1]);
     }
-    MPI_Win_free(&win);
+    window_end(kind, cells, &win);
 }
 
 /* ---- locks ---- */
 
-static void locks(void)
+static void locks(int kind)
 {
-    int64_t *cells, was, next;
+    int64_t was, next;
     MPI_Win win;
-    MPI_Win_allocate(2 * sizeof(*cells), sizeof(*cells), MPI_INFO_NULL, MPI_COMM_WORLD, &cells,
-                     &win);
-    expect_windows(1, true, "MPI_Win_allocate");
+    int64_t *cells = window_of(kind, 2 * sizeof(*cells), sizeof(*cells), &win);
+    expect_windows(1, true, "locks");
     cells[0] = cells[1] = 0;
     MPI_Barrier(MPI_COMM_WORLD);
     for (int i = 0; i < TIMES; i++) {
@@ -162,7 +181,7 @@ static void locks(void)
     MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win);
     CHECK(cells[0] == (int64_t) here * size, "counted %d of %d", (int) cells[0], here * size);
     MPI_Win_unlock(rank, win);
-    MPI_Win_free(&win);
+    window_end(kind, cells, &win);
 }
 
 /* ---- types and places ---- */
@@ -367,7 +386,7 @@ static void places(uint8_t *part, MPI_Win win)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* The same window on memory of four kinds. */
+/* The same window on memory of all kinds. */
 static void kinds_of_memory(void)
 {
     uint8_t *part, *memory;
@@ -390,19 +409,154 @@ static void kinds_of_memory(void)
     MPI_Win_free(&win);
     MPI_Free_mem(memory);
 
-    /* One rank's memory cannot be reached: all go by messages. */
     part = check_alloc((size_t) bytes_of(rank));
+    MPI_Win_create(part, bytes_of(rank), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    expect_windows(1, true, "MPI_Win_create of other memory");
+    places(part, win);
+    MPI_Win_free(&win);
+
+    /* Of one rank another kind than of the others. */
     MPI_Alloc_mem(bytes_of(rank), MPI_INFO_NULL, &memory);
     MPI_Win_create(rank == 1 ? part : memory, bytes_of(rank), 1, MPI_INFO_NULL, MPI_COMM_WORLD,
                    &win);
-    expect_windows(1, false, "MPI_Win_create of other memory");
-    bool was = packets;
-    packets = true;
+    expect_windows(1, true, "MPI_Win_create of two kinds of memory");
     places(rank == 1 ? part : memory, win);
-    packets = was;
     MPI_Win_free(&win);
     MPI_Free_mem(memory);
     free(part);
+}
+
+/* ---- many, and long ones ---- */
+
+enum { CELLS = 1000, STEP = 3, LONG_BYTES = 1 << 20, PARTS = 37 };
+
+/* More than a row has room for, one behind the other and not, and to several ranks in turn. */
+static void rows(int kind)
+{
+    MPI_Win win;
+    static int32_t out[CELLS], in[CELLS], all[CELLS];
+    int32_t *part = window_of(kind, CELLS * STEP * sizeof(*part), sizeof(*part), &win);
+    int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    memset(part, 0, CELLS * STEP * sizeof(*part));
+    for (int i = 0; i < CELLS; i++)
+        out[i] = rank * CELLS + i;
+    MPI_Win_fence(0, win);
+    for (int i = 0; i < CELLS; i++) {
+        /* The first third in order, then with gaps, the last ones by turns with gets. */
+        MPI_Put(&out[i], 1, MPI_INT32_T, right, i < CELLS / 3 ? i : i * STEP, 1, MPI_INT32_T, win);
+        if (i > 2 * CELLS / 3)
+            MPI_Get(&all[i], 1, MPI_INT32_T, i % size, 0, 1, MPI_INT32_T, win);
+    }
+    MPI_Win_fence(0, win);
+    for (int i = 0; i < CELLS; i++)
+        CHECK(part[i < CELLS / 3 ? i : i * STEP] == left * CELLS + i, "cell %d: %d", i,
+              part[i < CELLS / 3 ? i : i * STEP]);
+    for (int i = 0; i < CELLS; i++)
+        MPI_Get(&in[CELLS - 1 - i], 1, MPI_INT32_T, left, i < CELLS / 3 ? i : i * STEP, 1,
+                MPI_INT32_T, win);
+    MPI_Win_fence(0, win);
+    for (int i = 0; i < CELLS; i++)
+        CHECK(in[CELLS - 1 - i] == (left + size - 1) % size * CELLS + i, "got %d of cell %d",
+              in[CELLS - 1 - i], i);
+    window_end(kind, part, &win);
+}
+
+/* All at once, so that each is asked while it asks; whole, in parts, and with gaps on one side. */
+static void long_ones(int kind)
+{
+    MPI_Win win;
+    uint8_t *part = window_of(kind, LONG_BYTES, 1, &win);
+    uint8_t *out = check_alloc(LONG_BYTES), *in = check_alloc(LONG_BYTES);
+    int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    MPI_Datatype gaps;
+    MPI_Type_vector(LONG_BYTES / 64, 32, 64, MPI_BYTE, &gaps);
+    MPI_Type_commit(&gaps);
+    for (int round = 0; round < 20; round++) {
+        pattern_fill(out, LONG_BYTES, (unsigned) (round + rank));
+        MPI_Win_fence(0, win);
+        if (round % 2)
+            for (int i = 0; i < PARTS; i++) {
+                MPI_Aint at = (MPI_Aint) LONG_BYTES / PARTS * i;
+                int n = i < PARTS - 1 ? LONG_BYTES / PARTS : (int) (LONG_BYTES - at);
+                MPI_Put(out + at, n, MPI_BYTE, right, at, n, MPI_BYTE, win);
+            }
+        else
+            MPI_Put(out, LONG_BYTES, MPI_BYTE, right, 0, LONG_BYTES, MPI_BYTE, win);
+        MPI_Win_fence(0, win);
+        CHECK_PATTERN(part, LONG_BYTES, (unsigned) (round + left));
+        memset(in, 0xee, LONG_BYTES);
+        MPI_Get(in, LONG_BYTES, MPI_BYTE, right, 0, LONG_BYTES, MPI_BYTE, win);
+        MPI_Win_fence(0, win);
+        CHECK(memcmp(in, out, LONG_BYTES) == 0, "round %d: got other bytes than were put", round);
+        MPI_Get(in, 1, gaps, right, 0, LONG_BYTES / 2, MPI_BYTE, win);
+        MPI_Win_fence(0, win);
+        for (int i = 0; i < LONG_BYTES / 64; i++)
+            CHECK(memcmp(in + 64 * i, out + 32 * i, 32) == 0, "block %d of a get", i);
+        MPI_Put(out, LONG_BYTES / 2, MPI_BYTE, right, 0, 1, gaps, win);
+        MPI_Win_fence(0, win);
+        MPI_Get(in, 1, gaps, right, 0, 1, gaps, win);
+        MPI_Win_fence(0, win);
+        for (int i = 0; i < LONG_BYTES / 64; i++)
+            CHECK(memcmp(in + 64 * i, out + 32 * i, 32) == 0, "block %d of a put", i);
+    }
+    MPI_Type_free(&gaps);
+    free(in);
+    free(out);
+    window_end(kind, part, &win);
+}
+
+/* ---- dynamic windows ---- */
+
+/* Each rank attaches two pieces; the last one computes while the others work in its memory. */
+static void dynamic(void)
+{
+    MPI_Win win;
+    int64_t *cells = check_alloc((size_t) (size + 1) * sizeof(*cells)), one = 1, was;
+    int32_t *other = check_alloc(1000 * sizeof(*other)), value = rank, got = -1;
+    MPI_Aint at[2], *all = check_alloc((size_t) size * sizeof(at));
+    int target = size - 1;
+    memset(cells, 0, (size_t) (size + 1) * sizeof(*cells));
+    MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    expect_windows(1, true, "MPI_Win_create_dynamic");
+    MPI_Win_attach(win, cells, (size + 1) * (MPI_Aint) sizeof(*cells));
+    MPI_Win_attach(win, other, 1000 * sizeof(*other));
+    MPI_Get_address(cells, &at[0]);
+    MPI_Get_address(other, &at[1]);
+    MPI_Allgather(at, 2, MPI_AINT, all, 2, MPI_AINT, MPI_COMM_WORLD);
+    if (rank == target && !packets) {
+        target_computes(cells);
+    } else if (rank != target) {
+        MPI_Aint there = all[2 * target], word = all[2 * target + 1];
+        int64_t put = 100 + rank;
+        MPI_Win_lock(MPI_LOCK_SHARED, target, 0, win);
+        MPI_Put(&value, 1, MPI_INT32_T, target, MPI_Aint_add(word, 4 * rank), 1, MPI_INT32_T, win);
+        MPI_Put(&put, 1, MPI_INT64_T, target, MPI_Aint_add(there, 8 + 8 * rank), 1, MPI_INT64_T,
+                win);
+        MPI_Win_flush(target, win);
+        MPI_Get(&got, 1, MPI_INT32_T, target, MPI_Aint_add(word, 4 * rank), 1, MPI_INT32_T, win);
+        MPI_Win_flush(target, win);
+        CHECK(got == rank, "got %d", got);
+        MPI_Fetch_and_op(&one, &was, MPI_INT64_T, target, there, MPI_SUM, win);
+        MPI_Win_unlock(target, win);
+        CHECK(was >= 0 && was < size - 1, "%lld were here before", (long long) was);
+    }
+    if (!packets) {
+        /* Memory that the target has not. */
+        int class;
+        MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+        MPI_Win_lock(MPI_LOCK_SHARED, (rank + 1) % size, 0, win);
+        int first = MPI_Put(&value, 1, MPI_INT32_T, (rank + 1) % size, 4096, 1, MPI_INT32_T, win);
+        int second = MPI_Win_unlock((rank + 1) % size, win);
+        MPI_Error_class(first ? first : second, &class);
+        CHECK(class == MPI_ERR_RMA_RANGE, "a put to where nothing is: error class %d", class);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_detach(win, cells);
+    MPI_Win_detach(win, other);
+    MPI_Win_free(&win);
+    free(all);
+    free(other);
+    free(cells);
 }
 
 /* ---- who does not want it, who has no other ---- */
@@ -419,9 +573,6 @@ static void hints(void)
     expect_windows(1, false, "a rank's alloc_shm=false");
     MPI_Win_free(&win);
     MPI_Info_free(&info);
-    MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-    expect_windows(1, false, "MPI_Win_create_dynamic");
-    MPI_Win_free(&win);
     int own = 1, got = 0, nothing = 0;
     MPI_Win_create(&own, sizeof(own), sizeof(own), MPI_INFO_NULL, MPI_COMM_SELF, &win);
     expect_windows(1, true, "a window of MPI_COMM_SELF");
@@ -436,12 +587,12 @@ static void hints(void)
 
 /* Rank 0 starts with each of the others in turn, the last one first, who post in the other order.
  */
-static void starts_in_turn(void)
+static void starts_in_turn(int kind)
 {
-    int *cell, token = 0;
+    int token = 0;
     MPI_Win win;
     MPI_Group world, other;
-    MPI_Win_allocate(sizeof(*cell), sizeof(*cell), MPI_INFO_NULL, MPI_COMM_WORLD, &cell, &win);
+    int *cell = window_of(kind, sizeof(*cell), sizeof(*cell), &win);
     MPI_Comm_group(MPI_COMM_WORLD, &world);
     for (int round = 0; round < TIMES; round++) {
         if (rank == 0) {
@@ -468,24 +619,32 @@ static void starts_in_turn(void)
         MPI_Group_free(&other);
     }
     MPI_Group_free(&world);
-    MPI_Win_free(&win);
+    window_end(kind, cell, &win);
 }
 
 int main(int argc, char **argv)
 {
     packets = argc > 1 && strcmp(argv[1], "packets") == 0;
+    bool asked = argc > 1 && strcmp(argv[1], "asked") == 0;
     check_begin(&argc, &argv);
     expect_windows(0, false, "the start");
-    if (!packets)
-        passive();
-    atomicity();
-    locks();
+    for (int kind = 0; kind < KINDS; kind++) {
+        if (!packets)
+            passive(kind);
+        atomicity(kind);
+        locks(kind);
+        rows(kind);
+        long_ones(kind);
+        starts_in_turn(kind);
+        expect_windows(3, true, "the rest");
+    }
     kinds_of_memory();
+    dynamic();
     asks_by_requests();
     hints();
-    starts_in_turn();
     CHECK((counter("window_ops") > 100) == !packets, "%llu operations without a packet",
           counter("window_ops"));
+    CHECK(!asked || counter("window_asks") > 100, "%llu answers", counter("window_asks"));
     counters_end();
     return check_end();
 }

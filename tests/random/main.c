@@ -40,7 +40,7 @@ static const setting_t paths[] = {
     {"DIMMNET_RENDEZVOUS", 20, {"pushed DIMMNET_RING_BYTES=1M", "pushed DIMMNET_RING_BYTES=2M"}},
     {"DIMMNET_RINGS", 20, {"2 DIMMNET_RING_BYTES=8192", "4 DIMMNET_RING_BYTES=16K"}},
     {"DIMMNET_COLLECTIVES", 20, {"packets"}},
-    {"DIMMNET_WINDOWS", 20, {"packets"}},
+    {"DIMMNET_WINDOWS", 20, {"packets", "kernel", "asked"}},
 };
 
 static const char *any_value(rng_t *rng, const setting_t *s)

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define NETMOD_DISABLE_INLINES
+#include "dimmnet_impl.h"
+#include "dimmnet_asked.h"
+#include "dimmnet_far.h"
+#include "dimmnet_progress.h"
+#include "dimmnet_reduce.h"
+#include "dimmnet_rma.h"
+#include "common/clock.h"
+#include "common/compiler.h"
+#include "endpoint/share.h"
+
+/* An owner in a call of MPI has answered after 1 us. */
+#define WAIT_NS 4000
+#define LOOKS_PER_ROUND 8
+#define PIECE_BYTES 32768
+
+enum { COPY, COMBINE, SWAP, HELP, FAILED };
+enum { FREE, STANDS, TAKEN, DONE };
+
+typedef struct {
+    uint64_t win_id;
+    uint64_t number;
+    int32_t rank;   /* who asks */
+    int32_t stores; /* of a copy */
+} header_t;
+
+static uint64_t state_of(uint64_t number, unsigned where)
+{
+    return number << 2 | where;
+}
+
+void MPIDI_DIMMNET_asks_begin(MPIDI_DIMMNET_asks_t *asks, MPIDI_DIMMNET_question_t *questions)
+{
+    asks->questions = questions;
+    asks->may = MPIR_ThreadInfo.thread_provided != MPI_THREAD_MULTIPLE &&
+                dnet_ep_asks_owners(MPIDI_DIMMNET_EP(0));
+}
+
+/* ---- who asks ---- */
+
+static uint32_t peer_of(const MPIR_Win *win, int rank)
+{
+    return MPIDI_DIMMNET_AV(MPIDIU_comm_rank_to_av(win->comm_ptr, rank)).peer;
+}
+
+static MPIDI_DIMMNET_question_t *begin(const MPIR_Win *win)
+{
+    MPIDI_DIMMNET_asks_t *asks = &MPIDI_DIMMNET_WINDOW(win)->asks;
+    if (!asks->may)
+        return NULL;
+    MPIDI_DIMMNET_question_t *q = &asks->questions[win->comm_ptr->rank];
+    if (asks->unheard && atomic_load_explicit(&q->heard, memory_order_relaxed) < asks->unheard)
+        return NULL;
+    asks->unheard = 0;
+    return q;
+}
+
+static void ask(const MPIR_Win *win, int rank, int kind, bool stores, uint8_t *theirs, size_t bytes,
+                MPIDI_DIMMNET_question_t *q)
+{
+    MPIDI_DIMMNET_asks_t *asks = &MPIDI_DIMMNET_WINDOW(win)->asks;
+    header_t header = {MPIDIG_WIN(win, win_id), ++asks->number, win->comm_ptr->rank, stores};
+    q->theirs = (uintptr_t) theirs;
+    q->bytes = bytes;
+    q->kind = kind;
+    /* Release: pairs with MPIDI_DIMMNET_asked(). */
+    atomic_store_explicit(&q->state, state_of(asks->number, STANDS), memory_order_release);
+    int mpi_errno =
+        MPIDI_DIMMNET_am_send(MPIDI_WIN(win, am_vci), peer_of(win, rank), MPIDI_DIMMNET_AM_ASKED,
+                              &header, sizeof(header), NULL, 0, MPI_BYTE, NULL);
+    if (unlikely(mpi_errno != MPI_SUCCESS)) /* nobody will hear of it */
+        asks->may = false;
+}
+
+/* @return false: the owner has it in hand */
+static bool take_back(const MPIR_Win *win, MPIDI_DIMMNET_question_t *q)
+{
+    MPIDI_DIMMNET_asks_t *asks = &MPIDI_DIMMNET_WINDOW(win)->asks;
+    uint64_t stands = state_of(asks->number, STANDS);
+    if (!atomic_compare_exchange_strong_explicit(&q->state, &stands, state_of(asks->number, FREE),
+                                                 memory_order_relaxed, memory_order_relaxed))
+        return false;
+    asks->unheard = asks->number;
+    return true;
+}
+
+/* Where the last question stands. */
+static unsigned where(const MPIDI_DIMMNET_question_t *q)
+{
+    /* Acquire: pairs with MPIDI_DIMMNET_asked(). */
+    return atomic_load_explicit(&q->state, memory_order_acquire) & 3;
+}
+
+/* Nobody waits long: the owner calls nothing.  But it may not run, or have been killed. */
+static void wait_for_owner(const MPIR_Win *win, int rank, const MPIDI_DIMMNET_question_t *q)
+{
+    bool first = true;
+    for (; where(q) == TAKEN; first = false) {
+        MPIDI_DIMMNET_await_owner(peer_of(win, rank), first);
+        (void) MPID_Progress_test(NULL);
+        MPIDI_progress_yield();
+    }
+    if (!first)
+        MPIDI_DIMMNET_await_owner(DNET_EP_NO_RANK, false);
+}
+
+/* @return false: it has been taken back, or not been accepted */
+static bool answered(const MPIR_Win *win, int rank, MPIDI_DIMMNET_question_t *q)
+{
+    uint64_t until = dnet_clock_ns() + WAIT_NS;
+    while (where(q) == STANDS) {
+        for (int i = 0; i < LOOKS_PER_ROUND && where(q) == STANDS; i++)
+            dnet_cpu_relax();
+        if (where(q) != STANDS)
+            break;
+        (void) MPID_Progress_test(NULL); /* the owner may ask, too */
+        if (dnet_clock_ns() > until && take_back(win, q))
+            return false;
+    }
+    wait_for_owner(win, rank, q);
+    if (where(q) != DONE)
+        return false;
+    dnet_ep_count_window_ask(MPIDI_DIMMNET_EP(0));
+    return true;
+}
+
+bool MPIDI_DIMMNET_ask_copy(const MPIR_Win *win, int rank, bool stores, void *own, uint8_t *theirs,
+                            size_t bytes)
+{
+    MPIDI_DIMMNET_question_t *q = begin(win);
+    if (!q)
+        return false;
+    if (stores)
+        memcpy(q->data, own, bytes);
+    ask(win, rank, COPY, stores, theirs, bytes, q);
+    if (!answered(win, rank, q))
+        return false;
+    if (!stores)
+        memcpy(own, q->data, bytes);
+    return true;
+}
+
+bool MPIDI_DIMMNET_ask_combine(const MPIR_Win *win, int rank, const void *operand, void *result,
+                               uint8_t *theirs, MPI_Aint count, MPI_Datatype type, MPI_Op op)
+{
+    size_t bytes = (size_t) count * MPIR_Datatype_get_basic_size(type);
+    MPIDI_DIMMNET_question_t *q = begin(win);
+    if (!q)
+        return false;
+    if (op != MPI_NO_OP)
+        memcpy(q->data, operand, bytes);
+    q->op = op;
+    q->type = type;
+    ask(win, rank, COMBINE, true, theirs, bytes, q);
+    if (!answered(win, rank, q))
+        return false;
+    if (result)
+        memcpy(result, q->data, bytes);
+    return true;
+}
+
+bool MPIDI_DIMMNET_ask_swap(const MPIR_Win *win, int rank, const void *compare, const void *value,
+                            void *result, uint8_t *theirs, size_t bytes)
+{
+    MPIDI_DIMMNET_question_t *q = begin(win);
+    if (!q)
+        return false;
+    memcpy(q->data, compare, bytes);
+    memcpy(q->data + bytes, value, bytes);
+    ask(win, rank, SWAP, true, theirs, bytes, q);
+    if (!answered(win, rank, q))
+        return false;
+    memcpy(result, q->data, bytes);
+    return true;
+}
+
+/* ---- long copies ---- */
+
+/* Who asks takes pieces from the front on, the owner from the end. */
+static bool take_piece(MPIDI_DIMMNET_question_t *q, size_t bytes, uint32_t own, bool from_end,
+                       size_t *at_p, size_t *len_p)
+{
+    uint32_t pieces = (uint32_t) ((bytes + PIECE_BYTES - 1) / PIECE_BYTES);
+    if (atomic_fetch_add_explicit(&q->taken, 1, memory_order_relaxed) >= pieces)
+        return false;
+    *at_p = (size_t) (from_end ? pieces - 1 - own : own) * PIECE_BYTES;
+    *len_p = MPL_MIN(PIECE_BYTES, bytes - *at_p);
+    return true;
+}
+
+int MPIDI_DIMMNET_copy_with_help(const MPIR_Win *win, int rank, bool stores, void *own,
+                                 uint8_t *theirs, size_t bytes)
+{
+    MPIDI_DIMMNET_question_t *q = begin(win);
+    if (!q)
+        return MPIDI_DIMMNET_far_copy_alone(win, rank, stores, own, theirs, bytes);
+    int mpi_errno = MPI_SUCCESS;
+    size_t at, len;
+    q->own = (uintptr_t) own;
+    atomic_store_explicit(&q->taken, 0, memory_order_relaxed);
+    ask(win, rank, HELP, stores, theirs, bytes, q);
+    for (uint32_t n = 0; take_piece(q, bytes, n, false, &at, &len); n++)
+        if (mpi_errno == MPI_SUCCESS)
+            mpi_errno = MPIDI_DIMMNET_far_copy_alone(win, rank, stores, (uint8_t *) own + at,
+                                                     theirs + at, len);
+    if (take_back(win, q))
+        return mpi_errno;
+    wait_for_owner(win, rank, q);
+    if (where(q) != DONE)
+        return mpi_errno;
+    dnet_ep_count_window_ask(MPIDI_DIMMNET_EP(0));
+    return q->kind == FAILED && mpi_errno == MPI_SUCCESS ? MPIDI_DIMMNET_error_range() : mpi_errno;
+}
+
+/* ---- who is asked ---- */
+
+static void help(const MPIR_Win *win, const header_t *header, MPIDI_DIMMNET_question_t *q)
+{
+    size_t at, len;
+    for (uint32_t n = 0; take_piece(q, q->bytes, n, true, &at, &len); n++)
+        if (q->kind != FAILED &&
+            MPIDI_DIMMNET_far_copy_alone(win, header->rank, !header->stores,
+                                         (uint8_t *) (uintptr_t) q->theirs + at,
+                                         (uint8_t *) (uintptr_t) q->own + at, len) != MPI_SUCCESS)
+            q->kind = FAILED;
+}
+
+static void combine(MPIDI_DIMMNET_question_t *q, void *at)
+{
+    uint8_t was[MPIDI_DIMMNET_ASKED_BYTES];
+    memcpy(was, at, q->bytes);
+    if (q->op == MPI_REPLACE) {
+        memcpy(at, q->data, q->bytes);
+    } else if (q->op != MPI_NO_OP) {
+        MPIDI_DIMMNET_reduction_t how = {q->op, q->type};
+        size_t count = q->bytes / MPIR_Datatype_get_basic_size(q->type);
+        MPIDI_DIMMNET_reduce_loop(q->op, q->type)(q->data, at, at, count, &how);
+    }
+    memcpy(q->data, was, q->bytes);
+}
+
+static void answer(const MPIR_Win *win, const header_t *header, MPIDI_DIMMNET_question_t *q)
+{
+    void *at = (void *) (uintptr_t) q->theirs;
+    switch (q->kind) {
+        case COPY:
+            memcpy(header->stores ? at : q->data, header->stores ? q->data : at, q->bytes);
+            break;
+        case COMBINE:
+            combine(q, at);
+            break;
+        case SWAP: {
+            uint8_t *value = q->data + q->bytes;
+            bool same = memcmp(at, q->data, q->bytes) == 0;
+            memcpy(q->data, at, q->bytes);
+            if (same)
+                memcpy(at, value, q->bytes);
+            break;
+        }
+        default:
+            help(win, header, q);
+    }
+}
+
+/* In a dynamic window that may be anywhere. */
+static bool has(const MPIR_Win *win, uintptr_t at, size_t bytes)
+{
+    if (win->create_flavor != MPI_WIN_FLAVOR_DYNAMIC)
+        return true;
+    const MPIDI_DIMMNET_asks_t *asks = &MPIDI_DIMMNET_WINDOW(win)->asks;
+    for (const MPIDI_DIMMNET_attached_t *a = asks->attached; a; a = a->next)
+        if (at >= a->from && at - a->from <= a->bytes && bytes <= a->bytes - (at - a->from))
+            return true;
+    return false;
+}
+
+/* A window that is no more had its questions taken back. */
+void MPIDI_DIMMNET_asked(const void *message)
+{
+    header_t header;
+    memcpy(&header, message, sizeof(header));
+    MPIR_Win *win = MPIDIU_map_lookup(MPIDI_global.win_map, header.win_id);
+    if (win == MPIDIU_MAP_NOT_FOUND || !win || !MPIDI_DIMMNET_WINDOW(win) ||
+        !MPIDI_DIMMNET_WINDOW(win)->asks.questions)
+        return;
+    MPIDI_DIMMNET_question_t *q = &MPIDI_DIMMNET_WINDOW(win)->asks.questions[header.rank];
+    uint64_t stands = state_of(header.number, STANDS);
+    if (!atomic_compare_exchange_strong_explicit(&q->state, &stands, state_of(header.number, TAKEN),
+                                                 memory_order_acquire, memory_order_relaxed)) {
+        atomic_store_explicit(&q->heard, header.number, memory_order_relaxed);
+        return;
+    }
+    bool accepted = has(win, q->theirs, q->bytes);
+    if (accepted)
+        answer(win, &header, q);
+    atomic_store_explicit(&q->state, state_of(header.number, accepted ? DONE : FREE),
+                          memory_order_release);
+}
+
+/* ---- what is attached to a dynamic window ---- */
+
+int MPIDI_DIMMNET_attach(MPIR_Win *win, void *base, size_t bytes)
+{
+    MPIDI_DIMMNET_asks_t *asks = &MPIDI_DIMMNET_WINDOW(win)->asks;
+    MPIDI_DIMMNET_attached_t *a = MPL_malloc(sizeof(*a), MPL_MEM_RMA);
+    if (!a)
+        return MPIDI_DIMMNET_error_no_memory(sizeof(*a));
+    *a = (MPIDI_DIMMNET_attached_t){asks->attached, (uintptr_t) base, bytes};
+    asks->attached = a;
+    return MPI_SUCCESS;
+}
+
+void MPIDI_DIMMNET_detach(MPIR_Win *win, const void *base)
+{
+    MPIDI_DIMMNET_attached_t **link = &MPIDI_DIMMNET_WINDOW(win)->asks.attached;
+    while (*link && (*link)->from != (uintptr_t) base)
+        link = &(*link)->next;
+    MPIDI_DIMMNET_attached_t *a = *link;
+    if (a)
+        *link = a->next;
+    MPL_free(a);
+}
+
+void MPIDI_DIMMNET_asks_end(MPIDI_DIMMNET_asks_t *asks)
+{
+    while (asks->attached) {
+        MPIDI_DIMMNET_attached_t *a = asks->attached;
+        asks->attached = a->next;
+        MPL_free(a);
+    }
+}
