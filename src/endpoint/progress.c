@@ -98,11 +98,15 @@ static bool round_once(dnet_ep_t *ep)
     return did;
 }
 
+bool dnet_ep_has_come(const dnet_ep_t *ep)
+{
+    return dnet_drv_lh_next(&ep->drv) || dnet_drv_flow_waiting(&ep->drv);
+}
+
 static bool still_idle(void *arg)
 {
     dnet_ep_t *ep = arg;
-    return !dnet_drv_lh_next(&ep->drv) && !dnet_drv_flow_waiting(&ep->drv) &&
-           !dnet_rndv_recv_waiting(ep) && !dnet_rndv_send_waiting(ep) &&
+    return !dnet_ep_has_come(ep) && !dnet_rndv_recv_waiting(ep) && !dnet_rndv_send_waiting(ep) &&
            (!ep->progress.awaited || ep->progress.awaited(ep->progress.awaited_arg));
 }
 

@@ -51,6 +51,9 @@ dnet_status_t dnet_ep_copy(dnet_ep_t *ep, uint32_t peer, bool stores, dnet_range
 dnet_status_t dnet_ep_read(dnet_ep_t *ep, uint32_t peer, const void *from, void *to, size_t bytes);
 dnet_status_t dnet_ep_write(dnet_ep_t *ep, uint32_t peer, const void *from, void *to, size_t bytes);
 
+/** Has anything come that dnet_ep_progress() has not seen?  Costs two loads. */
+bool dnet_ep_has_come(const dnet_ep_t *ep);
+
 /* ---- waiting ---- */
 
 /** A wait begins for something that is no message: dnet_ep_progress() polls and yields before it

@@ -13,16 +13,18 @@
 /* An owner in a call of MPI has answered after 1 us. */
 #define WAIT_NS 4000
 #define LOOKS_PER_ROUND 8
-#define PIECE_BYTES 32768
+#define LINE 64
+#define FETCHED_MOST 1024 /* of more, the processor sees that they follow each other */
 
-enum { COPY, COMBINE, SWAP, HELP, FAILED };
+enum { COPY, COMBINE, SWAP };
 enum { FREE, STANDS, TAKEN, DONE };
 
 typedef struct {
     uint64_t win_id;
     uint64_t number;
     int32_t rank;   /* who asks */
-    int32_t stores; /* of a copy */
+    int16_t stores; /* of a copy */
+    uint16_t bytes;
 } header_t;
 
 static uint64_t state_of(uint64_t number, unsigned where)
@@ -30,11 +32,21 @@ static uint64_t state_of(uint64_t number, unsigned where)
     return number << 2 | where;
 }
 
-void MPIDI_DIMMNET_asks_begin(MPIDI_DIMMNET_asks_t *asks, MPIDI_DIMMNET_question_t *questions)
+void MPIDI_DIMMNET_asks_begin(MPIDI_DIMMNET_asks_t *asks, MPIDI_DIMMNET_question_t *questions,
+                              int rank)
 {
     asks->questions = questions;
+    questions[rank].heard = questions[rank].state = 0;
     asks->may = MPIR_ThreadInfo.thread_provided != MPI_THREAD_MULTIPLE &&
                 dnet_ep_asks_owners(MPIDI_DIMMNET_EP(0));
+}
+
+/* Have the lines of its data, to read and for the other to store to: one that has only been read is
+ * slower to store to, on most of AMD's processors, and one after the other comes late. */
+static inline void fetch_lines(MPIDI_DIMMNET_question_t *q, size_t bytes)
+{
+    for (size_t i = 0; i < MPL_MIN(bytes, FETCHED_MOST); i += LINE)
+        dnet_prefetch_for_store(q->data + i);
 }
 
 /* ---- who asks ---- */
@@ -60,7 +72,8 @@ static void ask(const MPIR_Win *win, int rank, int kind, bool stores, uint8_t *t
                 MPIDI_DIMMNET_question_t *q)
 {
     MPIDI_DIMMNET_asks_t *asks = &MPIDI_DIMMNET_WINDOW(win)->asks;
-    header_t header = {MPIDIG_WIN(win, win_id), ++asks->number, win->comm_ptr->rank, stores};
+    header_t header = {MPIDIG_WIN(win, win_id), ++asks->number, win->comm_ptr->rank, stores,
+                       (uint16_t) bytes};
     q->theirs = (uintptr_t) theirs;
     q->bytes = bytes;
     q->kind = kind;
@@ -108,13 +121,13 @@ static void wait_for_owner(const MPIR_Win *win, int rank, const MPIDI_DIMMNET_qu
 /* @return false: it has been taken back, or not been accepted */
 static bool answered(const MPIR_Win *win, int rank, MPIDI_DIMMNET_question_t *q)
 {
+    dnet_ep_t *ep = MPIDI_DIMMNET_EP(0);
     uint64_t until = dnet_clock_ns() + WAIT_NS;
     while (where(q) == STANDS) {
         for (int i = 0; i < LOOKS_PER_ROUND && where(q) == STANDS; i++)
             dnet_cpu_relax();
-        if (where(q) != STANDS)
-            break;
-        (void) MPID_Progress_test(NULL); /* the owner may ask, too */
+        if (dnet_ep_has_come(ep)) /* the owner may ask, too */
+            (void) MPIDI_DIMMNET_let_others_go_on();
         if (dnet_clock_ns() > until && take_back(win, q))
             return false;
     }
@@ -136,8 +149,10 @@ bool MPIDI_DIMMNET_ask_copy(const MPIR_Win *win, int rank, bool stores, void *ow
     ask(win, rank, COPY, stores, theirs, bytes, q);
     if (!answered(win, rank, q))
         return false;
-    if (!stores)
+    if (!stores) {
+        fetch_lines(q, bytes);
         memcpy(own, q->data, bytes);
+    }
     return true;
 }
 
@@ -155,8 +170,10 @@ bool MPIDI_DIMMNET_ask_combine(const MPIR_Win *win, int rank, const void *operan
     ask(win, rank, COMBINE, true, theirs, bytes, q);
     if (!answered(win, rank, q))
         return false;
-    if (result)
+    if (result) {
+        fetch_lines(q, bytes);
         memcpy(result, q->data, bytes);
+    }
     return true;
 }
 
@@ -175,56 +192,7 @@ bool MPIDI_DIMMNET_ask_swap(const MPIR_Win *win, int rank, const void *compare, 
     return true;
 }
 
-/* ---- long copies ---- */
-
-/* Who asks takes pieces from the front on, the owner from the end. */
-static bool take_piece(MPIDI_DIMMNET_question_t *q, size_t bytes, uint32_t own, bool from_end,
-                       size_t *at_p, size_t *len_p)
-{
-    uint32_t pieces = (uint32_t) ((bytes + PIECE_BYTES - 1) / PIECE_BYTES);
-    if (atomic_fetch_add_explicit(&q->taken, 1, memory_order_relaxed) >= pieces)
-        return false;
-    *at_p = (size_t) (from_end ? pieces - 1 - own : own) * PIECE_BYTES;
-    *len_p = MPL_MIN(PIECE_BYTES, bytes - *at_p);
-    return true;
-}
-
-int MPIDI_DIMMNET_copy_with_help(const MPIR_Win *win, int rank, bool stores, void *own,
-                                 uint8_t *theirs, size_t bytes)
-{
-    MPIDI_DIMMNET_question_t *q = begin(win);
-    if (!q)
-        return MPIDI_DIMMNET_far_copy_alone(win, rank, stores, own, theirs, bytes);
-    int mpi_errno = MPI_SUCCESS;
-    size_t at, len;
-    q->own = (uintptr_t) own;
-    atomic_store_explicit(&q->taken, 0, memory_order_relaxed);
-    ask(win, rank, HELP, stores, theirs, bytes, q);
-    for (uint32_t n = 0; take_piece(q, bytes, n, false, &at, &len); n++)
-        if (mpi_errno == MPI_SUCCESS)
-            mpi_errno = MPIDI_DIMMNET_far_copy_alone(win, rank, stores, (uint8_t *) own + at,
-                                                     theirs + at, len);
-    if (take_back(win, q))
-        return mpi_errno;
-    wait_for_owner(win, rank, q);
-    if (where(q) != DONE)
-        return mpi_errno;
-    dnet_ep_count_window_ask(MPIDI_DIMMNET_EP(0));
-    return q->kind == FAILED && mpi_errno == MPI_SUCCESS ? MPIDI_DIMMNET_error_range() : mpi_errno;
-}
-
 /* ---- who is asked ---- */
-
-static void help(const MPIR_Win *win, const header_t *header, MPIDI_DIMMNET_question_t *q)
-{
-    size_t at, len;
-    for (uint32_t n = 0; take_piece(q, q->bytes, n, true, &at, &len); n++)
-        if (q->kind != FAILED &&
-            MPIDI_DIMMNET_far_copy_alone(win, header->rank, !header->stores,
-                                         (uint8_t *) (uintptr_t) q->theirs + at,
-                                         (uint8_t *) (uintptr_t) q->own + at, len) != MPI_SUCCESS)
-            q->kind = FAILED;
-}
 
 static void combine(MPIDI_DIMMNET_question_t *q, void *at)
 {
@@ -240,26 +208,25 @@ static void combine(MPIDI_DIMMNET_question_t *q, void *at)
     memcpy(q->data, was, q->bytes);
 }
 
-static void answer(const MPIR_Win *win, const header_t *header, MPIDI_DIMMNET_question_t *q)
+static void answer(const header_t *header, MPIDI_DIMMNET_question_t *q)
 {
     void *at = (void *) (uintptr_t) q->theirs;
     switch (q->kind) {
         case COPY:
-            memcpy(header->stores ? at : q->data, header->stores ? q->data : at, q->bytes);
+            if (header->stores)
+                memcpy(at, q->data, q->bytes);
+            else
+                memcpy(q->data, at, q->bytes);
             break;
         case COMBINE:
             combine(q, at);
             break;
-        case SWAP: {
-            uint8_t *value = q->data + q->bytes;
+        default: { /* SWAP */
             bool same = memcmp(at, q->data, q->bytes) == 0;
             memcpy(q->data, at, q->bytes);
             if (same)
-                memcpy(at, value, q->bytes);
-            break;
+                memcpy(at, q->data + q->bytes, q->bytes);
         }
-        default:
-            help(win, header, q);
     }
 }
 
@@ -285,6 +252,7 @@ void MPIDI_DIMMNET_asked(const void *message)
         !MPIDI_DIMMNET_WINDOW(win)->asks.questions)
         return;
     MPIDI_DIMMNET_question_t *q = &MPIDI_DIMMNET_WINDOW(win)->asks.questions[header.rank];
+    fetch_lines(q, header.bytes);
     uint64_t stands = state_of(header.number, STANDS);
     if (!atomic_compare_exchange_strong_explicit(&q->state, &stands, state_of(header.number, TAKEN),
                                                  memory_order_acquire, memory_order_relaxed)) {
@@ -293,7 +261,7 @@ void MPIDI_DIMMNET_asked(const void *message)
     }
     bool accepted = has(win, q->theirs, q->bytes);
     if (accepted)
-        answer(win, &header, q);
+        answer(&header, q);
     atomic_store_explicit(&q->state, state_of(header.number, accepted ? DONE : FREE),
                           memory_order_release);
 }

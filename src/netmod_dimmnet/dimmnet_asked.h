@@ -6,24 +6,21 @@
  * An owner that is in a call of MPI has done a short one sooner: the question stands in memory that
  * both share, and a message says that it does.  An owner that computes would not: so who has asked
  * takes the question back after some microseconds, asks nothing before that message has been read,
- * and has the kernel do it.  Of a long copy the owner may do some pieces, whichever it comes to
- * while the other does the rest.
+ * and has the kernel do it.
  */
 #ifndef DIMMNET_ASKED_H_INCLUDED
 #define DIMMNET_ASKED_H_INCLUDED
 
 #include "dimmnet_impl.h"
 
-#define MPIDI_DIMMNET_ASKED_BYTES 1024
+#define MPIDI_DIMMNET_ASKED_BYTES 8192
 
 /* Of the rank that asks; in shared memory. */
 typedef struct {
     _Alignas(64) _Atomic uint64_t heard; /* number of the last question that came too late */
-    _Atomic uint32_t taken;              /* pieces of a long copy */
     /* Number of the question, and in the lowest bits where it stands. */
     _Alignas(64) _Atomic uint64_t state;
     uint64_t theirs; /* address in the part */
-    uint64_t own;    /* of a long copy: in the memory of who asks */
     uint64_t bytes;
     int32_t kind;
     MPI_Op op;
@@ -47,8 +44,9 @@ typedef struct {
     MPIDI_DIMMNET_attached_t *attached;
 } MPIDI_DIMMNET_asks_t;
 
-/* Begin to, with memory of all ranks, one element each, that is 0 to begin with. */
-void MPIDI_DIMMNET_asks_begin(MPIDI_DIMMNET_asks_t *asks, MPIDI_DIMMNET_question_t *questions);
+/* Begin to, with memory that all ranks share, an element of each. */
+void MPIDI_DIMMNET_asks_begin(MPIDI_DIMMNET_asks_t *asks, MPIDI_DIMMNET_question_t *questions,
+                              int rank);
 void MPIDI_DIMMNET_asks_end(MPIDI_DIMMNET_asks_t *asks);
 
 /* Memory has been attached to a dynamic window, or is no more: of other memory nothing is done when
@@ -67,11 +65,6 @@ bool MPIDI_DIMMNET_ask_combine(const MPIR_Win *win, int rank, const void *operan
                                uint8_t *theirs, MPI_Aint count, MPI_Datatype type, MPI_Op op);
 bool MPIDI_DIMMNET_ask_swap(const MPIR_Win *win, int rank, const void *compare, const void *value,
                             void *result, uint8_t *theirs, size_t bytes);
-
-/* A long copy, with help.  Returns an MPI error code. */
-int MPIDI_DIMMNET_copy_with_help(const MPIR_Win *win, int rank, bool stores, void *own,
-                                 uint8_t *theirs, size_t bytes);
-#define MPIDI_DIMMNET_HELP_LEAST 65536
 
 /* The message that a question stands. */
 #define MPIDI_DIMMNET_AM_ASKED 0x7fff

@@ -136,7 +136,7 @@ static int make(MPIR_Win *win, MPIDI_DIMMNET_window_t *self, part_t *parts, int 
     }
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
-    MPIDI_DIMMNET_shared_zero(&shared, shared.bytes);
+    MPIDI_DIMMNET_shared_zero(&shared, size * sizeof(MPIDI_DIMMNET_locks_t));
     int ready = shared.memory != NULL;
     mpi_errno = MPIR_Allreduce_impl(MPI_IN_PLACE, &ready, 1, MPI_INT, MPI_MIN, comm, &errflag);
     if (mpi_errno != MPI_SUCCESS || !ready)
@@ -149,7 +149,7 @@ static int make(MPIR_Win *win, MPIDI_DIMMNET_window_t *self, part_t *parts, int 
     *has_p = reach(win, self, parts);
     if (*has_p) {
         if (may_have_far(win))
-            MPIDI_DIMMNET_asks_begin(&self->asks, (void *) (self->locks + size));
+            MPIDI_DIMMNET_asks_begin(&self->asks, (void *) (self->locks + size), comm->rank);
         MPIDI_DIMMNET_WINDOW(win) = self; /* another rank may ask before this one returns */
     }
     return MPIR_Allreduce_impl(MPI_IN_PLACE, has_p, 1, MPI_INT, MPI_MIN, comm, &errflag);
