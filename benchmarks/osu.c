@@ -428,13 +428,16 @@ static const test_t tests[] = {
 typedef struct {
     const test_t *test;
     int from, to, iterations, skip; /* negative: the test's own */
+    bool create;                    /* the window of memory of the program's own */
 } order_t;
 
 static int leave(const char *why)
 {
     if (rank == 0) {
-        fprintf(stderr,
-                "osu: %s\nusage: osu TEST [-m MIN:MAX] [-i ITERATIONS] [-x WARM-UP]\nTEST:", why);
+        fprintf(
+            stderr,
+            "osu: %s\nusage: osu TEST [-m MIN:MAX] [-i ITERATIONS] [-x WARM-UP] [-w allocate|create]\nTEST:",
+            why);
         for (size_t t = 0; t < sizeof(tests) / sizeof(*tests); t++)
             fprintf(stderr, " %s", tests[t].name);
         fprintf(stderr, "\n");
@@ -463,6 +466,8 @@ static const char *parse(int argc, char **argv, order_t *order)
             good = sscanf(value, "%d%c", &order->iterations, &rest) == 1 && order->iterations > 0;
         else if (strcmp(argv[i], "-x") == 0)
             good = sscanf(value, "%d%c", &order->skip, &rest) == 1 && order->skip >= 0;
+        else if (strcmp(argv[i], "-w") == 0)
+            good = (order->create = strcmp(value, "create") == 0) || strcmp(value, "allocate") == 0;
         if (!good)
             return "wrong option or value";
     }
@@ -523,12 +528,17 @@ int main(int argc, char **argv)
     size_t all = order.test->memory == BUFFER_A_RANK ? bytes * (size_t) ranks : bytes;
     out = buffer(all, 1);
     in = buffer(all, 0);
-    void *exposed;
-    if (order.test->memory == WITH_WINDOW)
+    void *exposed = NULL;
+    if (order.test->memory == WITH_WINDOW && order.create)
+        MPI_Win_create(exposed = buffer(bytes, 2), (MPI_Aint) bytes, 1, MPI_INFO_NULL,
+                       MPI_COMM_WORLD, &window);
+    else if (order.test->memory == WITH_WINDOW)
         MPI_Win_allocate((MPI_Aint) bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &exposed, &window);
     run(&order);
     if (order.test->memory == WITH_WINDOW)
         MPI_Win_free(&window);
+    if (order.create)
+        free(exposed);
     free(out);
     free(in);
     MPI_Finalize();
