@@ -82,6 +82,8 @@ static void go_on(dnet_ranges_t *r, size_t bytes)
 dnet_status_t dnet_emu_remote_copy(int32_t pid, bool stores, dnet_ranges_t own,
                                    dnet_ranges_t theirs)
 {
+    int why;
+
     for (ssize_t n = 0;;) {
         go_on(&own, (size_t) n);
         go_on(&theirs, (size_t) n);
@@ -92,9 +94,14 @@ dnet_status_t dnet_emu_remote_copy(int32_t pid, bool stores, dnet_ranges_t own,
         if (n <= 0)
             break;
     }
-    dnet_error("cannot %s %zu bytes %s process %d at %p: %m", stores ? "write" : "read",
-               theirs.range->iov_len, stores ? "to" : "of", pid, theirs.range->iov_base);
-    return errno == EFAULT ? DNET_ERR_ARGUMENT : DNET_ERR_PEER_DEAD;
+    why = errno;
+    if (stores)
+        dnet_error("cannot write %zu bytes to process %d, at %p: %s", theirs.range->iov_len, pid,
+                   theirs.range->iov_base, strerror(why));
+    else
+        dnet_error("cannot read %zu bytes of process %d, at %p: %s", theirs.range->iov_len, pid,
+                   theirs.range->iov_base, strerror(why));
+    return why == EFAULT ? DNET_ERR_ARGUMENT : DNET_ERR_PEER_DEAD;
 }
 
 static bool copy_one(int32_t pid, bool stores, void *own, uint64_t theirs, uint64_t bytes)

@@ -16,6 +16,15 @@
 #define LINE 64
 #define FETCHED_MOST 1024 /* of more, the processor sees that they follow each other */
 
+/* What a rank has for long copies, where there are so few. */
+#define PIECES 4
+#define PIECE_BYTES 32768
+#define PIECES_RANKS_MOST 8
+/* Long copies that are done without asking after one whose owner has refused. */
+#define ALONE 16
+/* More ranks have no processor each. */
+#define RANKS_MOST 64
+
 enum { COPY, COMBINE, SWAP };
 enum { FREE, STANDS, TAKEN, DONE };
 
@@ -23,7 +32,8 @@ typedef struct {
     uint64_t win_id;
     uint64_t number;
     int32_t rank;   /* who asks */
-    int16_t stores; /* of a copy */
+    uint8_t which;  /* of its questions; 0: the short one */
+    uint8_t stores; /* of a copy */
     uint16_t bytes;
 } header_t;
 
@@ -32,13 +42,54 @@ static uint64_t state_of(uint64_t number, unsigned where)
     return number << 2 | where;
 }
 
-void MPIDI_DIMMNET_asks_begin(MPIDI_DIMMNET_asks_t *asks, MPIDI_DIMMNET_question_t *questions,
-                              int rank)
+/* With its data, in whole lines. */
+static size_t question_bytes(size_t data)
 {
-    asks->questions = questions;
-    questions[rank].heard = questions[rank].state = 0;
+    return (sizeof(MPIDI_DIMMNET_question_t) + data + LINE - 1) / LINE * LINE;
+}
+
+static size_t rank_bytes(int pieces)
+{
+    return question_bytes(MPIDI_DIMMNET_ASKED_BYTES) +
+           (size_t) pieces * question_bytes(PIECE_BYTES);
+}
+
+static MPIDI_DIMMNET_question_t *question(const MPIDI_DIMMNET_asks_t *asks, int rank, int which)
+{
+    uint8_t *at = asks->questions + (size_t) rank * rank_bytes(asks->pieces);
+    if (which)
+        at += question_bytes(MPIDI_DIMMNET_ASKED_BYTES) +
+              (size_t) (which - 1) * question_bytes(PIECE_BYTES);
+    return (MPIDI_DIMMNET_question_t *) (void *) at;
+}
+
+static int pieces_of(int ranks)
+{
+    return ranks <= PIECES_RANKS_MOST ? PIECES : 0;
+}
+
+size_t MPIDI_DIMMNET_asks_bytes(int ranks)
+{
+    return ranks <= RANKS_MOST ? (size_t) ranks * rank_bytes(pieces_of(ranks)) : 0;
+}
+
+void MPIDI_DIMMNET_asks_begin(MPIDI_DIMMNET_asks_t *asks, void *memory, int ranks, int rank)
+{
+    asks->questions = memory;
+    asks->pieces = pieces_of(ranks);
+    for (int i = 0; i <= asks->pieces; i++) {
+        MPIDI_DIMMNET_question_t *q = question(asks, rank, i);
+        atomic_store_explicit(&q->heard, 0, memory_order_relaxed);
+        atomic_store_explicit(&q->state, 0, memory_order_relaxed);
+    }
     asks->may = MPIR_ThreadInfo.thread_provided != MPI_THREAD_MULTIPLE &&
                 dnet_ep_asks_owners(MPIDI_DIMMNET_EP(0));
+}
+
+/* An error, the first of two. */
+static inline int either(int first, int second)
+{
+    return first != MPI_SUCCESS ? first : second;
 }
 
 /* Have the lines of its data, to read and for the other to store to: one that has only been read is
@@ -56,12 +107,13 @@ static uint32_t peer_of(const MPIR_Win *win, int rank)
     return MPIDI_DIMMNET_AV(MPIDIU_comm_rank_to_av(win->comm_ptr, rank)).peer;
 }
 
+/* The short question, which tells of all what came too late.  NULL: none is to be asked */
 static MPIDI_DIMMNET_question_t *begin(const MPIR_Win *win)
 {
     MPIDI_DIMMNET_asks_t *asks = &MPIDI_DIMMNET_WINDOW(win)->asks;
     if (!asks->may)
         return NULL;
-    MPIDI_DIMMNET_question_t *q = &asks->questions[win->comm_ptr->rank];
+    MPIDI_DIMMNET_question_t *q = question(asks, win->comm_ptr->rank, 0);
     if (asks->unheard && atomic_load_explicit(&q->heard, memory_order_relaxed) < asks->unheard)
         return NULL;
     asks->unheard = 0;
@@ -69,11 +121,12 @@ static MPIDI_DIMMNET_question_t *begin(const MPIR_Win *win)
 }
 
 static void ask(const MPIR_Win *win, int rank, int kind, bool stores, uint8_t *theirs, size_t bytes,
-                MPIDI_DIMMNET_question_t *q)
+                int which)
 {
     MPIDI_DIMMNET_asks_t *asks = &MPIDI_DIMMNET_WINDOW(win)->asks;
-    header_t header = {MPIDIG_WIN(win, win_id), ++asks->number, win->comm_ptr->rank, stores,
-                       (uint16_t) bytes};
+    MPIDI_DIMMNET_question_t *q = question(asks, win->comm_ptr->rank, which);
+    header_t header = {MPIDIG_WIN(win, win_id), ++asks->number,   win->comm_ptr->rank,
+                       (uint8_t) which,         (uint8_t) stores, (uint16_t) bytes};
     q->theirs = (uintptr_t) theirs;
     q->bytes = bytes;
     q->kind = kind;
@@ -90,15 +143,16 @@ static void ask(const MPIR_Win *win, int rank, int kind, bool stores, uint8_t *t
 static bool take_back(const MPIR_Win *win, MPIDI_DIMMNET_question_t *q)
 {
     MPIDI_DIMMNET_asks_t *asks = &MPIDI_DIMMNET_WINDOW(win)->asks;
-    uint64_t stands = state_of(asks->number, STANDS);
-    if (!atomic_compare_exchange_strong_explicit(&q->state, &stands, state_of(asks->number, FREE),
+    uint64_t number = atomic_load_explicit(&q->state, memory_order_relaxed) >> 2;
+    uint64_t stands = state_of(number, STANDS);
+    if (!atomic_compare_exchange_strong_explicit(&q->state, &stands, state_of(number, FREE),
                                                  memory_order_relaxed, memory_order_relaxed))
         return false;
-    asks->unheard = asks->number;
+    asks->unheard = MPL_MAX(asks->unheard, number);
     return true;
 }
 
-/* Where the last question stands. */
+/* Where it stands. */
 static unsigned where(const MPIDI_DIMMNET_question_t *q)
 {
     /* Acquire: pairs with MPIDI_DIMMNET_asked(). */
@@ -146,7 +200,7 @@ bool MPIDI_DIMMNET_ask_copy(const MPIR_Win *win, int rank, bool stores, void *ow
         return false;
     if (stores)
         memcpy(q->data, own, bytes);
-    ask(win, rank, COPY, stores, theirs, bytes, q);
+    ask(win, rank, COPY, stores, theirs, bytes, 0);
     if (!answered(win, rank, q))
         return false;
     if (!stores) {
@@ -167,7 +221,7 @@ bool MPIDI_DIMMNET_ask_combine(const MPIR_Win *win, int rank, const void *operan
         memcpy(q->data, operand, bytes);
     q->op = op;
     q->type = type;
-    ask(win, rank, COMBINE, true, theirs, bytes, q);
+    ask(win, rank, COMBINE, true, theirs, bytes, 0);
     if (!answered(win, rank, q))
         return false;
     if (result) {
@@ -185,11 +239,81 @@ bool MPIDI_DIMMNET_ask_swap(const MPIR_Win *win, int rank, const void *compare, 
         return false;
     memcpy(q->data, compare, bytes);
     memcpy(q->data + bytes, value, bytes);
-    ask(win, rank, SWAP, true, theirs, bytes, q);
+    ask(win, rank, SWAP, true, theirs, bytes, 0);
     if (!answered(win, rank, q))
         return false;
     memcpy(result, q->data, bytes);
     return true;
+}
+
+/* ---- long copies ---- */
+
+/* This process has asked for pieces.  It does none for others then: where both copy anyway, the
+ * kernel's one copy is shorter than two. */
+static bool asks_for_pieces;
+
+/* Have a piece that has been asked for. */
+static int end_piece(const MPIR_Win *win, int rank, bool stores, MPIDI_DIMMNET_question_t *q,
+                     uint8_t *own)
+{
+    MPIDI_DIMMNET_asks_t *asks = &MPIDI_DIMMNET_WINDOW(win)->asks;
+    size_t bytes = q->bytes;
+    uint8_t *theirs = (uint8_t *) (uintptr_t) q->theirs;
+    if (answered(win, rank, q)) {
+        if (!stores)
+            memcpy(own, q->data, bytes);
+        return MPI_SUCCESS;
+    }
+    /* An owner that was late may have slept: it will be there for the next ones. */
+    if (asks->unheard < atomic_load_explicit(&q->state, memory_order_relaxed) >> 2)
+        asks->alone = ALONE;
+    return MPIDI_DIMMNET_far_copy_alone(win, rank, stores, own, theirs, bytes);
+}
+
+/* As far as the owner does it.  @return the bytes that have been copied, by the kernel or the owner
+ */
+static size_t by_pieces(const MPIR_Win *win, int rank, bool stores, uint8_t *own, uint8_t *theirs,
+                        size_t bytes, int *mpi_errno_p)
+{
+    const MPIDI_DIMMNET_asks_t *asks = &MPIDI_DIMMNET_WINDOW(win)->asks;
+    const size_t most = (size_t) asks->pieces * PIECE_BYTES;
+    size_t asked = 0, ended = 0;
+    for (;;) {
+        bool more = asked < bytes && asked - ended < most && !asks->alone && !asks->unheard;
+        size_t at = more ? asked : ended, len = MPL_MIN(PIECE_BYTES, bytes - at);
+        int which = 1 + (int) (at % most / PIECE_BYTES);
+        MPIDI_DIMMNET_question_t *q = question(asks, win->comm_ptr->rank, which);
+        if (more) {
+            if (stores)
+                memcpy(q->data, own + at, len);
+            ask(win, rank, COPY, stores, theirs + at, len, which);
+            asked += len;
+        } else if (asked > ended) {
+            *mpi_errno_p = either(*mpi_errno_p, end_piece(win, rank, stores, q, own + at));
+            ended += len;
+        } else {
+            return ended;
+        }
+    }
+}
+
+int MPIDI_DIMMNET_copy_by_pieces(const MPIR_Win *win, int rank, bool stores, uint8_t *own,
+                                 uint8_t *theirs, size_t bytes)
+{
+    MPIDI_DIMMNET_asks_t *asks = &MPIDI_DIMMNET_WINDOW(win)->asks;
+    int mpi_errno = MPI_SUCCESS;
+    size_t done = 0;
+    if (asks->alone) {
+        asks->alone--;
+    } else if (asks->pieces && begin(win)) {
+        asks_for_pieces = true;
+        done = by_pieces(win, rank, stores, own, theirs, bytes, &mpi_errno);
+        asks_for_pieces = false;
+    }
+    return done == bytes
+               ? mpi_errno
+               : either(mpi_errno, MPIDI_DIMMNET_far_copy_alone(win, rank, stores, own + done,
+                                                                theirs + done, bytes - done));
 }
 
 /* ---- who is asked ---- */
@@ -251,15 +375,17 @@ void MPIDI_DIMMNET_asked(const void *message)
     if (win == MPIDIU_MAP_NOT_FOUND || !win || !MPIDI_DIMMNET_WINDOW(win) ||
         !MPIDI_DIMMNET_WINDOW(win)->asks.questions)
         return;
-    MPIDI_DIMMNET_question_t *q = &MPIDI_DIMMNET_WINDOW(win)->asks.questions[header.rank];
+    const MPIDI_DIMMNET_asks_t *asks = &MPIDI_DIMMNET_WINDOW(win)->asks;
+    MPIDI_DIMMNET_question_t *q = question(asks, header.rank, header.which);
     fetch_lines(q, header.bytes);
     uint64_t stands = state_of(header.number, STANDS);
     if (!atomic_compare_exchange_strong_explicit(&q->state, &stands, state_of(header.number, TAKEN),
                                                  memory_order_acquire, memory_order_relaxed)) {
-        atomic_store_explicit(&q->heard, header.number, memory_order_relaxed);
+        atomic_store_explicit(&question(asks, header.rank, 0)->heard, header.number,
+                              memory_order_relaxed);
         return;
     }
-    bool accepted = has(win, q->theirs, q->bytes);
+    bool accepted = has(win, q->theirs, q->bytes) && !(header.which && asks_for_pieces);
     if (accepted)
         answer(&header, q);
     atomic_store_explicit(&q->state, state_of(header.number, accepted ? DONE : FREE),

@@ -47,6 +47,8 @@ int MPIDI_DIMMNET_far_copy_now(const MPIR_Win *win, int rank, bool stores, const
                                uint8_t *theirs, size_t bytes)
 {
     void *here = (void *) (uintptr_t) own;
+    if (bytes >= MPIDI_DIMMNET_LONG_LEAST)
+        return MPIDI_DIMMNET_copy_by_pieces(win, rank, stores, here, theirs, bytes);
     if (bytes <= MPIDI_DIMMNET_ASKED_BYTES &&
         MPIDI_DIMMNET_ask_copy(win, rank, stores, here, theirs, bytes))
         return MPI_SUCCESS;

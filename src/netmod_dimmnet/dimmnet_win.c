@@ -14,8 +14,6 @@
 #include "endpoint/share.h"
 
 #define PART_ALIGN 64 /* a line; of MPI_Win_allocate */
-/* Their questions take half a megabyte. */
-#define ASKING_RANKS_MOST 64
 
 /* ---- windows whose memory all ranks reach ---- */
 
@@ -60,12 +58,6 @@ static bool may_have_far(const MPIR_Win *win)
 {
     return win->create_flavor == MPI_WIN_FLAVOR_CREATE ||
            win->create_flavor == MPI_WIN_FLAVOR_DYNAMIC;
-}
-
-/* More ranks have no processor each. */
-static bool may_ask(const MPIR_Win *win)
-{
-    return may_have_far(win) && win->comm_ptr->local_size <= ASKING_RANKS_MOST;
 }
 
 /* Hints are this rank's; where one does not want it no rank gets it. */
@@ -134,17 +126,16 @@ static int make(MPIR_Win *win, MPIDI_DIMMNET_window_t *self, part_t *parts, int 
     MPIDI_DIMMNET_shared_t shared;
     size_t size = (size_t) comm->local_size;
     size_t bytes = size * sizeof(MPIDI_DIMMNET_locks_t);
-    if (may_ask(win))
-        bytes += size * sizeof(MPIDI_DIMMNET_question_t);
-    int mpi_errno =
-        MPIDI_DIMMNET_shared_make(comm, bytes, self && parts && is_wanted(win), &errflag, &shared);
+    size_t asks = may_have_far(win) ? MPIDI_DIMMNET_asks_bytes(comm->local_size) : 0;
+    int mpi_errno = MPIDI_DIMMNET_shared_make(comm, bytes + asks, self && parts && is_wanted(win),
+                                              &errflag, &shared);
     if (self) {
         self->shared = shared;
         self->locks = shared.memory;
     }
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
-    MPIDI_DIMMNET_shared_zero(&shared, size * sizeof(MPIDI_DIMMNET_locks_t));
+    MPIDI_DIMMNET_shared_zero(&shared, bytes);
     int ready = shared.memory != NULL;
     mpi_errno = MPIR_Allreduce_impl(MPI_IN_PLACE, &ready, 1, MPI_INT, MPI_MIN, comm, &errflag);
     if (mpi_errno != MPI_SUCCESS || !ready)
@@ -156,8 +147,8 @@ static int make(MPIR_Win *win, MPIDI_DIMMNET_window_t *self, part_t *parts, int 
         return mpi_errno;
     *has_p = reach(win, self, parts);
     if (*has_p) {
-        if (may_ask(win))
-            MPIDI_DIMMNET_asks_begin(&self->asks, (void *) (self->locks + size), comm->rank);
+        if (asks)
+            MPIDI_DIMMNET_asks_begin(&self->asks, self->locks + size, comm->local_size, comm->rank);
         MPIDI_DIMMNET_WINDOW(win) = self; /* another rank may ask before this one returns */
     }
     return MPIR_Allreduce_impl(MPI_IN_PLACE, has_p, 1, MPI_INT, MPI_MIN, comm, &errflag);
