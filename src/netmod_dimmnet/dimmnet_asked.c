@@ -86,12 +86,6 @@ void MPIDI_DIMMNET_asks_begin(MPIDI_DIMMNET_asks_t *asks, void *memory, int rank
                 dnet_ep_asks_owners(MPIDI_DIMMNET_EP(0));
 }
 
-/* An error, the first of two. */
-static inline int either(int first, int second)
-{
-    return first != MPI_SUCCESS ? first : second;
-}
-
 /* Have the lines of its data, to read and for the other to store to: one that has only been read is
  * slower to store to, on most of AMD's processors, and one after the other comes late. */
 static inline void fetch_lines(MPIDI_DIMMNET_question_t *q, size_t bytes)
@@ -101,11 +95,6 @@ static inline void fetch_lines(MPIDI_DIMMNET_question_t *q, size_t bytes)
 }
 
 /* ---- who asks ---- */
-
-static uint32_t peer_of(const MPIR_Win *win, int rank)
-{
-    return MPIDI_DIMMNET_AV(MPIDIU_comm_rank_to_av(win->comm_ptr, rank)).peer;
-}
 
 /* The short question, which tells of all what came too late.  NULL: none is to be asked */
 static MPIDI_DIMMNET_question_t *begin(const MPIR_Win *win)
@@ -132,9 +121,9 @@ static void ask(const MPIR_Win *win, int rank, int kind, bool stores, uint8_t *t
     q->kind = kind;
     /* Release: pairs with MPIDI_DIMMNET_asked(). */
     atomic_store_explicit(&q->state, state_of(asks->number, STANDS), memory_order_release);
-    int mpi_errno =
-        MPIDI_DIMMNET_am_send(MPIDI_WIN(win, am_vci), peer_of(win, rank), MPIDI_DIMMNET_AM_ASKED,
-                              &header, sizeof(header), NULL, 0, MPI_BYTE, NULL);
+    int mpi_errno = MPIDI_DIMMNET_am_send(MPIDI_WIN(win, am_vci), MPIDI_DIMMNET_peer_of(win, rank),
+                                          MPIDI_DIMMNET_AM_ASKED, &header, sizeof(header), NULL, 0,
+                                          MPI_BYTE, NULL);
     if (unlikely(mpi_errno != MPI_SUCCESS)) /* nobody will hear of it */
         asks->may = false;
 }
@@ -164,7 +153,7 @@ static void wait_for_owner(const MPIR_Win *win, int rank, const MPIDI_DIMMNET_qu
 {
     bool first = true;
     for (; where(q) == TAKEN; first = false) {
-        MPIDI_DIMMNET_await_owner(peer_of(win, rank), first);
+        MPIDI_DIMMNET_await_owner(MPIDI_DIMMNET_peer_of(win, rank), first);
         (void) MPID_Progress_test(NULL);
         MPIDI_progress_yield();
     }
@@ -289,7 +278,8 @@ static size_t by_pieces(const MPIR_Win *win, int rank, bool stores, uint8_t *own
             ask(win, rank, COPY, stores, theirs + at, len, which);
             asked += len;
         } else if (asked > ended) {
-            *mpi_errno_p = either(*mpi_errno_p, end_piece(win, rank, stores, q, own + at));
+            *mpi_errno_p =
+                MPIDI_DIMMNET_either(*mpi_errno_p, end_piece(win, rank, stores, q, own + at));
             ended += len;
         } else {
             return ended;
@@ -312,8 +302,9 @@ int MPIDI_DIMMNET_copy_by_pieces(const MPIR_Win *win, int rank, bool stores, uin
     }
     return done == bytes
                ? mpi_errno
-               : either(mpi_errno, MPIDI_DIMMNET_far_copy_alone(win, rank, stores, own + done,
-                                                                theirs + done, bytes - done));
+               : MPIDI_DIMMNET_either(mpi_errno,
+                                      MPIDI_DIMMNET_far_copy_alone(win, rank, stores, own + done,
+                                                                   theirs + done, bytes - done));
 }
 
 /* ---- who is asked ---- */
@@ -400,19 +391,25 @@ int MPIDI_DIMMNET_attach(MPIR_Win *win, void *base, size_t bytes)
     MPIDI_DIMMNET_attached_t *a = MPL_malloc(sizeof(*a), MPL_MEM_RMA);
     if (!a)
         return MPIDI_DIMMNET_error_no_memory(sizeof(*a));
+    int vci ATTRIBUTE((unused)) = MPIDI_WIN(win, am_vci);
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci).lock);
     *a = (MPIDI_DIMMNET_attached_t){asks->attached, (uintptr_t) base, bytes};
     asks->attached = a;
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
     return MPI_SUCCESS;
 }
 
 void MPIDI_DIMMNET_detach(MPIR_Win *win, const void *base)
 {
     MPIDI_DIMMNET_attached_t **link = &MPIDI_DIMMNET_WINDOW(win)->asks.attached;
+    int vci ATTRIBUTE((unused)) = MPIDI_WIN(win, am_vci);
+    MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci).lock);
     while (*link && (*link)->from != (uintptr_t) base)
         link = &(*link)->next;
     MPIDI_DIMMNET_attached_t *a = *link;
     if (a)
         *link = a->next;
+    MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
     MPL_free(a);
 }
 

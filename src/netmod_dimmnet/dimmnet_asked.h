@@ -27,7 +27,7 @@ typedef struct {
     int32_t kind;
     MPI_Op op;
     MPI_Datatype type;
-    uint8_t data[]; /* operands; then what was there */
+    _Alignas(16) uint8_t data[]; /* operands; then what was there */
 } MPIDI_DIMMNET_question_t;
 
 /* Own memory in a dynamic window. */

@@ -27,8 +27,8 @@ struct MPIDI_DIMMNET_row {
 static int kernel_copy(const MPIR_Win *win, int rank, bool stores, dnet_ranges_t own,
                        dnet_ranges_t theirs)
 {
-    uint32_t peer = MPIDI_DIMMNET_AV(MPIDIU_comm_rank_to_av(win->comm_ptr, rank)).peer;
-    dnet_status_t status = dnet_ep_copy(MPIDI_DIMMNET_EP(0), peer, stores, own, theirs);
+    dnet_status_t status =
+        dnet_ep_copy(MPIDI_DIMMNET_EP(0), MPIDI_DIMMNET_peer_of(win, rank), stores, own, theirs);
     if (likely(status == DNET_OK))
         return MPI_SUCCESS;
     if (status != DNET_ERR_ARGUMENT)

@@ -51,17 +51,6 @@ static inline int finish(MPIR_Win *win)
     return MPIDI_DIMMNET_WINDOW(win)->row ? MPIDI_DIMMNET_far_finish(win) : MPI_SUCCESS;
 }
 
-/* An error, the first of two. */
-static inline int either(int first, int second)
-{
-    return first != MPI_SUCCESS ? first : second;
-}
-
-static uint32_t peer_of(const MPIR_Win *win, int rank)
-{
-    return MPIDI_DIMMNET_AV(MPIDIU_comm_rank_to_av(win->comm_ptr, rank)).peer;
-}
-
 /* ---- MPI's locks ---- */
 
 /* A ticket, and who waits with it. */
@@ -89,10 +78,10 @@ static void doze(MPIR_Win *win, int rank, wait_t *w)
     uint32_t owner = atomic_load_explicit(&w->locks->owner, memory_order_relaxed);
     int vci = MPIDI_WIN(win, am_vci);
     MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci).lock);
-    MPIDI_DIMMNET_VCI(vci)->asked.lock_peer = peer_of(win, rank);
+    MPIDI_DIMMNET_VCI(vci)->asked.lock_peer = MPIDI_DIMMNET_peer_of(win, rank);
     MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
     if (owner)
-        MPIDI_DIMMNET_wake(peer_of(win, (int) owner - 1));
+        MPIDI_DIMMNET_wake(MPIDI_DIMMNET_peer_of(win, (int) owner - 1));
     atomic_store_explicit(&own->dozes_at, (uint32_t) rank + 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&w->locks->dozers, 1, memory_order_seq_cst);
     for (bool first = true; still_waits(w); first = false)
@@ -107,7 +96,7 @@ static void wake_dozers(MPIR_Win *win, int rank)
     for (int r = 0; r < win->comm_ptr->local_size; r++)
         if (atomic_load_explicit(&self->locks[r].dozes_at, memory_order_relaxed) ==
             (uint32_t) rank + 1)
-            MPIDI_DIMMNET_wake(peer_of(win, r));
+            MPIDI_DIMMNET_wake(MPIDI_DIMMNET_peer_of(win, r));
 }
 
 /* Who promises that no other lock conflicts takes none: programs such as those of OpenCoarrays hold
@@ -191,7 +180,7 @@ int MPIDI_DIMMNET_direct_unlock(int rank, MPIR_Win *win)
     int mpi_errno = finish(win);
     count_epochs(win, -1);
     let_next(win, rank);
-    return either(mpi_errno, progress_at_times(MPIDI_DIMMNET_WINDOW(win)));
+    return MPIDI_DIMMNET_either(mpi_errno, progress_at_times(MPIDI_DIMMNET_WINDOW(win)));
 }
 
 int MPIDI_DIMMNET_direct_lock_all(int assert, MPIR_Win *win)
@@ -213,7 +202,7 @@ int MPIDI_DIMMNET_direct_unlock_all(MPIR_Win *win)
     for (int r = 0; r < win->comm_ptr->local_size; r++)
         let_next(win, r);
     MPIDIG_WIN(win, sync).access_epoch_type = MPIDIG_EPOTYPE_NONE;
-    return either(mpi_errno, progress_at_times(MPIDI_DIMMNET_WINDOW(win)));
+    return MPIDI_DIMMNET_either(mpi_errno, progress_at_times(MPIDI_DIMMNET_WINDOW(win)));
 }
 
 int MPIDI_DIMMNET_direct_flush(int rank, MPIR_Win *win)
@@ -225,7 +214,7 @@ int MPIDI_DIMMNET_direct_flush(int rank, MPIR_Win *win)
         return error_sync();
     int mpi_errno = finish(win);
     atomic_thread_fence(memory_order_seq_cst);
-    return either(mpi_errno, progress_at_times(self));
+    return MPIDI_DIMMNET_either(mpi_errno, progress_at_times(self));
 }
 
 int MPIDI_DIMMNET_direct_fence(int assert, MPIR_Win *win)
@@ -236,7 +225,7 @@ int MPIDI_DIMMNET_direct_fence(int assert, MPIR_Win *win)
     mpi_errno = finish(win);
     atomic_thread_fence(memory_order_seq_cst);
     MPIDIG_EPOCH_FENCE_EVENT(win, assert);
-    mpi_errno = either(mpi_errno, MPIR_Barrier(win->comm_ptr, &errflag));
+    mpi_errno = MPIDI_DIMMNET_either(mpi_errno, MPIR_Barrier(win->comm_ptr, &errflag));
 
 fn_fail:
     return mpi_errno;
@@ -245,7 +234,7 @@ fn_fail:
 int MPIDI_DIMMNET_direct_complete(MPIR_Win *win)
 {
     int mpi_errno = finish(win); /* before the target hears that it is */
-    return either(mpi_errno, MPIDIG_mpi_win_complete(win));
+    return MPIDI_DIMMNET_either(mpi_errno, MPIDIG_mpi_win_complete(win));
 }
 
 /* ---- operations ---- */
@@ -441,7 +430,7 @@ static void lock_accumulates(int rank, MPIR_Win *win)
             continue;
         }
         if (owner && owner != own)
-            MPIDI_DIMMNET_await_owner(peer_of(win, (int) owner - 1), spins == SPINS);
+            MPIDI_DIMMNET_await_owner(MPIDI_DIMMNET_peer_of(win, (int) owner - 1), spins == SPINS);
         sched_yield();
         for (int i = 0; i < LOOKS_PER_YIELD && atomic_load_explicit(word, memory_order_relaxed);
              i++)

@@ -82,7 +82,7 @@ static bool find_part(const MPIR_Win *win, int rank, const part_t *theirs,
                       MPIDI_DIMMNET_window_t *self)
 {
     MPIDI_DIMMNET_part_of_t *part = &self->part[rank];
-    uint32_t peer = MPIDI_DIMMNET_AV(MPIDIU_comm_rank_to_av(win->comm_ptr, rank)).peer;
+    uint32_t peer = MPIDI_DIMMNET_peer_of(win, rank);
     switch (theirs->way) {
         case IN_SEGMENT:
             part->base = segment_of(win)[rank].shm_base_addr;

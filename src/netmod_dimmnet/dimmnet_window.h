@@ -53,6 +53,17 @@ struct MPIDI_DIMMNET_window {
     MPIDI_DIMMNET_part_of_t part[]; /* by rank */
 };
 
+static inline uint32_t MPIDI_DIMMNET_peer_of(const MPIR_Win *win, int rank)
+{
+    return MPIDI_DIMMNET_AV(MPIDIU_comm_rank_to_av(win->comm_ptr, rank)).peer;
+}
+
+/* An MPI error code, the first of two that is an error. */
+static inline int MPIDI_DIMMNET_either(int first, int second)
+{
+    return first != MPI_SUCCESS ? first : second;
+}
+
 /* Freed by MPL_free().  NULL: no memory. */
 MPIDI_DIMMNET_row_t *MPIDI_DIMMNET_row_new(void);
 
