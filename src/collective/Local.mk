@@ -13,8 +13,11 @@ libdnet_collective_la_SOURCES = \
 	src/collective/in_place.h \
 	src/collective/nonblocking.c \
 	src/collective/nonblocking.h \
+	src/collective/nonblocking_blocks.c \
+	src/collective/nonblocking_blocks.h \
 	src/collective/nonblocking_data.c \
 	src/collective/nonblocking_data.h \
+	src/collective/nonblocking_op.h \
 	src/collective/nonblocking_slots.c \
 	src/collective/nonblocking_slots.h \
 	src/collective/parcel.c \
@@ -27,7 +30,7 @@ libdnet_collective_la_SOURCES = \
 EXTRA_DIST += src/collective/README.md
 
 DNET_COLLECTIVE_TESTS = tests/unit/test_blocks tests/unit/test_choice tests/unit/test_collective \
-	tests/unit/test_nonblocking
+	tests/unit/test_nonblocking tests/unit/test_nonblocking_blocks
 check_PROGRAMS += $(DNET_COLLECTIVE_TESTS)
 DNET_UNIT_TESTS += $(DNET_COLLECTIVE_TESTS)
 
@@ -39,3 +42,5 @@ tests_unit_test_collective_SOURCES = tests/unit/test_collective.c tests/unit/boa
 tests_unit_test_collective_LDADD = libdnet_collective.la libdnet_common.la -lcmocka -lpthread
 tests_unit_test_nonblocking_SOURCES = tests/unit/test_nonblocking.c tests/unit/board_ranks.h
 tests_unit_test_nonblocking_LDADD = libdnet_collective.la libdnet_common.la -lcmocka -lpthread
+tests_unit_test_nonblocking_blocks_SOURCES = tests/unit/test_nonblocking_blocks.c tests/unit/board_ranks.h
+tests_unit_test_nonblocking_blocks_LDADD = libdnet_collective.la libdnet_common.la -lcmocka -lpthread

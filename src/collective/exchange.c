@@ -203,7 +203,7 @@ dnet_moved_t dnet_board_alltoallv(dnet_board_t *b, const dnet_exchange_t *x)
     const dnet_gives_t mine = how_to_give(b, x, parcel_bytes);
     dnet_parcel_say(b, (dnet_said_t){mine, parcel_bytes});
     if (mine == DNET_GIVES_PARCEL)
-        dnet_parcel_give(b, &x->give, parcel_bytes);
+        dnet_parcel_give(b, &x->give, dnet_parcel_at(b, b->rank, parcel_bytes));
     else if (mine == DNET_GIVES_ADDRESSES)
         give_addresses(b, x);
     dnet_step_contribute(b);
@@ -240,7 +240,8 @@ dnet_moved_t dnet_board_alltoallv(dnet_board_t *b, const dnet_exchange_t *x)
         if (said.gives == DNET_GIVES_ADDRESSES)
             fit &= read_block(b, x, r);
         else
-            fit &= dnet_parcel_take(b, r, said.bytes, dnet_block_at(&x->take, r), bytes) <= bytes;
+            fit &= dnet_parcel_take(b, dnet_parcel_at(b, r, said.bytes), said.bytes,
+                                    dnet_block_at(&x->take, r), bytes) <= bytes;
     }
     if (most == DNET_GIVES_ADDRESSES)
         dnet_in_place_end(b);

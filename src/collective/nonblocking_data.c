@@ -7,6 +7,8 @@
  */
 #include "collective/nonblocking_data.h"
 
+#include "collective/nonblocking_blocks.h"
+
 /* Up to so many bytes two ranks move by slots, of a vector and of each block.  Beyond, blocks that
  * they exchange are read where they are; others go another way, as messages, of which both move
  * pieces (64 KB of a broadcast 0.8, 128 KB of a gather 1.3 of the time by slots). */
@@ -26,7 +28,8 @@ static inline bool is_of_blocks_for_each(dnet_nonblocking_kind_t kind)
 
 static inline bool is_reduction(dnet_nonblocking_kind_t kind)
 {
-    return kind == DNET_NONBLOCKING_REDUCE || kind == DNET_NONBLOCKING_ALLREDUCE;
+    return kind == DNET_NONBLOCKING_REDUCE || kind == DNET_NONBLOCKING_ALLREDUCE ||
+           kind == DNET_NONBLOCKING_REDUCE_SCATTER;
 }
 
 /* Bytes of a vector, or of each block, that have room in a slot. */
@@ -58,16 +61,24 @@ bool dnet_board_reads_nonblocking(const dnet_board_t *b, dnet_nonblocking_kind_t
 
 bool dnet_board_has_nonblocking(const dnet_board_t *b, dnet_nonblocking_kind_t kind, size_t bytes)
 {
+    if (dnet_nonblocking_is_of_any_lengths(kind))
+        return dnet_nonblocking_has_any_lengths(b) &&
+               (b->size > 2 || kind == DNET_NONBLOCKING_ALLTOALLV || bytes <= BLOCK_OF_TWO_MOST);
     return bytes <= most_by_slots(b, kind) || dnet_board_reads_nonblocking(b, kind, bytes);
 }
 
 void dnet_nonblocking_plan(const dnet_board_t *b, dnet_nonblocking_t *op)
 {
     size_t room = room_of(b, op->kind);
-    op->by_address = dnet_board_reads_nonblocking(b, op->kind, op->bytes);
     op->in_parts = false;
     op->piece = op->bytes;
     op->pieces = 1;
+    if (dnet_nonblocking_is_of_any_lengths(op->kind)) {
+        op->by_address =
+            dnet_nonblocking_gives(b, op) && dnet_nonblocking_parcel_bytes(b, op) > room;
+        return;
+    }
+    op->by_address = dnet_board_reads_nonblocking(b, op->kind, op->bytes);
     if (op->by_address)
         return;
     op->in_parts = op->kind == DNET_NONBLOCKING_ALLREDUCE && b->size > 2 &&
@@ -85,7 +96,7 @@ void dnet_nonblocking_plan(const dnet_board_t *b, dnet_nonblocking_t *op)
 /* ---- by slots ---- */
 
 /* A piece: where it begins in the vector or in each block, its length there, and what a rank gives
- * of it. */
+ * of it, but that of an allgather may be shorter. */
 typedef struct {
     uint64_t number;
     size_t at, bytes, given;
@@ -98,6 +109,12 @@ static inline piece_t piece_of(const dnet_board_t *b, const dnet_nonblocking_t *
                      is_of_blocks_for_each(op->kind) ? bytes * b->size : bytes};
 }
 
+/* Bytes of a rank's block of an allgather. */
+static inline size_t bytes_of_block(const dnet_nonblocking_t *op, const piece_t *piece, uint32_t r)
+{
+    return dnet_blocks_piece(dnet_block_bytes(&op->take, r), piece->at, piece->bytes);
+}
+
 static inline uint8_t *data_of(const dnet_board_t *b, uint32_t rank, const piece_t *piece)
 {
     return dnet_nonblocking_data(b, rank, piece->number, piece->given);
@@ -108,7 +125,11 @@ static void give_piece(const dnet_board_t *b, const dnet_nonblocking_t *op)
     const piece_t piece = piece_of(b, op, op->given);
     const uint8_t *from = (const uint8_t *) op->from + piece.at;
     uint8_t *mine = data_of(b, b->rank, &piece);
-    if (op->pieces == 1 || piece.given == piece.bytes) {
+    if (op->kind == DNET_NONBLOCKING_ALLGATHER) {
+        const size_t bytes = bytes_of_block(op, &piece, b->rank);
+        if (bytes)
+            dnet_step_put(mine, from, bytes);
+    } else if (op->pieces == 1 || piece.given == piece.bytes) {
         if (piece.given)
             dnet_step_put(mine, from, piece.given);
     } else {
@@ -122,16 +143,29 @@ static inline size_t elements_of(const dnet_nonblocking_t *op, size_t bytes)
     return op->bytes ? bytes / (op->bytes / op->count) : 0;
 }
 
-/* In the order of ranks, so that all have the same result. */
-static void combine_all(const dnet_board_t *b, const dnet_nonblocking_t *op, const piece_t *piece)
+/* `bytes` bytes from `at` on in a piece, in the order of ranks, so that all have the same result.
+ */
+static void combine_all(const dnet_board_t *b, const dnet_nonblocking_t *op, const piece_t *piece,
+                        size_t at, size_t bytes, uint8_t *to)
 {
-    const size_t count = elements_of(op, piece->bytes);
-    const uint8_t *before = data_of(b, 0, piece);
-    uint8_t *to = (uint8_t *) op->to + piece->at;
+    const size_t count = elements_of(op, bytes);
+    const uint8_t *before = data_of(b, 0, piece) + at;
     for (uint32_t r = 1; r < b->size; r++) {
-        op->fn(data_of(b, r, piece), before, to, count, op->how);
+        op->fn(data_of(b, r, piece) + at, before, to, count, op->how);
         before = to;
     }
+}
+
+/* The own block, as far as it is in this piece.  In place it comes to where all that is there
+ * already has been given. */
+static void combine_block(const dnet_board_t *b, const dnet_nonblocking_t *op, const piece_t *piece)
+{
+    const size_t first = dnet_blocks_before(&op->take.blocks, b->rank) * op->take.element_bytes;
+    const size_t end = first + dnet_block_bytes(&op->take, b->rank);
+    const size_t from = first > piece->at ? first : piece->at;
+    const size_t to = dnet_least(end, piece->at + piece->bytes);
+    if (from < to)
+        combine_all(b, op, piece, from - piece->at, to - from, (uint8_t *) op->to + (from - first));
 }
 
 /* A rank's part of a piece. */
@@ -175,13 +209,22 @@ static void keep_own(void *to, const void *from, size_t bytes)
         memmove(to, from, bytes);
 }
 
-/* Block `block` of what each rank has given. */
-static void take_from_all(const dnet_board_t *b, const dnet_nonblocking_t *op, const piece_t *piece,
-                          uint32_t block)
+static void take_blocks(const dnet_board_t *b, const dnet_nonblocking_t *op, const piece_t *piece)
+{
+    for (uint32_t r = 0; r < b->size; r++) {
+        const size_t bytes = bytes_of_block(op, piece, r);
+        if (bytes)
+            dnet_take(dnet_block_at(&op->take, r) + piece->at, data_of(b, r, piece), bytes);
+    }
+}
+
+/* This rank's block of what each has given. */
+static void take_own_of_all(const dnet_board_t *b, const dnet_nonblocking_t *op,
+                            const piece_t *piece)
 {
     for (uint32_t r = 0; r < b->size; r++)
         dnet_take((uint8_t *) op->to + r * op->bytes + piece->at,
-                  data_of(b, r, piece) + block * piece->bytes, piece->bytes);
+                  data_of(b, r, piece) + b->rank * piece->bytes, piece->bytes);
 }
 
 static void take_piece(const dnet_board_t *b, const dnet_nonblocking_t *op)
@@ -197,13 +240,16 @@ static void take_piece(const dnet_board_t *b, const dnet_nonblocking_t *op)
             dnet_take(to, data_of(b, op->root, &piece), piece.bytes);
             break;
         case DNET_NONBLOCKING_REDUCE:
-            combine_all(b, op, &piece);
+            combine_all(b, op, &piece, 0, piece.bytes, to);
             break;
         case DNET_NONBLOCKING_ALLREDUCE:
             if (op->in_parts)
                 collect_parts(b, op, &piece);
             else
-                combine_all(b, op, &piece);
+                combine_all(b, op, &piece, 0, piece.bytes, to);
+            break;
+        case DNET_NONBLOCKING_REDUCE_SCATTER:
+            combine_block(b, op, &piece);
             break;
         case DNET_NONBLOCKING_SCATTER:
             if (is_root)
@@ -219,11 +265,15 @@ static void take_piece(const dnet_board_t *b, const dnet_nonblocking_t *op)
                     dnet_take(to + r * op->bytes, data_of(b, r, &piece), piece.bytes);
             break;
         case DNET_NONBLOCKING_ALLGATHER:
-            take_from_all(b, op, &piece, 0);
+            take_blocks(b, op, &piece);
             break;
         case DNET_NONBLOCKING_ALLTOALL:
-            take_from_all(b, op, &piece, b->rank);
+            take_own_of_all(b, op, &piece);
             break;
+        case DNET_NONBLOCKING_GATHERV:
+        case DNET_NONBLOCKING_SCATTERV:
+        case DNET_NONBLOCKING_ALLTOALLV:
+            break; /* not in pieces */
     }
 }
 
@@ -268,10 +318,16 @@ static inline places_t places_of(const dnet_board_t *b, const dnet_nonblocking_t
 }
 
 /* What a rank has `at` bytes behind the beginning of what it gives. */
+static void read_bytes(const dnet_board_t *b, const dnet_nonblocking_t *op, uint32_t r, size_t at,
+                       void *to, size_t bytes)
+{
+    b->owner.read(b->owner.arg, r, places_of(b, op, r).from + at, to, bytes);
+}
+
 static void read_block(const dnet_board_t *b, const dnet_nonblocking_t *op, uint32_t r, size_t at,
                        void *to)
 {
-    b->owner.read(b->owner.arg, r, places_of(b, op, r).from + at, to, op->bytes);
+    read_bytes(b, op, r, at, to, op->bytes);
 }
 
 /* To `at` bytes behind the beginning of what it takes. */
@@ -307,6 +363,10 @@ static void move_pairs(const dnet_board_t *b, const dnet_nonblocking_t *op)
 uint32_t dnet_nonblocking_reader(const dnet_board_t *b, const dnet_nonblocking_t *op,
                                  uint32_t not_done)
 {
+    if (op->kind == DNET_NONBLOCKING_GATHERV)
+        return dnet_word_has_come(dnet_nonblocking_counter(b, op->root, DONE_WITH), op->number)
+                   ? DNET_BOARD_NO_RANK
+                   : op->root;
     if (!in_pairs(b, op))
         return not_done;
     for (uint32_t r = 0; r < b->size; r++)
@@ -316,9 +376,22 @@ uint32_t dnet_nonblocking_reader(const dnet_board_t *b, const dnet_nonblocking_t
     return DNET_BOARD_NO_RANK;
 }
 
-/* What is `at` bytes behind the beginning of what each gives. */
-static void read_from_all(const dnet_board_t *b, const dnet_nonblocking_t *op, size_t at)
+static void read_blocks(const dnet_board_t *b, const dnet_nonblocking_t *op)
 {
+    for (uint32_t i = 0; i < b->size; i++) {
+        const uint32_t r = (b->rank + i) % b->size;
+        const size_t bytes = dnet_block_bytes(&op->take, r);
+        if (r == b->rank)
+            keep_own(dnet_block_at(&op->take, r), op->from, bytes);
+        else if (bytes)
+            read_bytes(b, op, r, 0, dnet_block_at(&op->take, r), bytes);
+    }
+}
+
+/* This rank's block of what each gives. */
+static void read_own_of_all(const dnet_board_t *b, const dnet_nonblocking_t *op)
+{
+    const size_t at = b->rank * op->bytes;
     for (uint32_t i = 0; i < b->size; i++) {
         const uint32_t r = (b->rank + i) % b->size;
         uint8_t *to = (uint8_t *) op->to + r * op->bytes;
@@ -337,7 +410,11 @@ static void take_by_address(const dnet_board_t *b, const dnet_nonblocking_t *op)
         case DNET_NONBLOCKING_BARRIER:
         case DNET_NONBLOCKING_REDUCE:
         case DNET_NONBLOCKING_ALLREDUCE:
-            break; /* go by slots */
+        case DNET_NONBLOCKING_REDUCE_SCATTER:
+        case DNET_NONBLOCKING_GATHERV:
+        case DNET_NONBLOCKING_SCATTERV:
+        case DNET_NONBLOCKING_ALLTOALLV:
+            break; /* go by slots, or as blocks of any lengths */
         case DNET_NONBLOCKING_BCAST:
             read_block(b, op, op->root, 0, op->to);
             break;
@@ -354,13 +431,13 @@ static void take_by_address(const dnet_board_t *b, const dnet_nonblocking_t *op)
                 write_block(b, op, op->root, own, op->from);
             break;
         case DNET_NONBLOCKING_ALLGATHER:
-            read_from_all(b, op, 0);
+            read_blocks(b, op);
             break;
         case DNET_NONBLOCKING_ALLTOALL:
             if (in_pairs(b, op))
                 move_pairs(b, op);
             else
-                read_from_all(b, op, own);
+                read_own_of_all(b, op);
             break;
     }
 }
@@ -369,16 +446,20 @@ static void take_by_address(const dnet_board_t *b, const dnet_nonblocking_t *op)
 
 void dnet_nonblocking_give(const dnet_board_t *b, const dnet_nonblocking_t *op)
 {
-    if (op->by_address)
+    if (dnet_nonblocking_is_of_any_lengths(op->kind))
+        dnet_nonblocking_give_any(b, op);
+    else if (op->by_address)
         give_places(b, op);
     else
         give_piece(b, op);
     dnet_nonblocking_contribute(b, dnet_nonblocking_number(op, op->given));
 }
 
-void dnet_nonblocking_take(const dnet_board_t *b, const dnet_nonblocking_t *op)
+void dnet_nonblocking_take(const dnet_board_t *b, dnet_nonblocking_t *op)
 {
-    if (op->by_address)
+    if (dnet_nonblocking_is_of_any_lengths(op->kind))
+        dnet_nonblocking_take_any(b, op);
+    else if (op->by_address)
         take_by_address(b, op);
     else
         take_piece(b, op);

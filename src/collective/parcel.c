@@ -17,9 +17,8 @@ size_t dnet_parcel_bytes(const dnet_board_t *b, const dnet_blocks_at_t *give)
     return bytes;
 }
 
-void dnet_parcel_give(const dnet_board_t *b, const dnet_blocks_at_t *give, size_t parcel_bytes)
+void dnet_parcel_give(const dnet_board_t *b, const dnet_blocks_at_t *give, uint8_t *parcel)
 {
-    uint8_t *parcel = dnet_parcel_at(b, b->rank, parcel_bytes);
     uint32_t at = (uint32_t) table_bytes(b);
     for (uint32_t r = 0; r < b->size; r++) {
         const size_t bytes = r == b->rank ? 0 : dnet_block_bytes(give, r);
@@ -33,10 +32,9 @@ void dnet_parcel_give(const dnet_board_t *b, const dnet_blocks_at_t *give, size_
         memcpy(parcel + b->size * sizeof(at), &at, sizeof(at));
 }
 
-size_t dnet_parcel_take(const dnet_board_t *b, uint32_t r, size_t parcel_bytes, void *to,
+size_t dnet_parcel_take(const dnet_board_t *b, const uint8_t *parcel, size_t parcel_bytes, void *to,
                         size_t bytes)
 {
-    const uint8_t *parcel = dnet_parcel_at(b, r, parcel_bytes);
     uint32_t begins[2] = {0, (uint32_t) parcel_bytes};
     if (b->size > 2)
         memcpy(begins, parcel + b->rank * sizeof(begins[0]), sizeof(begins));

@@ -46,10 +46,11 @@ static inline uint8_t *dnet_parcel_at(const dnet_board_t *b, uint32_t r, size_t 
 size_t dnet_parcel_bytes(const dnet_board_t *b, const dnet_blocks_at_t *give);
 
 /* Put them into it. */
-void dnet_parcel_give(const dnet_board_t *b, const dnet_blocks_at_t *give, size_t parcel_bytes);
+void dnet_parcel_give(const dnet_board_t *b, const dnet_blocks_at_t *give, uint8_t *parcel);
 
-/* This rank's block in that of rank r, up to `bytes` bytes of it.  @return how long it is there */
-size_t dnet_parcel_take(const dnet_board_t *b, uint32_t r, size_t parcel_bytes, void *to,
+/* This rank's block in that of another one, up to `bytes` bytes of it.  @return how long it is
+ * there */
+size_t dnet_parcel_take(const dnet_board_t *b, const uint8_t *parcel, size_t parcel_bytes, void *to,
                         size_t bytes);
 
 #endif

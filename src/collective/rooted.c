@@ -242,7 +242,7 @@ static dnet_said_t give_each(dnet_board_t *b, const dnet_blocks_at_t *from)
         said = (dnet_said_t){DNET_GIVES_PARCEL, parcel_bytes};
     dnet_parcel_say(b, said);
     if (said.gives == DNET_GIVES_PARCEL) {
-        dnet_parcel_give(b, from, parcel_bytes);
+        dnet_parcel_give(b, from, dnet_parcel_at(b, b->rank, parcel_bytes));
         dnet_step_contribute(b);
     } else {
         give_places(b, from);
@@ -260,7 +260,7 @@ static dnet_said_t take_own(dnet_board_t *b, void *to, size_t bytes, uint32_t ro
     dnet_step_next(b, 0);
     const dnet_said_t said = dnet_parcel_said(b, root);
     if (said.gives == DNET_GIVES_PARCEL) {
-        *given_p = dnet_parcel_take(b, root, said.bytes, to, bytes);
+        *given_p = dnet_parcel_take(b, dnet_parcel_at(b, root, said.bytes), said.bytes, to, bytes);
     } else {
         const place_t place = places_of(b, root)[b->rank];
         *given_p = place.bytes;

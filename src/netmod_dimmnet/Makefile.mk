@@ -16,6 +16,7 @@ mpi_core_sources += \
     src/mpid/ch4/netmod/dimmnet/dimmnet_init.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_layout.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_nonblocking.c \
+    src/mpid/ch4/netmod/dimmnet/dimmnet_nonblocking_blocks.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_part.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_pt2pt.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_pvar.c \
@@ -26,6 +27,7 @@ mpi_core_sources += \
     src/mpid/ch4/netmod/dimmnet/dimmnet_spawn.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_turns.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_type.c \
+    src/mpid/ch4/netmod/dimmnet/dimmnet_vector.c \
     src/mpid/ch4/netmod/dimmnet/dimmnet_win.c
 
 errnames_txt_files += src/mpid/ch4/netmod/dimmnet/errnames.txt

@@ -7,66 +7,35 @@
 #include "dimmnet_board.h"
 #include "dimmnet_coll.h"
 #include "dimmnet_reduce.h"
-#include "collective/blocks.h"
+#include "dimmnet_vector.h"
 
 /* ---- of any lengths ---- */
 
-/* Blocks of the caller's vector as a board needs them: where they are, or packed one behind the
- * other. */
-typedef struct {
-    dnet_blocks_at_t lie;
-    void *packed; /* to be freed; NULL: they are where they are */
-} blocks_t;
-
-/* `pack`: with what the caller has there; else only room for it. */
-static int blocks_begin(blocks_t *x, const void *buf, const MPI_Aint counts[],
-                        const MPI_Aint displs[], MPI_Datatype datatype, int size, bool pack)
+/* The caller's vector with a block for each of so many ranks. */
+static inline MPIDI_DIMMNET_vector_t vector_of(const void *buf, const MPI_Aint counts[],
+                                               const MPI_Aint displs[], MPI_Datatype type, int size)
 {
-    MPI_Aint element, packed;
-    size_t len;
-    MPIR_Datatype_get_size_macro(datatype, element);
-    *x = (blocks_t){{NULL, {.counts = counts, .places = displs}, (size_t) element}, NULL};
-    size_t total = dnet_blocks_before(&x->lie.blocks, (uint32_t) size);
-    x->lie.at = MPIDI_DIMMNET_contiguous(buf, (MPI_Aint) total, datatype, &len);
-    if (x->lie.at || !len)
-        return MPI_SUCCESS;
-    x->lie.blocks.places = NULL;
-    if (!(x->lie.at = x->packed = MPL_malloc(len, MPL_MEM_BUFFER)))
-        return MPIDI_DIMMNET_error_no_memory(len);
-    int mpi_errno = MPI_SUCCESS;
-    char *to = x->packed;
-    for (int r = 0; r < size && pack && mpi_errno == MPI_SUCCESS; r++) {
-        mpi_errno = MPIR_Typerep_pack(MPIDI_DIMMNET_block_of(buf, 1, displs[r], datatype),
-                                      counts[r], datatype, 0, to, counts[r] * element, &packed);
-        to += counts[r] * element;
-    }
-    return mpi_errno;
+    return (MPIDI_DIMMNET_vector_t){buf, counts, displs, type, NULL, size};
 }
 
-/* What has come, to where the caller wants it. */
-static int blocks_unpack(const blocks_t *x, void *buf, const MPI_Aint displs[],
-                         MPI_Datatype datatype, int size)
+static int blocks_begin(MPIDI_DIMMNET_board_blocks_t *x, const void *buf, const MPI_Aint counts[],
+                        const MPI_Aint displs[], MPI_Datatype type, int size, bool gives)
 {
-    const char *from = x->packed;
-    int mpi_errno = MPI_SUCCESS;
-    for (int r = 0; r < size && from && mpi_errno == MPI_SUCCESS; r++) {
-        size_t count = dnet_blocks_count(&x->lie.blocks, (uint32_t) r);
-        if (count)
-            mpi_errno = MPIDI_DIMMNET_unpack(from, count * x->lie.element_bytes,
-                                             MPIDI_DIMMNET_block_of(buf, 1, displs[r], datatype),
-                                             (MPI_Aint) count, datatype);
-        from += count * x->lie.element_bytes;
-    }
-    return mpi_errno;
+    const MPIDI_DIMMNET_vector_t of = vector_of(buf, counts, displs, type, size);
+    return MPIDI_DIMMNET_board_blocks_begin(x, &of, gives ? MPIDI_DIMMNET_VECTOR_GIVES : 0);
 }
 
-static size_t longest_bytes(const blocks_t *x, const MPIR_Comm *comm)
+/* @return the error there has been, else what comes of bringing what has come to its places */
+static int blocks_end(MPIDI_DIMMNET_board_blocks_t *given, MPIDI_DIMMNET_board_blocks_t *taken,
+                      int mpi_errno)
 {
-    return dnet_blocks_longest(&x->lie.blocks, (uint32_t) comm->local_size) * x->lie.element_bytes;
+    (void) MPIDI_DIMMNET_board_blocks_end(given, false);
+    const int ended = MPIDI_DIMMNET_board_blocks_end(taken, mpi_errno == MPI_SUCCESS);
+    return mpi_errno != MPI_SUCCESS ? mpi_errno : ended;
 }
 
 /* The only block in the length that the others take, where the program gives another. */
-static int give_equal(blocks_t *x, size_t given, size_t bytes)
+static int give_equal(MPIDI_DIMMNET_board_blocks_t *x, size_t given, size_t bytes)
 {
     void *equal = MPL_calloc(1, bytes ? bytes : 1, MPL_MEM_BUFFER);
     if (!equal)
@@ -83,7 +52,7 @@ static int allgatherv_on(MPIDI_DIMMNET_board_t *self, const void *sendbuf, MPI_A
                          const MPI_Aint displs[], MPI_Datatype recvtype)
 {
     const MPIR_Comm *comm = self->comm;
-    blocks_t to, from = {.packed = NULL};
+    MPIDI_DIMMNET_board_blocks_t to, from = {0};
     const MPI_Aint none = 0;
     if (sendbuf == MPI_IN_PLACE) {
         sendbuf = MPIDI_DIMMNET_block_of(recvbuf, 1, displs[comm->rank], recvtype);
@@ -99,14 +68,11 @@ static int allgatherv_on(MPIDI_DIMMNET_board_t *self, const void *sendbuf, MPI_A
     if (mpi_errno == MPI_SUCCESS && given != own)
         mpi_errno = give_equal(&from, given, own);
     if (mpi_errno == MPI_SUCCESS)
-        mpi_errno = MPIDI_DIMMNET_board_extend(self, longest_bytes(&to, comm));
-    if (mpi_errno == MPI_SUCCESS) {
+        mpi_errno = MPIDI_DIMMNET_board_extend(self, MPIDI_DIMMNET_board_blocks_longest(&to));
+    if (mpi_errno == MPI_SUCCESS)
         dnet_board_allgatherv(&self->board, from.lie.at, to.lie.at, &to.lie.blocks,
                               to.lie.element_bytes);
-        mpi_errno = blocks_unpack(&to, recvbuf, displs, recvtype, comm->local_size);
-    }
-    MPL_free(from.packed);
-    MPL_free(to.packed);
+    mpi_errno = blocks_end(&from, &to, mpi_errno);
     return mpi_errno == MPI_SUCCESS && given != own ? MPIDI_DIMMNET_error_truncated() : mpi_errno;
 }
 
@@ -131,29 +97,38 @@ int MPIDI_DIMMNET_allgatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Dataty
 }
 
 /* *done_p false: it takes MPICH's way. */
-static int alltoallv_on(MPIDI_DIMMNET_board_t *self, const void *sendbuf,
-                        const MPI_Aint sendcounts[], const MPI_Aint sdispls[],
-                        MPI_Datatype sendtype, void *recvbuf, const MPI_Aint recvcounts[],
-                        const MPI_Aint rdispls[], MPI_Datatype recvtype, bool *done_p)
+static int alltoallv_on(MPIDI_DIMMNET_board_t *self, const MPIDI_DIMMNET_vector_t *send,
+                        const MPIDI_DIMMNET_vector_t *recv, bool *done_p)
 {
-    const int size = self->comm->local_size;
-    const bool in_place = sendbuf == MPI_IN_PLACE;
-    blocks_t to, from = {.packed = NULL};
+    const bool in_place = send->buf == MPI_IN_PLACE;
+    MPIDI_DIMMNET_board_blocks_t to, from = {0};
     dnet_moved_t moved = DNET_MOVED;
-    int mpi_errno = blocks_begin(&to, recvbuf, recvcounts, rdispls, recvtype, size, in_place);
+    int mpi_errno =
+        MPIDI_DIMMNET_board_blocks_begin(&to, recv, in_place ? MPIDI_DIMMNET_VECTOR_GIVES : 0);
     if (mpi_errno == MPI_SUCCESS && !in_place)
-        mpi_errno = blocks_begin(&from, sendbuf, sendcounts, sdispls, sendtype, size, true);
+        mpi_errno = MPIDI_DIMMNET_board_blocks_begin(&from, send, MPIDI_DIMMNET_VECTOR_GIVES);
     if (mpi_errno == MPI_SUCCESS) {
         const dnet_exchange_t x = {in_place ? to.lie : from.lie, to.lie};
         moved = dnet_board_alltoallv(&self->board, &x);
     }
     *done_p = moved != DNET_NOT_MOVED;
-    if (mpi_errno == MPI_SUCCESS && *done_p)
-        mpi_errno = blocks_unpack(&to, recvbuf, rdispls, recvtype, size);
-    MPL_free(from.packed);
-    MPL_free(to.packed);
-    return mpi_errno == MPI_SUCCESS && moved == DNET_MOVED_CUT ? MPIDI_DIMMNET_error_truncated()
-                                                               : mpi_errno;
+    (void) MPIDI_DIMMNET_board_blocks_end(&from, false);
+    const int ended = MPIDI_DIMMNET_board_blocks_end(&to, mpi_errno == MPI_SUCCESS && *done_p);
+    if (mpi_errno != MPI_SUCCESS || ended != MPI_SUCCESS)
+        return mpi_errno != MPI_SUCCESS ? mpi_errno : ended;
+    return moved == DNET_MOVED_CUT ? MPIDI_DIMMNET_error_truncated() : MPI_SUCCESS;
+}
+
+static int alltoallv_on_board(const MPIDI_DIMMNET_vector_t *send,
+                              const MPIDI_DIMMNET_vector_t *recv, MPIR_Comm *comm,
+                              MPIR_Errflag_t *errflag, bool *done_p)
+{
+    MPIDI_DIMMNET_board_t *board;
+    int mpi_errno = MPIDI_DIMMNET_board_of(comm, 0, errflag, &board);
+    *done_p = mpi_errno != MPI_SUCCESS;
+    if (mpi_errno == MPI_SUCCESS && board && dnet_board_has_alltoall(&board->board))
+        mpi_errno = alltoallv_on(board, send, recv, done_p);
+    return mpi_errno;
 }
 
 int MPIDI_DIMMNET_alltoallv(const void *sendbuf, const MPI_Aint sendcounts[],
@@ -161,16 +136,30 @@ int MPIDI_DIMMNET_alltoallv(const void *sendbuf, const MPI_Aint sendcounts[],
                             const MPI_Aint recvcounts[], const MPI_Aint rdispls[],
                             MPI_Datatype recvtype, MPIR_Comm *comm, MPIR_Errflag_t *errflag)
 {
-    MPIDI_DIMMNET_board_t *board;
-    bool done = false;
-    int mpi_errno = MPIDI_DIMMNET_board_of(comm, 0, errflag, &board);
-    if (mpi_errno == MPI_SUCCESS && board && dnet_board_has_alltoall(&board->board))
-        mpi_errno = alltoallv_on(board, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
-                                 rdispls, recvtype, &done);
-    return done || mpi_errno != MPI_SUCCESS
-               ? mpi_errno
-               : MPIDI_DIMMNET_mpich_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf,
-                                               recvcounts, rdispls, recvtype, comm, errflag);
+    bool done;
+    const int size = comm->local_size;
+    const MPIDI_DIMMNET_vector_t send = vector_of(sendbuf, sendcounts, sdispls, sendtype, size);
+    const MPIDI_DIMMNET_vector_t recv = vector_of(recvbuf, recvcounts, rdispls, recvtype, size);
+    int mpi_errno = alltoallv_on_board(&send, &recv, comm, errflag, &done);
+    return done ? mpi_errno
+                : MPIDI_DIMMNET_mpich_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf,
+                                                recvcounts, rdispls, recvtype, comm, errflag);
+}
+
+int MPIDI_DIMMNET_alltoallw(const void *sendbuf, const MPI_Aint sendcounts[],
+                            const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
+                            const MPI_Aint recvcounts[], const MPI_Aint rdispls[],
+                            const MPI_Datatype recvtypes[], MPIR_Comm *comm,
+                            MPIR_Errflag_t *errflag)
+{
+    bool done;
+    const int size = comm->local_size;
+    const MPIDI_DIMMNET_vector_t send = {sendbuf, sendcounts, sdispls, MPI_BYTE, sendtypes, size};
+    const MPIDI_DIMMNET_vector_t recv = {recvbuf, recvcounts, rdispls, MPI_BYTE, recvtypes, size};
+    int mpi_errno = alltoallv_on_board(&send, &recv, comm, errflag, &done);
+    return done ? mpi_errno
+                : MPIDI_DIMMNET_mpich_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf,
+                                                recvcounts, rdispls, recvtypes, comm, errflag);
 }
 
 static int reduce_scatter_on(MPIDI_DIMMNET_board_t *self, const void *sendbuf, void *recvbuf,
@@ -249,7 +238,7 @@ typedef struct {
 static int all_blocks_begin(all_blocks_t *x, const void *buf, MPI_Aint count, MPI_Datatype datatype,
                             const MPIR_Comm *comm, bool pack)
 {
-    *x = (all_blocks_t){.packed = NULL};
+    *x = (all_blocks_t){0};
     x->at = MPIDI_DIMMNET_contiguous(buf, count * comm->local_size, datatype, &x->len);
     if (x->at || !x->len)
         return MPI_SUCCESS;
@@ -286,8 +275,8 @@ static int gather_on(MPIDI_DIMMNET_board_t *self, const void *sendbuf, MPI_Aint 
     const MPIR_Comm *comm = self->comm;
     const MPI_Aint none = 0;
     const bool is_root = comm->rank == root;
-    all_blocks_t all = {.packed = NULL};
-    blocks_t own = {.packed = NULL};
+    all_blocks_t all = {0};
+    MPIDI_DIMMNET_board_blocks_t own = {0};
     int mpi_errno = MPI_SUCCESS;
     if (is_root)
         mpi_errno = all_blocks_begin(&all, recvbuf, recvcount, recvtype, comm, false);
@@ -313,7 +302,7 @@ static int gather_on(MPIDI_DIMMNET_board_t *self, const void *sendbuf, MPI_Aint 
     if (mpi_errno == MPI_SUCCESS && all.packed)
         mpi_errno = MPIDI_DIMMNET_unpack(all.packed, all.len, recvbuf, recvcount * comm->local_size,
                                          recvtype);
-    MPL_free(own.packed);
+    (void) MPIDI_DIMMNET_board_blocks_end(&own, false);
     MPL_free(all.packed);
     return mpi_errno == MPI_SUCCESS && given > bytes ? MPIDI_DIMMNET_error_truncated() : mpi_errno;
 }
@@ -341,8 +330,8 @@ static int scatter_on(MPIDI_DIMMNET_board_t *self, const void *sendbuf, MPI_Aint
     const MPIR_Comm *comm = self->comm;
     const MPI_Aint none = 0;
     const bool is_root = comm->rank == root, keeps = recvbuf != MPI_IN_PLACE;
-    all_blocks_t all = {.packed = NULL};
-    blocks_t own = {.packed = NULL};
+    all_blocks_t all = {0};
+    MPIDI_DIMMNET_board_blocks_t own = {0};
     int mpi_errno = MPI_SUCCESS;
     if (is_root)
         mpi_errno = all_blocks_begin(&all, sendbuf, sendcount, sendtype, comm, true);
@@ -358,9 +347,8 @@ static int scatter_on(MPIDI_DIMMNET_board_t *self, const void *sendbuf, MPI_Aint
                            (uint32_t) root);
     if (mpi_errno == MPI_SUCCESS && cut && room)
         memcpy(own.lie.at, (char *) all.at + (size_t) root * bytes, room);
-    if (mpi_errno == MPI_SUCCESS && own.packed)
-        mpi_errno = blocks_unpack(&own, recvbuf, &none, recvtype, 1);
-    MPL_free(own.packed);
+    const int ended = MPIDI_DIMMNET_board_blocks_end(&own, mpi_errno == MPI_SUCCESS);
+    mpi_errno = mpi_errno != MPI_SUCCESS ? mpi_errno : ended;
     MPL_free(all.packed);
     return mpi_errno == MPI_SUCCESS && cut ? MPIDI_DIMMNET_error_truncated() : mpi_errno;
 }
@@ -412,7 +400,7 @@ static int gatherv_on(MPIDI_DIMMNET_board_t *self, const void *sendbuf, MPI_Aint
 {
     const MPIR_Comm *comm = self->comm;
     const MPI_Aint none = 0;
-    blocks_t all = {.packed = NULL}, own = {.packed = NULL};
+    MPIDI_DIMMNET_board_blocks_t all = {0}, own = {0};
     bool fit = true;
     int mpi_errno = MPI_SUCCESS;
     if (comm->rank == root)
@@ -425,14 +413,11 @@ static int gatherv_on(MPIDI_DIMMNET_board_t *self, const void *sendbuf, MPI_Aint
     }
     if (mpi_errno == MPI_SUCCESS)
         mpi_errno = blocks_begin(&own, sendbuf, &sendcount, &none, sendtype, 1, true);
-    if (mpi_errno == MPI_SUCCESS) {
+    if (mpi_errno == MPI_SUCCESS)
         fit =
             dnet_board_gatherv(&self->board, own.lie.at, (size_t) sendcount * own.lie.element_bytes,
                                &all.lie, (uint32_t) root);
-        mpi_errno = blocks_unpack(&all, recvbuf, displs, recvtype, comm->local_size);
-    }
-    MPL_free(own.packed);
-    MPL_free(all.packed);
+    mpi_errno = blocks_end(&own, &all, mpi_errno);
     return mpi_errno == MPI_SUCCESS && !fit ? MPIDI_DIMMNET_error_truncated() : mpi_errno;
 }
 
@@ -458,7 +443,7 @@ static int scatterv_on(MPIDI_DIMMNET_board_t *self, const void *sendbuf,
 {
     const MPIR_Comm *comm = self->comm;
     const MPI_Aint none = 0;
-    blocks_t all = {.packed = NULL}, own = {.packed = NULL};
+    MPIDI_DIMMNET_board_blocks_t all = {0}, own = {0};
     bool fit = true;
     int mpi_errno = MPI_SUCCESS;
     if (comm->rank == root)
@@ -470,10 +455,7 @@ static int scatterv_on(MPIDI_DIMMNET_board_t *self, const void *sendbuf,
         const size_t bytes = own.lie.at ? (size_t) recvcount * own.lie.element_bytes : 0;
         fit = dnet_board_scatterv(&self->board, &all.lie, own.lie.at, bytes, (uint32_t) root);
     }
-    if (mpi_errno == MPI_SUCCESS && own.packed)
-        mpi_errno = blocks_unpack(&own, recvbuf, &none, recvtype, 1);
-    MPL_free(own.packed);
-    MPL_free(all.packed);
+    mpi_errno = blocks_end(&all, &own, mpi_errno);
     return mpi_errno == MPI_SUCCESS && !fit ? MPIDI_DIMMNET_error_truncated() : mpi_errno;
 }
 

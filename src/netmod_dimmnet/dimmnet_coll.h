@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Collectives of ranks of one host, on boards (src/collective): barrier, bcast, reduce, allreduce,
- * gather, gatherv, scatter, scatterv, allgather, allgatherv, alltoall, alltoallv, reduce_scatter
- * and reduce_scatter_block; and short nonblocking ones.  Other collectives, other sizes and
- * communicators without a board take MPICH's own ways.
+ * gather, gatherv, scatter, scatterv, allgather, allgatherv, alltoall, alltoallv, alltoallw,
+ * reduce_scatter and reduce_scatter_block; and the nonblocking ones of the same names.  Other
+ * collectives, some sizes and communicators without a board take MPICH's own ways.
  *
  * Which way a call takes follows from what MPI says is the same on all of its ranks: bytes, type
  * and operator of a reduction, the communicator, how often it has been used.
@@ -36,7 +36,23 @@
 #define MPIDI_NM_mpi_iscatter MPIDI_DIMMNET_mpich_iscatter
 #define MPIDI_NM_mpi_iallgather MPIDI_DIMMNET_mpich_iallgather
 #define MPIDI_NM_mpi_ialltoall MPIDI_DIMMNET_mpich_ialltoall
+#define MPIDI_NM_mpi_alltoallw MPIDI_DIMMNET_mpich_alltoallw
+#define MPIDI_NM_mpi_igatherv MPIDI_DIMMNET_mpich_igatherv
+#define MPIDI_NM_mpi_iscatterv MPIDI_DIMMNET_mpich_iscatterv
+#define MPIDI_NM_mpi_iallgatherv MPIDI_DIMMNET_mpich_iallgatherv
+#define MPIDI_NM_mpi_ialltoallv MPIDI_DIMMNET_mpich_ialltoallv
+#define MPIDI_NM_mpi_ialltoallw MPIDI_DIMMNET_mpich_ialltoallw
+#define MPIDI_NM_mpi_ireduce_scatter MPIDI_DIMMNET_mpich_ireduce_scatter
+#define MPIDI_NM_mpi_ireduce_scatter_block MPIDI_DIMMNET_mpich_ireduce_scatter_block
 #include "netmod_am_fallback_coll.h"
+#undef MPIDI_NM_mpi_ireduce_scatter_block
+#undef MPIDI_NM_mpi_ireduce_scatter
+#undef MPIDI_NM_mpi_ialltoallw
+#undef MPIDI_NM_mpi_ialltoallv
+#undef MPIDI_NM_mpi_iallgatherv
+#undef MPIDI_NM_mpi_iscatterv
+#undef MPIDI_NM_mpi_igatherv
+#undef MPIDI_NM_mpi_alltoallw
 #undef MPIDI_NM_mpi_ialltoall
 #undef MPIDI_NM_mpi_iallgather
 #undef MPIDI_NM_mpi_iscatter
@@ -121,6 +137,37 @@ int MPIDI_DIMMNET_iallgather(const void *sendbuf, MPI_Aint sendcount, MPI_Dataty
 int MPIDI_DIMMNET_ialltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                             void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
                             MPIR_Comm *comm, MPIR_Request **request);
+int MPIDI_DIMMNET_alltoallw(const void *sendbuf, const MPI_Aint sendcounts[],
+                            const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
+                            const MPI_Aint recvcounts[], const MPI_Aint rdispls[],
+                            const MPI_Datatype recvtypes[], MPIR_Comm *comm,
+                            MPIR_Errflag_t *errflag);
+int MPIDI_DIMMNET_igatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                           void *recvbuf, const MPI_Aint recvcounts[], const MPI_Aint displs[],
+                           MPI_Datatype recvtype, int root, MPIR_Comm *comm,
+                           MPIR_Request **request);
+int MPIDI_DIMMNET_iscatterv(const void *sendbuf, const MPI_Aint sendcounts[],
+                            const MPI_Aint displs[], MPI_Datatype sendtype, void *recvbuf,
+                            MPI_Aint recvcount, MPI_Datatype recvtype, int root, MPIR_Comm *comm,
+                            MPIR_Request **request);
+int MPIDI_DIMMNET_iallgatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                              void *recvbuf, const MPI_Aint recvcounts[], const MPI_Aint displs[],
+                              MPI_Datatype recvtype, MPIR_Comm *comm, MPIR_Request **request);
+int MPIDI_DIMMNET_ialltoallv(const void *sendbuf, const MPI_Aint sendcounts[],
+                             const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf,
+                             const MPI_Aint recvcounts[], const MPI_Aint rdispls[],
+                             MPI_Datatype recvtype, MPIR_Comm *comm, MPIR_Request **request);
+int MPIDI_DIMMNET_ialltoallw(const void *sendbuf, const MPI_Aint sendcounts[],
+                             const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+                             void *recvbuf, const MPI_Aint recvcounts[], const MPI_Aint rdispls[],
+                             const MPI_Datatype recvtypes[], MPIR_Comm *comm,
+                             MPIR_Request **request);
+int MPIDI_DIMMNET_ireduce_scatter(const void *sendbuf, void *recvbuf, const MPI_Aint recvcounts[],
+                                  MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm,
+                                  MPIR_Request **request);
+int MPIDI_DIMMNET_ireduce_scatter_block(const void *sendbuf, void *recvbuf, MPI_Aint recvcount,
+                                        MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm,
+                                        MPIR_Request **request);
 
 MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_barrier(MPIR_Comm *comm, MPIR_Errflag_t *errflag)
 {
@@ -307,6 +354,86 @@ MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_ialltoall(const void *sendbuf, MPI_Ain
 {
     return MPIDI_DIMMNET_ialltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
                                    request);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_alltoallw(
+    const void *sendbuf, const MPI_Aint sendcounts[], const MPI_Aint sdispls[],
+    const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Aint recvcounts[],
+    const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPIR_Comm *comm,
+    MPIR_Errflag_t *errflag)
+{
+    return MPIDI_DIMMNET_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
+                                   rdispls, recvtypes, comm, errflag);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_igatherv(const void *sendbuf, MPI_Aint sendcount,
+                                                   MPI_Datatype sendtype, void *recvbuf,
+                                                   const MPI_Aint recvcounts[],
+                                                   const MPI_Aint displs[], MPI_Datatype recvtype,
+                                                   int root, MPIR_Comm *comm,
+                                                   MPIR_Request **request)
+{
+    return MPIDI_DIMMNET_igatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+                                  recvtype, root, comm, request);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_iscatterv(const void *sendbuf,
+                                                    const MPI_Aint sendcounts[],
+                                                    const MPI_Aint displs[], MPI_Datatype sendtype,
+                                                    void *recvbuf, MPI_Aint recvcount,
+                                                    MPI_Datatype recvtype, int root,
+                                                    MPIR_Comm *comm, MPIR_Request **request)
+{
+    return MPIDI_DIMMNET_iscatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount,
+                                   recvtype, root, comm, request);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_iallgatherv(const void *sendbuf, MPI_Aint sendcount,
+                                                      MPI_Datatype sendtype, void *recvbuf,
+                                                      const MPI_Aint recvcounts[],
+                                                      const MPI_Aint displs[],
+                                                      MPI_Datatype recvtype, MPIR_Comm *comm,
+                                                      MPIR_Request **request)
+{
+    return MPIDI_DIMMNET_iallgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
+                                     recvtype, comm, request);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_ialltoallv(
+    const void *sendbuf, const MPI_Aint sendcounts[], const MPI_Aint sdispls[],
+    MPI_Datatype sendtype, void *recvbuf, const MPI_Aint recvcounts[], const MPI_Aint rdispls[],
+    MPI_Datatype recvtype, MPIR_Comm *comm, MPIR_Request **request)
+{
+    return MPIDI_DIMMNET_ialltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
+                                    rdispls, recvtype, comm, request);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_ialltoallw(
+    const void *sendbuf, const MPI_Aint sendcounts[], const MPI_Aint sdispls[],
+    const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Aint recvcounts[],
+    const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPIR_Comm *comm,
+    MPIR_Request **request)
+{
+    return MPIDI_DIMMNET_ialltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
+                                    rdispls, recvtypes, comm, request);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_ireduce_scatter(const void *sendbuf, void *recvbuf,
+                                                          const MPI_Aint recvcounts[],
+                                                          MPI_Datatype datatype, MPI_Op op,
+                                                          MPIR_Comm *comm, MPIR_Request **request)
+{
+    return MPIDI_DIMMNET_ireduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm, request);
+}
+
+MPL_STATIC_INLINE_PREFIX int MPIDI_NM_mpi_ireduce_scatter_block(const void *sendbuf, void *recvbuf,
+                                                                MPI_Aint recvcount,
+                                                                MPI_Datatype datatype, MPI_Op op,
+                                                                MPIR_Comm *comm,
+                                                                MPIR_Request **request)
+{
+    return MPIDI_DIMMNET_ireduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm,
+                                               request);
 }
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Nonblocking collectives on boards: barrier, bcast, reduce, allreduce, gather, scatter, allgather
- * and alltoall; and the progress hook that lets them go on.
+ * Nonblocking collectives on boards: the progress hook that lets them go on; barrier, bcast,
+ * reduce, allreduce, gather, scatter, allgather and alltoall.
  *
  * A communicator gets its board with a blocking collective, in which ranks may wait for each other.
  * These take it where there is one: that is the same on all ranks, which call all of a
@@ -10,26 +10,15 @@
 #define NETMOD_DISABLE_INLINES
 #include "dimmnet_board.h"
 #include "dimmnet_coll.h"
-#include "dimmnet_reduce.h"
-#include "dimmnet_sides.h"
-#include "collective/nonblocking.h"
+#include "dimmnet_nonblocking.h"
 
 #include <pthread.h>
 
 #define NETMOD_OF(comm) ((comm)->dev.ch4.netmod.dimmnet)
 
-/* One of them, until it is complete. */
-typedef struct under_way {
-    dnet_nonblocking_t op;
-    MPIR_Request *request;  /* a spare one has it already; NULL: it is MPICH's */
-    struct under_way *next; /* spare one, or next to be completed */
-    MPIDI_DIMMNET_sides_t sides;
-    MPIDI_DIMMNET_reduction_t how;
-} under_way_t;
-
 /* Boards that have some under way, and unused ones; under the lock. */
 static MPIDI_DIMMNET_board_t *busy;
-static under_way_t *spares;
+static MPIDI_DIMMNET_under_way_t *spares;
 static int hook;
 
 /* Threads that have a lock for each VCI look, and start some, at the same time. */
@@ -54,7 +43,7 @@ static inline void leave(void)
 
 /* ---- those under way ---- */
 
-static void free_one(under_way_t *u)
+static void free_one(MPIDI_DIMMNET_under_way_t *u)
 {
     enter();
     u->next = spares;
@@ -63,10 +52,10 @@ static void free_one(under_way_t *u)
 }
 
 /* @return NULL: MPICH has no more memory, or requests */
-static under_way_t *new_one(dnet_nonblocking_kind_t kind, size_t bytes, int root)
+static MPIDI_DIMMNET_under_way_t *new_one(dnet_nonblocking_kind_t kind, size_t bytes, int root)
 {
     enter();
-    under_way_t *u = spares;
+    MPIDI_DIMMNET_under_way_t *u = spares;
     if (u)
         spares = u->next;
     leave();
@@ -75,9 +64,9 @@ static under_way_t *new_one(dnet_nonblocking_kind_t kind, size_t bytes, int root
     if (!u)
         return NULL;
     MPIR_Request *request = u->request ? u->request : MPIR_Request_create(MPIR_REQUEST_KIND__COLL);
-    *u = (under_way_t){.op = {.kind = kind, .bytes = bytes, .root = (uint32_t) root},
-                       .request = request,
-                       .sides.bytes = bytes};
+    *u = (MPIDI_DIMMNET_under_way_t){.op = {.kind = kind, .bytes = bytes, .root = (uint32_t) root},
+                                     .request = request,
+                                     .sides.bytes = bytes};
     if (!request)
         free_one(u);
     return request ? u : NULL;
@@ -122,25 +111,36 @@ static void becomes_busy(MPIDI_DIMMNET_board_t *self)
         busy_changed();
 }
 
-static void complete(under_way_t *u)
+/* Be done with what it gives and takes.  Returns an MPI error code if it is complete. */
+static int end(MPIDI_DIMMNET_under_way_t *u, bool is_complete)
+{
+    (void) MPIDI_DIMMNET_board_blocks_end(&u->give, false);
+    const int blocks = MPIDI_DIMMNET_board_blocks_end(&u->take, is_complete);
+    const int sides = MPIDI_DIMMNET_sides_end(&u->sides, is_complete);
+    if (sides != MPI_SUCCESS || blocks != MPI_SUCCESS)
+        return sides != MPI_SUCCESS ? sides : blocks;
+    return is_complete && u->op.cut ? MPIDI_DIMMNET_error_truncated() : MPI_SUCCESS;
+}
+
+static void complete(MPIDI_DIMMNET_under_way_t *u)
 {
     MPIR_Request *request = u->request;
     u->request = NULL;
-    request->status.MPI_ERROR = MPIDI_DIMMNET_sides_end(&u->sides, true);
+    request->status.MPI_ERROR = end(u, true);
     free_one(u);
     MPID_Request_complete(request);
 }
 
 static int look(int *made_progress)
 {
-    under_way_t *done = NULL, **end = &done;
+    MPIDI_DIMMNET_under_way_t *done = NULL, **end = &done;
     dnet_nonblocking_t *op;
     if (is_locked() && pthread_mutex_trylock(&lock) != 0)
         return MPI_SUCCESS;
     for (MPIDI_DIMMNET_board_t **link = &busy; *link;) {
         MPIDI_DIMMNET_board_t *self = *link;
         while ((op = dnet_board_look(&self->board))) {
-            *end = MPL_container_of(op, under_way_t, op);
+            *end = MPL_container_of(op, MPIDI_DIMMNET_under_way_t, op);
             end = &(*end)->next;
         }
         if (self->board.nonblocking.dozes)
@@ -155,7 +155,7 @@ static int look(int *made_progress)
     *end = NULL;
     leave();
     /* Their boards may be freed with them. */
-    for (under_way_t *u = done, *next; u; u = next) {
+    for (MPIDI_DIMMNET_under_way_t *u = done, *next; u; u = next) {
         next = u->next;
         complete(u);
         *made_progress = 1;
@@ -171,7 +171,7 @@ int MPIDI_DIMMNET_nonblocking_init(void)
 void MPIDI_DIMMNET_nonblocking_finalize(void)
 {
     MPIR_Progress_hook_deregister(hook);
-    for (under_way_t *u = spares, *next; u; u = next) {
+    for (MPIDI_DIMMNET_under_way_t *u = spares, *next; u; u = next) {
         next = u->next;
         if (u->request)
             MPID_Request_complete(u->request);
@@ -180,13 +180,13 @@ void MPIDI_DIMMNET_nonblocking_finalize(void)
     spares = NULL;
 }
 
-/* Start it, unless there has been an error, or it is NULL. */
-static int start(MPIR_Comm *comm, under_way_t *u, int mpi_errno, MPIR_Request **request)
+int MPIDI_DIMMNET_nonblocking_start(MPIR_Comm *comm, MPIDI_DIMMNET_under_way_t *u, int mpi_errno,
+                                    MPIR_Request **request)
 {
     MPIDI_DIMMNET_board_t *self = NETMOD_OF(comm).board;
     if (mpi_errno != MPI_SUCCESS) {
         if (u) {
-            (void) MPIDI_DIMMNET_sides_end(&u->sides, false);
+            (void) end(u, false);
             free_one(u);
         }
         return mpi_errno;
@@ -207,7 +207,7 @@ static int start(MPIR_Comm *comm, under_way_t *u, int mpi_errno, MPIR_Request **
     leave();
     if (completed) {
         *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__COLL);
-        mpi_errno = MPIDI_DIMMNET_sides_end(&u->sides, true);
+        mpi_errno = end(u, true);
         free_one(u);
     }
     return mpi_errno;
@@ -215,9 +215,8 @@ static int start(MPIR_Comm *comm, under_way_t *u, int mpi_errno, MPIR_Request **
 
 /* ---- the calls ---- */
 
-/* The board for one of them whose blocks have so many bytes.  *u_p NULL: MPICH's way. */
-static int begin(MPIR_Comm *comm, dnet_nonblocking_kind_t kind, MPI_Aint bytes, int root,
-                 under_way_t **u_p)
+int MPIDI_DIMMNET_nonblocking_begin(MPIR_Comm *comm, dnet_nonblocking_kind_t kind, MPI_Aint bytes,
+                                    int root, MPIDI_DIMMNET_under_way_t **u_p)
 {
     MPIDI_DIMMNET_board_t *self = NETMOD_OF(comm).board;
     *u_p = NULL;
@@ -229,39 +228,39 @@ static int begin(MPIR_Comm *comm, dnet_nonblocking_kind_t kind, MPI_Aint bytes, 
         return MPI_SUCCESS;
     int mpi_errno = MPIDI_DIMMNET_board_serves(self);
     if (mpi_errno == MPI_SUCCESS && !(*u_p = new_one(kind, (size_t) bytes, root)))
-        mpi_errno = MPIDI_DIMMNET_error_no_memory(sizeof(under_way_t));
+        mpi_errno = MPIDI_DIMMNET_error_no_memory(sizeof(MPIDI_DIMMNET_under_way_t));
     return mpi_errno;
 }
 
 int MPIDI_DIMMNET_ibarrier(MPIR_Comm *comm, MPIR_Request **request)
 {
-    under_way_t *u;
-    int mpi_errno = begin(comm, DNET_NONBLOCKING_BARRIER, 0, 0, &u);
+    MPIDI_DIMMNET_under_way_t *u;
+    int mpi_errno = MPIDI_DIMMNET_nonblocking_begin(comm, DNET_NONBLOCKING_BARRIER, 0, 0, &u);
     if (mpi_errno != MPI_SUCCESS || u)
-        return start(comm, u, mpi_errno, request);
+        return MPIDI_DIMMNET_nonblocking_start(comm, u, mpi_errno, request);
     return MPIDI_DIMMNET_mpich_ibarrier(comm, request);
 }
 
 int MPIDI_DIMMNET_ibcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
                          MPIR_Comm *comm, MPIR_Request **request)
 {
-    under_way_t *u;
+    MPIDI_DIMMNET_under_way_t *u;
     MPI_Aint bytes;
     MPIDI_Datatype_check_size(datatype, count, bytes);
-    int mpi_errno = begin(comm, DNET_NONBLOCKING_BCAST, bytes, root, &u);
+    int mpi_errno = MPIDI_DIMMNET_nonblocking_begin(comm, DNET_NONBLOCKING_BCAST, bytes, root, &u);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
     if (!u)
         return MPIDI_DIMMNET_mpich_ibcast(buffer, count, datatype, root, comm, request);
     mpi_errno = comm->rank == root ? MPIDI_DIMMNET_sides_give(&u->sides, buffer, count, datatype, 1)
                                    : MPIDI_DIMMNET_sides_take(&u->sides, buffer, count, datatype);
-    return start(comm, u, mpi_errno, request);
+    return MPIDI_DIMMNET_nonblocking_start(comm, u, mpi_errno, request);
 }
 
 /* A reduction.  *u_p NULL: MPICH's way. */
 static int begin_to_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
                            MPI_Datatype datatype, MPI_Op op, int root, MPIR_Comm *comm,
-                           dnet_nonblocking_kind_t kind, under_way_t **u_p)
+                           dnet_nonblocking_kind_t kind, MPIDI_DIMMNET_under_way_t **u_p)
 {
     MPI_Aint bytes;
     dnet_reduce_fn loop = MPIDI_DIMMNET_reduce_loop(op, datatype);
@@ -269,8 +268,8 @@ static int begin_to_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
     if (!loop)
         return MPI_SUCCESS;
     MPIDI_Datatype_check_size(datatype, count, bytes);
-    int mpi_errno = begin(comm, kind, bytes, root, u_p);
-    under_way_t *u = *u_p;
+    int mpi_errno = MPIDI_DIMMNET_nonblocking_begin(comm, kind, bytes, root, u_p);
+    MPIDI_DIMMNET_under_way_t *u = *u_p;
     if (!u)
         return mpi_errno;
     u->how = (MPIDI_DIMMNET_reduction_t){op, datatype};
@@ -286,22 +285,22 @@ int MPIDI_DIMMNET_iallreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
                              MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm,
                              MPIR_Request **request)
 {
-    under_way_t *u;
+    MPIDI_DIMMNET_under_way_t *u;
     int mpi_errno = begin_to_reduce(sendbuf, recvbuf, count, datatype, op, 0, comm,
                                     DNET_NONBLOCKING_ALLREDUCE, &u);
     if (mpi_errno != MPI_SUCCESS || u)
-        return start(comm, u, mpi_errno, request);
+        return MPIDI_DIMMNET_nonblocking_start(comm, u, mpi_errno, request);
     return MPIDI_DIMMNET_mpich_iallreduce(sendbuf, recvbuf, count, datatype, op, comm, request);
 }
 
 int MPIDI_DIMMNET_ireduce(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype datatype,
                           MPI_Op op, int root, MPIR_Comm *comm, MPIR_Request **request)
 {
-    under_way_t *u;
+    MPIDI_DIMMNET_under_way_t *u;
     int mpi_errno = begin_to_reduce(sendbuf, recvbuf, count, datatype, op, root, comm,
                                     DNET_NONBLOCKING_REDUCE, &u);
     if (mpi_errno != MPI_SUCCESS || u)
-        return start(comm, u, mpi_errno, request);
+        return MPIDI_DIMMNET_nonblocking_start(comm, u, mpi_errno, request);
     return MPIDI_DIMMNET_mpich_ireduce(sendbuf, recvbuf, count, datatype, op, root, comm, request);
 }
 
@@ -309,12 +308,12 @@ int MPIDI_DIMMNET_igather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype 
                           void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
                           MPIR_Comm *comm, MPIR_Request **request)
 {
-    under_way_t *u;
+    MPIDI_DIMMNET_under_way_t *u;
     MPI_Aint bytes;
     const bool is_root = comm->rank == root;
     MPIDI_Datatype_check_size(is_root ? recvtype : sendtype, is_root ? recvcount : sendcount,
                               bytes);
-    int mpi_errno = begin(comm, DNET_NONBLOCKING_GATHER, bytes, root, &u);
+    int mpi_errno = MPIDI_DIMMNET_nonblocking_begin(comm, DNET_NONBLOCKING_GATHER, bytes, root, &u);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
     if (!u)
@@ -327,19 +326,20 @@ int MPIDI_DIMMNET_igather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype 
         u->sides.from = (uint8_t *) u->sides.to + bytes * root;
     else if (mpi_errno == MPI_SUCCESS)
         mpi_errno = MPIDI_DIMMNET_sides_give(&u->sides, sendbuf, sendcount, sendtype, 1);
-    return start(comm, u, mpi_errno, request);
+    return MPIDI_DIMMNET_nonblocking_start(comm, u, mpi_errno, request);
 }
 
 int MPIDI_DIMMNET_iscatter(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                            void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
                            MPIR_Comm *comm, MPIR_Request **request)
 {
-    under_way_t *u;
+    MPIDI_DIMMNET_under_way_t *u;
     MPI_Aint bytes;
     const bool is_root = comm->rank == root;
     MPIDI_Datatype_check_size(is_root ? sendtype : recvtype, is_root ? sendcount : recvcount,
                               bytes);
-    int mpi_errno = begin(comm, DNET_NONBLOCKING_SCATTER, bytes, root, &u);
+    int mpi_errno =
+        MPIDI_DIMMNET_nonblocking_begin(comm, DNET_NONBLOCKING_SCATTER, bytes, root, &u);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
     if (!u)
@@ -350,18 +350,19 @@ int MPIDI_DIMMNET_iscatter(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype
                                              (size_t) comm->local_size);
     if (mpi_errno == MPI_SUCCESS && recvbuf != MPI_IN_PLACE)
         mpi_errno = MPIDI_DIMMNET_sides_take(&u->sides, recvbuf, recvcount, recvtype);
-    return start(comm, u, mpi_errno, request);
+    return MPIDI_DIMMNET_nonblocking_start(comm, u, mpi_errno, request);
 }
 
 /* `blocks`: of the send buffer; the receive buffer has one for each rank. */
 static int begin_to_exchange(dnet_nonblocking_kind_t kind, const void *sendbuf, MPI_Aint sendcount,
                              MPI_Datatype sendtype, int blocks, void *recvbuf, MPI_Aint recvcount,
-                             MPI_Datatype recvtype, MPIR_Comm *comm, under_way_t **u_p)
+                             MPI_Datatype recvtype, MPIR_Comm *comm,
+                             MPIDI_DIMMNET_under_way_t **u_p)
 {
     MPI_Aint bytes;
     MPIDI_Datatype_check_size(recvtype, recvcount, bytes);
-    int mpi_errno = begin(comm, kind, bytes, 0, u_p);
-    under_way_t *u = *u_p;
+    int mpi_errno = MPIDI_DIMMNET_nonblocking_begin(comm, kind, bytes, 0, u_p);
+    MPIDI_DIMMNET_under_way_t *u = *u_p;
     if (!u)
         return mpi_errno;
     mpi_errno = MPIDI_DIMMNET_sides_exchange(&u->sides, comm, sendbuf, sendcount, sendtype,
@@ -376,11 +377,13 @@ int MPIDI_DIMMNET_iallgather(const void *sendbuf, MPI_Aint sendcount, MPI_Dataty
                              void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
                              MPIR_Comm *comm, MPIR_Request **request)
 {
-    under_way_t *u;
+    MPIDI_DIMMNET_under_way_t *u;
     int mpi_errno = begin_to_exchange(DNET_NONBLOCKING_ALLGATHER, sendbuf, sendcount, sendtype, 1,
                                       recvbuf, recvcount, recvtype, comm, &u);
+    if (u)
+        u->op.take = (dnet_blocks_at_t){u->sides.to, {.each = u->sides.bytes}, 1};
     if (mpi_errno != MPI_SUCCESS || u)
-        return start(comm, u, mpi_errno, request);
+        return MPIDI_DIMMNET_nonblocking_start(comm, u, mpi_errno, request);
     return MPIDI_DIMMNET_mpich_iallgather(sendbuf, sendcount, sendtype, recvbuf, recvcount,
                                           recvtype, comm, request);
 }
@@ -389,11 +392,11 @@ int MPIDI_DIMMNET_ialltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatyp
                             void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
                             MPIR_Comm *comm, MPIR_Request **request)
 {
-    under_way_t *u;
+    MPIDI_DIMMNET_under_way_t *u;
     int mpi_errno = begin_to_exchange(DNET_NONBLOCKING_ALLTOALL, sendbuf, sendcount, sendtype,
                                       comm->local_size, recvbuf, recvcount, recvtype, comm, &u);
     if (mpi_errno != MPI_SUCCESS || u)
-        return start(comm, u, mpi_errno, request);
+        return MPIDI_DIMMNET_nonblocking_start(comm, u, mpi_errno, request);
     return MPIDI_DIMMNET_mpich_ialltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
                                          comm, request);
 }

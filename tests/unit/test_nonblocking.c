@@ -5,8 +5,8 @@
 #include "board_ranks.h"
 #include "collective/nonblocking.h"
 
-#define AT_A_TIME 12u /* more than there are slots */
-#define KINDS 8u
+#define AT_A_TIME 12u       /* more than there are slots */
+#define KINDS 8u            /* those with blocks of one length */
 #define PLACE_BYTES 150000u /* a buffer of one of them, blocks of all ranks */
 
 /* Lengths of a test's collectives, and of a buffer. */
@@ -59,13 +59,14 @@ static void make(dnet_nonblocking_t *op, const dnet_board_t *b, unsigned which, 
     const bool in_place = which % 3 == 0;
     memset(to, UNTOUCHED, lengths->place_bytes);
     switch (kind) {
-        case DNET_NONBLOCKING_BARRIER:
+        default:
             break;
         case DNET_NONBLOCKING_BCAST:
         case DNET_NONBLOCKING_ALLGATHER:
         case DNET_NONBLOCKING_GATHER:
             if (in_place && kind != DNET_NONBLOCKING_BCAST)
                 op->from = to + b->rank * bytes;
+            op->take = (dnet_blocks_at_t){to, {.each = bytes}, 1};
             fill((uint8_t *) op->from, which, b->rank, 0, bytes);
             break;
         case DNET_NONBLOCKING_REDUCE:
@@ -127,8 +128,9 @@ static bool is_right(const dnet_nonblocking_t *op, const dnet_board_t *b, unsign
             return !is_root || has_sum(op, b, which);
         case DNET_NONBLOCKING_ALLREDUCE:
             return has_sum(op, b, which);
+        default:
+            return false;
     }
-    return false;
 }
 
 /* Those that have completed, counted. */
@@ -382,7 +384,7 @@ static void test_who_is_read_from_waits_for_its_readers(void **state)
             memset(sent[r][i], (int) r * 2 + i + 1, PLACE_BYTES);
             op[r][i] = (dnet_nonblocking_t){.kind = DNET_NONBLOCKING_ALLGATHER,
                                             .from = sent[r][i],
-                                            .to = got[r][i],
+                                            .take = {got[r][i], {.each = PLACE_BYTES}, 1},
                                             .bytes = PLACE_BYTES};
         }
     for (int i = 0; i < 2; i++)
@@ -421,7 +423,7 @@ static void test_who_is_read_from_need_not_be_first(void **state)
         first[r].root = 1;
         second[r] = (dnet_nonblocking_t){.kind = DNET_NONBLOCKING_ALLGATHER,
                                          .from = sent[r],
-                                         .to = got[r],
+                                         .take = {got[r], {.each = PLACE_BYTES}, 1},
                                          .bytes = PLACE_BYTES};
     }
     assert_false(dnet_board_start(&board[0], &first[0]));
