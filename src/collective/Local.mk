@@ -18,6 +18,7 @@ libdnet_collective_la_SOURCES = \
 	src/collective/nonblocking_data.c \
 	src/collective/nonblocking_data.h \
 	src/collective/nonblocking_op.h \
+	src/collective/nonblocking_pairs.h \
 	src/collective/nonblocking_slots.c \
 	src/collective/nonblocking_slots.h \
 	src/collective/parcel.c \

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "collective/nonblocking.h"
 
+#include "collective/nonblocking_blocks.h"
+#include "collective/nonblocking_pairs.h"
+
 #define LOOKS_BEFORE_DOZING 64u /* in a row that found nothing */
 
 /* ---- who waits for whom ---- */
@@ -39,7 +42,7 @@ static inline uint32_t has_not_come(const dnet_board_t *b, const dnet_nonblockin
 }
 
 /* What is done with a piece, one after the other; at the end who is read from waits for those who
- * read. */
+ * read, or for pairs. */
 enum { GIVE, COMBINE, TAKE, END, STAGES };
 /* There is nothing to do in a stage, for now or any more. */
 #define NOTHING_TO_DO (DNET_BOARD_NO_RANK - 1)
@@ -47,13 +50,15 @@ enum { GIVE, COMBINE, TAKE, END, STAGES };
 /* The rank that a stage waits for; DNET_BOARD_NO_RANK: it can be gone on with. */
 static inline uint32_t stage_waits_for(dnet_board_t *b, dnet_nonblocking_t *op, unsigned stage)
 {
-    uint32_t rank;
     switch (stage) {
         case GIVE: {
             const uint64_t number =
                 dnet_nonblocking_number(op, op->given) + dnet_nonblocking_numbers(op) - 1;
             if (op->given == op->pieces)
                 return NOTHING_TO_DO;
+            if (dnet_nonblocking_is_written(b, op) &&
+                !dnet_nonblocking_has_come(b, op->root, number))
+                return op->root;
             /* The own rank, too, has to be done with what the slot was used for last: it reads its
              * own ones. */
             return number <= DNET_NONBLOCKING_SLOTS
@@ -71,22 +76,26 @@ static inline uint32_t stage_waits_for(dnet_board_t *b, dnet_nonblocking_t *op, 
             return has_not_come(b, op, dnet_nonblocking_number(op, op->taken) + op->in_parts,
                                 &op->not_taken_before);
         default:
-            if (!op->by_address || op->taken < op->pieces || !dnet_nonblocking_gives(b, op))
+            if (op->in_pairs && op->taken == op->pieces)
+                return dnet_nonblocking_pair_left(b, op);
+            if (!op->by_address || op->taken < op->pieces || !dnet_nonblocking_gives(b, op) ||
+                op->kind == DNET_NONBLOCKING_GATHERV)
                 return NOTHING_TO_DO;
-            rank = is_not_done(b, op->number);
-            return rank == DNET_BOARD_NO_RANK ? rank : dnet_nonblocking_reader(b, op, rank);
+            return is_not_done(b, op->number);
     }
 }
 
-/* This rank is done with all before the first of which it has not taken all. */
+/* This rank is done with all before the first of which it has not taken all, or waits for pairs. */
 static void say_done(dnet_board_t *b)
 {
     dnet_nonblocking_t *op = b->nonblocking.untaken;
-    while (op && op->taken == op->pieces)
+    while (op && op->taken == op->pieces && !op->in_pairs)
         op = op->next;
     b->nonblocking.untaken = op;
     dnet_nonblocking_set(b, dnet_nonblocking_counter(b, b->rank, DONE_WITH),
-                         op ? dnet_nonblocking_number(op, op->taken) - 1 : b->nonblocking.last);
+                         !op            ? b->nonblocking.last
+                         : op->in_pairs ? op->number - 1
+                                        : dnet_nonblocking_number(op, op->taken) - 1);
 }
 
 static inline void do_stage(dnet_board_t *b, dnet_nonblocking_t *op, unsigned stage)
@@ -101,10 +110,14 @@ static inline void do_stage(dnet_board_t *b, dnet_nonblocking_t *op, unsigned st
             op->combined++;
             op->not_given_before = 0;
             break;
-        default:
+        case TAKE:
             dnet_nonblocking_take(b, op);
             op->taken++;
             op->not_taken_before = 0;
+            say_done(b);
+            break;
+        default:
+            op->in_pairs = false;
             say_done(b);
             break;
     }
@@ -123,6 +136,8 @@ static inline uint32_t do_stages(dnet_board_t *b, dnet_nonblocking_t *op, bool *
             do_stage(b, op, stage);
             *moved_p = true;
         }
+        if (stage == END && op->in_pairs && rank == DNET_BOARD_NO_RANK)
+            do_stage(b, op, END);
         if (rank != NOTHING_TO_DO && (first == DNET_BOARD_NO_RANK || first == b->rank))
             first = rank;
     }

@@ -8,10 +8,13 @@
 #include "collective/nonblocking_data.h"
 
 #include "collective/nonblocking_blocks.h"
+#include "collective/nonblocking_pairs.h"
 
 /* Up to so many bytes two ranks move by slots, of a vector and of each block.  Beyond, blocks that
  * they exchange are read where they are; others go another way, as messages, of which both move
- * pieces (64 KB of a broadcast 0.8, 128 KB of a gather 1.3 of the time by slots). */
+ * pieces (64 KB of a broadcast 0.8, 128 KB of a gather 1.3 of the time by slots).  What only those
+ * two know the length of goes in no pieces, so only what one slot has room for (32 KB of a gatherv
+ * by address 1.3 of the time by messages). */
 #define VECTOR_OF_TWO_MOST 65536u
 #define BLOCK_OF_TWO_MOST 32768u
 /* More ranks do up to so many pieces; an allgather, which is a copy that all find in the cache, and
@@ -63,7 +66,7 @@ bool dnet_board_has_nonblocking(const dnet_board_t *b, dnet_nonblocking_kind_t k
 {
     if (dnet_nonblocking_is_of_any_lengths(kind))
         return dnet_nonblocking_has_any_lengths(b) &&
-               (b->size > 2 || kind == DNET_NONBLOCKING_ALLTOALLV || bytes <= BLOCK_OF_TWO_MOST);
+               (b->size > 2 || kind == DNET_NONBLOCKING_ALLTOALLV || bytes <= room_of(b, kind));
     return bytes <= most_by_slots(b, kind) || dnet_board_reads_nonblocking(b, kind, bytes);
 }
 
@@ -71,11 +74,13 @@ void dnet_nonblocking_plan(const dnet_board_t *b, dnet_nonblocking_t *op)
 {
     size_t room = room_of(b, op->kind);
     op->in_parts = false;
+    op->in_pairs = false;
+    op->pairs_at = 0;
     op->piece = op->bytes;
     op->pieces = 1;
     if (dnet_nonblocking_is_of_any_lengths(op->kind)) {
         op->by_address =
-            dnet_nonblocking_gives(b, op) && dnet_nonblocking_parcel_bytes(b, op) > room;
+            dnet_nonblocking_gives(b, op) && dnet_nonblocking_any_are_long(b, op, room);
         return;
     }
     op->by_address = dnet_board_reads_nonblocking(b, op->kind, op->bytes);
@@ -286,27 +291,16 @@ typedef struct {
 } places_t;
 _Static_assert(sizeof(places_t) <= WITH_NUMBER_BYTES, "beside the number");
 
-/* Ranks that have no processor each exchange blocks in pairs: whoever looks first moves both. */
-static inline bool in_pairs(const dnet_board_t *b, const dnet_nonblocking_t *op)
+static inline bool goes_in_pairs(const dnet_board_t *b, const dnet_nonblocking_t *op)
 {
-    return op->kind == DNET_NONBLOCKING_ALLTOALL && b->size > 2 && !b->spins;
-}
-
-/* How far those of a rank with higher ones are, in its slot. */
-enum { PAIR_WAITS, PAIR_TAKEN, PAIR_MOVED };
-
-static inline _Atomic uint8_t *pair_of(const dnet_board_t *b, const dnet_nonblocking_t *op,
-                                       uint32_t r)
-{
-    const uint32_t lower = r < b->rank ? r : b->rank, higher = r < b->rank ? b->rank : r;
-    return (_Atomic uint8_t *) dnet_nonblocking_slot_data(b, lower, op->number) + higher;
+    return op->kind == DNET_NONBLOCKING_ALLTOALL && dnet_nonblocking_moves_pairs(b);
 }
 
 static void give_places(const dnet_board_t *b, const dnet_nonblocking_t *op)
 {
     const places_t mine = {op->from, op->to};
-    if (in_pairs(b, op))
-        memset(dnet_nonblocking_slot_data(b, b->rank, op->number), PAIR_WAITS, b->size);
+    if (goes_in_pairs(b, op))
+        dnet_nonblocking_pairs_begin(b, op->number, 0);
     memcpy(dnet_nonblocking_slot(b, b->rank, op->number), &mine, sizeof(mine));
 }
 
@@ -337,43 +331,22 @@ static void write_block(const dnet_board_t *b, const dnet_nonblocking_t *op, uin
     b->owner.write(b->owner.arg, r, from, places_of(b, op, r).to + at, op->bytes);
 }
 
-static void move_pairs(const dnet_board_t *b, const dnet_nonblocking_t *op)
+static void move_pairs(const dnet_board_t *b, dnet_nonblocking_t *op)
 {
     const uint8_t *from = op->from;
     uint8_t *to = op->to;
     const size_t own = b->rank * op->bytes;
+    op->in_pairs = true;
     keep_own(to + own, from + own, op->bytes);
     for (uint32_t i = 1; i < b->size; i++) {
         const uint32_t r = (b->rank + i) % b->size;
-        _Atomic uint8_t *pair = pair_of(b, op, r);
-        uint8_t state = PAIR_WAITS;
-        /* Relaxed: where the blocks are has come with the number. */
-        if (!atomic_compare_exchange_strong_explicit(pair, &state, PAIR_TAKEN, memory_order_relaxed,
-                                                     memory_order_relaxed))
+        dnet_pair_t *pair = dnet_nonblocking_pair(b, op->number, 0, r);
+        if (!dnet_nonblocking_pair_take(pair))
             continue;
         read_block(b, op, r, own, to + r * op->bytes);
         write_block(b, op, r, own, from + r * op->bytes);
-        /* Release: the blocks are moved. */
-        atomic_store_explicit(pair, PAIR_MOVED, memory_order_release);
-        dnet_nonblocking_wake(b);
+        dnet_nonblocking_pair_end(b, pair);
     }
-}
-
-/* Whoever uses the slot for something else knows that all are done. */
-uint32_t dnet_nonblocking_reader(const dnet_board_t *b, const dnet_nonblocking_t *op,
-                                 uint32_t not_done)
-{
-    if (op->kind == DNET_NONBLOCKING_GATHERV)
-        return dnet_word_has_come(dnet_nonblocking_counter(b, op->root, DONE_WITH), op->number)
-                   ? DNET_BOARD_NO_RANK
-                   : op->root;
-    if (!in_pairs(b, op))
-        return not_done;
-    for (uint32_t r = 0; r < b->size; r++)
-        if (r != b->rank &&
-            atomic_load_explicit(pair_of(b, op, r), memory_order_acquire) != PAIR_MOVED)
-            return r;
-    return DNET_BOARD_NO_RANK;
 }
 
 static void read_blocks(const dnet_board_t *b, const dnet_nonblocking_t *op)
@@ -402,7 +375,7 @@ static void read_own_of_all(const dnet_board_t *b, const dnet_nonblocking_t *op)
     }
 }
 
-static void take_by_address(const dnet_board_t *b, const dnet_nonblocking_t *op)
+static void take_by_address(const dnet_board_t *b, dnet_nonblocking_t *op)
 {
     const bool is_root = b->rank == op->root;
     const size_t own = b->rank * op->bytes;
@@ -434,7 +407,7 @@ static void take_by_address(const dnet_board_t *b, const dnet_nonblocking_t *op)
             read_blocks(b, op);
             break;
         case DNET_NONBLOCKING_ALLTOALL:
-            if (in_pairs(b, op))
+            if (goes_in_pairs(b, op))
                 move_pairs(b, op);
             else
                 read_own_of_all(b, op);

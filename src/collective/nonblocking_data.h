@@ -29,9 +29,4 @@ void dnet_nonblocking_combine(const dnet_board_t *b, const dnet_nonblocking_t *o
 /* The next piece, which those have given, or combined, that have it. */
 void dnet_nonblocking_take(const dnet_board_t *b, dnet_nonblocking_t *op);
 
-/* By address, when this rank has taken what it gets, and `not_done` is not done yet: the rank that
- * still may read or write where its data are; DNET_BOARD_NO_RANK: none. */
-uint32_t dnet_nonblocking_reader(const dnet_board_t *b, const dnet_nonblocking_t *op,
-                                 uint32_t not_done);
-
 #endif

@@ -44,6 +44,8 @@ typedef struct dnet_nonblocking {
     uint64_t number;      /* of the first piece */
     size_t pieces, piece; /* bytes of all but the last one; of a block, where there are blocks */
     bool by_address;
+    bool in_pairs;          /* it has moved, or others do, a pair with each rank; not all are */
+    size_t pairs_at;        /* behind the beginning of slots' data */
     bool in_parts;          /* each rank combines a part of each piece */
     size_t given, combined; /* pieces, by this rank; `pieces` from the start where it need not */
     size_t taken;           /* likewise */
@@ -76,13 +78,13 @@ static inline bool dnet_nonblocking_is_for_root(const dnet_nonblocking_t *op)
            (op->kind == DNET_NONBLOCKING_GATHER && !op->by_address);
 }
 
-/* The root of a reduction as well, for what is combined is in slots. */
+/* The root of a reduction as well, for what is combined is in slots; and of a gatherv, which says
+ * where long blocks go. */
 static inline bool dnet_nonblocking_gives(const dnet_board_t *b, const dnet_nonblocking_t *op)
 {
-    return dnet_nonblocking_is_from_root(op) ? b->rank == op->root
-           : op->kind == DNET_NONBLOCKING_GATHER || op->kind == DNET_NONBLOCKING_GATHERV
-               ? b->rank != op->root
-               : true;
+    return dnet_nonblocking_is_from_root(op)     ? b->rank == op->root
+           : op->kind == DNET_NONBLOCKING_GATHER ? b->rank != op->root
+                                                 : true;
 }
 
 static inline bool dnet_nonblocking_takes(const dnet_board_t *b, const dnet_nonblocking_t *op)

@@ -230,7 +230,7 @@ static void take_the_board(int room)
         bool by_messages;
         prepare(&s);
         by_messages = (kind == GATHERV || kind == SCATTERV) && size == 2 &&
-                      length(&s, kind == GATHERV ? 1 : 0, kind == GATHERV ? 0 : 1) > 8192;
+                      length(&s, kind == GATHERV ? 1 : 0, kind == GATHERV ? 0 : 1) > 4096;
         start(&s, MPI_COMM_WORLD);
         MPI_Wait(&s.request, MPI_STATUS_IGNORE);
         end(&s);
