@@ -336,12 +336,14 @@ NONBLOCKING(iscatter,
 
 /* Blocks of one length that the library cannot know of. */
 static int counts[RANKS_MOST], places[RANKS_MOST];
+static MPI_Datatype types[RANKS_MOST];
 
 static void lay_out(int len)
 {
     for (int r = 0; r < ranks; r++) {
         counts[r] = len;
         places[r] = r * len;
+        types[r] = MPI_CHAR;
     }
 }
 
@@ -354,18 +356,36 @@ COLLECTIVE_V(allgatherv,
              MPI_Allgatherv(out, len, MPI_CHAR, in, counts, places, MPI_CHAR, MPI_COMM_WORLD))
 COLLECTIVE_V(alltoallv, MPI_Alltoallv(out, counts, places, MPI_CHAR, in, counts, places, MPI_CHAR,
                                       MPI_COMM_WORLD))
+COLLECTIVE_V(alltoallw,
+             MPI_Alltoallw(out, counts, places, types, in, counts, places, types, MPI_COMM_WORLD))
+
+#define NONBLOCKING_V(name, ...) NONBLOCKING(name, lay_out(len); __VA_ARGS__)
+NONBLOCKING_V(igatherv, MPI_Igatherv(out, len, MPI_CHAR, in, counts, places, MPI_CHAR, 0,
+                                     MPI_COMM_WORLD, &request))
+NONBLOCKING_V(iscatterv, MPI_Iscatterv(out, counts, places, MPI_CHAR, in, len, MPI_CHAR, 0,
+                                       MPI_COMM_WORLD, &request))
+NONBLOCKING_V(iallgatherv, MPI_Iallgatherv(out, len, MPI_CHAR, in, counts, places, MPI_CHAR,
+                                           MPI_COMM_WORLD, &request))
+NONBLOCKING_V(ialltoallv, MPI_Ialltoallv(out, counts, places, MPI_CHAR, in, counts, places,
+                                         MPI_CHAR, MPI_COMM_WORLD, &request))
+NONBLOCKING_V(ialltoallw, MPI_Ialltoallw(out, counts, places, types, in, counts, places, types,
+                                         MPI_COMM_WORLD, &request))
 
 /* A vector of `len` bytes in all, of which the last rank has what is left. */
-static void reduce_scatter(int len)
+static void lay_out_vector(int len)
 {
     lay_out(len / 4 / ranks);
     counts[ranks - 1] += len / 4 % ranks;
-    MPI_Reduce_scatter(out, in, counts, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
 }
 
-COLLECTIVE(reduce_scatter, reduce_scatter(len))
+COLLECTIVE(reduce_scatter, lay_out_vector(len);
+           MPI_Reduce_scatter(out, in, counts, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD))
 COLLECTIVE(reduce_scatter_block,
            MPI_Reduce_scatter_block(out, in, len / 4 / ranks, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD))
+NONBLOCKING(ireduce_scatter, lay_out_vector(len);
+            MPI_Ireduce_scatter(out, in, counts, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD, &request))
+NONBLOCKING(ireduce_scatter_block, MPI_Ireduce_scatter_block(out, in, len / 4 / ranks, MPI_FLOAT,
+                                                             MPI_SUM, MPI_COMM_WORLD, &request))
 
 /* ---- the programs ---- */
 
@@ -407,6 +427,7 @@ static const test_t tests[] = {
     {"scatterv", "us", scatterv_us, &collective_loops, 1, MIB, 0, BUFFER_A_RANK},
     {"allgatherv", "us", allgatherv_us, &collective_loops, 1, MIB, 0, BUFFER_A_RANK},
     {"alltoallv", "us", alltoallv_us, &collective_loops, 1, MIB, 0, BUFFER_A_RANK},
+    {"alltoallw", "us", alltoallw_us, &collective_loops, 1, MIB, 0, BUFFER_A_RANK},
     {"reduce_scatter", "us", reduce_scatter_us, &collective_loops, 4, MIB, 0, ONE_BUFFER},
     {"reduce_scatter_block", "us", reduce_scatter_block_us, &collective_loops, 4, MIB, 0,
      ONE_BUFFER},
@@ -418,6 +439,14 @@ static const test_t tests[] = {
     {"ialltoall", "us", ialltoall_us, &collective_loops, 1, MIB, 0, BUFFER_A_RANK},
     {"igather", "us", igather_us, &collective_loops, 1, MIB, 0, BUFFER_A_RANK},
     {"iscatter", "us", iscatter_us, &collective_loops, 1, MIB, 0, BUFFER_A_RANK},
+    {"igatherv", "us", igatherv_us, &collective_loops, 1, MIB, 0, BUFFER_A_RANK},
+    {"iscatterv", "us", iscatterv_us, &collective_loops, 1, MIB, 0, BUFFER_A_RANK},
+    {"iallgatherv", "us", iallgatherv_us, &collective_loops, 1, MIB, 0, BUFFER_A_RANK},
+    {"ialltoallv", "us", ialltoallv_us, &collective_loops, 1, MIB, 0, BUFFER_A_RANK},
+    {"ialltoallw", "us", ialltoallw_us, &collective_loops, 1, MIB, 0, BUFFER_A_RANK},
+    {"ireduce_scatter", "us", ireduce_scatter_us, &collective_loops, 4, MIB, 0, ONE_BUFFER},
+    {"ireduce_scatter_block", "us", ireduce_scatter_block_us, &collective_loops, 4, MIB, 0,
+     ONE_BUFFER},
     {"posted", "us", posted_us, &matching_loops, 1, ENTRIES_MOST, 2, ONE_BUFFER},
     {"posted_any", "us", posted_any_us, &matching_loops, 1, ENTRIES_MOST, 2, ONE_BUFFER},
     {"unexpected", "us", unexpected_us, &matching_loops, 1, ENTRIES_MOST, 2, ONE_BUFFER},
