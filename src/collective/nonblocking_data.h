@@ -8,8 +8,12 @@
 #include "collective/nonblocking_op.h"
 #include "collective/nonblocking_slots.h"
 
-/** Does one with such blocks (dnet_nonblocking_t's bytes) go by the board?  The same answer on all
- * ranks, of any lengths but two ranks whatever `bytes` is.  Else it goes another way. */
+/** Does one with such blocks go by the board?  The same answer on all ranks.  Else it goes another
+ * way.
+ *
+ * @param bytes  as dnet_nonblocking_t has; of a gatherv or scatterv of two ranks those of the block
+ *               that both know, of more ranks or an alltoallv any number
+ */
 bool dnet_board_has_nonblocking(const dnet_board_t *board, dnet_nonblocking_kind_t kind,
                                 size_t bytes);
 

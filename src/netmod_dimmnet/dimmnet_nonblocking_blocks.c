@@ -16,6 +16,12 @@ enum {
     GIVES_APART = GIVES | MPIDI_DIMMNET_VECTOR_APART
 };
 
+/* Lists of an intercommunicator's calls have other lengths, and it has no board. */
+static inline bool is_intra(const MPIR_Comm *comm)
+{
+    return comm->comm_kind == MPIR_COMM_KIND__INTRACOMM;
+}
+
 static int begin_blocks(MPIDI_DIMMNET_board_blocks_t *blocks, dnet_blocks_at_t *of_op,
                         const MPIDI_DIMMNET_vector_t *of, unsigned flags)
 {
@@ -45,9 +51,11 @@ int MPIDI_DIMMNET_iallgatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datat
     const MPIDI_DIMMNET_vector_t recv = {recvbuf,  recvcounts, displs,
                                          recvtype, NULL,       comm->local_size};
     const dnet_blocks_t blocks = {.counts = recvcounts};
-    MPI_Aint longest;
-    MPIDI_Datatype_check_size(
-        recvtype, (MPI_Aint) dnet_blocks_longest(&blocks, (uint32_t) comm->local_size), longest);
+    MPI_Aint longest = 0;
+    if (is_intra(comm))
+        MPIDI_Datatype_check_size(
+            recvtype, (MPI_Aint) dnet_blocks_longest(&blocks, (uint32_t) comm->local_size),
+            longest);
     int mpi_errno =
         MPIDI_DIMMNET_nonblocking_begin(comm, DNET_NONBLOCKING_ALLGATHER, longest, 0, &u);
     if (mpi_errno != MPI_SUCCESS)
@@ -127,7 +135,7 @@ static MPI_Aint bytes_of_two(const MPIR_Comm *comm, int root, const MPI_Aint cou
                              MPI_Datatype root_type, MPI_Aint count, MPI_Datatype datatype)
 {
     MPI_Aint bytes;
-    if (comm->local_size != 2)
+    if (comm->local_size != 2 || !is_intra(comm))
         return 0;
     const bool is_root = comm->rank == root;
     MPIDI_Datatype_check_size(is_root ? root_type : datatype, is_root ? counts[1 - root] : count,

@@ -14,18 +14,26 @@ static inline void *block_of(const MPIDI_DIMMNET_vector_t *v, int r)
                     : MPIDI_DIMMNET_block_of(v->buf, 1, v->displs[r], v->type);
 }
 
+/* A block of nothing may have no type. */
+static inline bool has_type(const MPIDI_DIMMNET_vector_t *v, int r)
+{
+    return !v->types || v->counts[r];
+}
+
 /* Types of the program's own may be freed before it has come. */
 static void keep_types(MPIDI_DIMMNET_board_blocks_t *x)
 {
     x->has_types = true;
     for (int r = 0; r < (x->of.types ? x->of.size : 1); r++)
-        MPIR_Datatype_add_ref_if_not_builtin(type_of(&x->of, r));
+        if (has_type(&x->of, r))
+            MPIR_Datatype_add_ref_if_not_builtin(type_of(&x->of, r));
 }
 
 static void release_types(MPIDI_DIMMNET_board_blocks_t *x)
 {
     for (int r = 0; x->has_types && r < (x->of.types ? x->of.size : 1); r++)
-        MPIR_Datatype_release_if_not_builtin(type_of(&x->of, r));
+        if (has_type(&x->of, r))
+            MPIR_Datatype_release_if_not_builtin(type_of(&x->of, r));
 }
 
 /* Copies of the program's lists, which are its own or MPI's only until the call returns; behind
@@ -46,10 +54,11 @@ static bool in_bytes(const MPIDI_DIMMNET_vector_t *v, MPI_Aint *lengths, MPI_Ain
 {
     bool without_gaps = true;
     for (int r = 0; r < v->size; r++) {
-        int contig;
-        size_t len;
-        MPI_Aint true_lb;
-        MPIDI_Datatype_check_contig_size_lb(v->types[r], v->counts[r], contig, len, true_lb);
+        int contig = 1;
+        size_t len = 0;
+        MPI_Aint true_lb = 0;
+        if (has_type(v, r))
+            MPIDI_Datatype_check_contig_size_lb(v->types[r], v->counts[r], contig, len, true_lb);
         lengths[r] = (MPI_Aint) len;
         places[r] = v->displs[r] + true_lb;
         without_gaps &= contig || !len;

@@ -284,6 +284,19 @@ static void blocking_with_types(int room)
     end(&s);
 }
 
+/* What has no elements needs no type. */
+static void nothing_has_no_type(void)
+{
+    int none[RANKS_MAX] = {0}, from = 0, to = 0;
+    MPI_Datatype types[RANKS_MAX];
+    MPI_Request request;
+    for (int r = 0; r < size; r++)
+        types[r] = MPI_DATATYPE_NULL;
+    MPI_Alltoallw(&from, none, none, types, &to, none, none, types, MPI_COMM_WORLD);
+    MPI_Ialltoallw(&from, none, none, types, &to, none, none, types, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 /* A block of rank 0 that is longer than its place is an error of the rank that takes it, and no
  * byte comes behind the place. */
 static void longer_than_its_place(int n)
@@ -330,6 +343,7 @@ int main(int argc, char **argv)
     }
     for (int round = 0; round < 60; round++)
         many(MPI_COMM_WORLD, other, round);
+    nothing_has_no_type();
     for (int n = 1; n <= 20000; n *= 20) {
         all_in_place(n);
         blocking_with_types(n + 1);
