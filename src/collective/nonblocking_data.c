@@ -14,7 +14,7 @@
  * they exchange are read where they are; others go another way, as messages, of which both move
  * pieces (64 KB of a broadcast 0.8, 128 KB of a gather 1.3 of the time by slots).  What only those
  * two know the length of goes in no pieces, so only what one slot has room for (32 KB of a gatherv
- * by address 1.3 of the time by messages). */
+ * by address 1.9 of the time by messages). */
 #define VECTOR_OF_TWO_MOST 65536u
 #define BLOCK_OF_TWO_MOST 32768u
 /* More ranks do up to so many pieces; an allgather, which is a copy that all find in the cache, and

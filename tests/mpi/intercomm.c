@@ -58,6 +58,53 @@ static void from_the_last(MPI_Comm inter, int upper)
     }
 }
 
+/* Lists of blocks are as long as the other side has ranks; rank 0 of the lower one is the root. */
+static void blocks_of_the_other_side(MPI_Comm inter, int upper)
+{
+    enum { ALLGATHERV, ALLTOALLV, GATHERV, SCATTERV, KINDS };
+    int local, theirs;
+    MPI_Comm_rank(inter, &local);
+    MPI_Comm_remote_size(inter, &theirs);
+    const int root = upper        ? 0
+                     : local == 0 ? MPI_ROOT
+                                  : MPI_PROC_NULL,
+              first = upper ? 0 : size / 2;
+    const size_t list = (size_t) theirs * sizeof(int);
+    int *counts = check_alloc(list), *places = check_alloc(list);
+    int *sent = check_alloc(3 * list), *got = check_alloc(3 * list);
+    for (int i = 0; i < 3 * theirs; i++)
+        sent[i] = rank * 100 + i;
+    for (int r = 0; r < theirs; r++) {
+        counts[r] = 2;
+        places[r] = 3 * r;
+    }
+    for (int kind = 0; kind < KINDS; kind++) {
+        MPI_Request request;
+        memset(got, -1, 3 * list);
+        if (kind == ALLGATHERV)
+            MPI_Iallgatherv(sent, 2, MPI_INT, got, counts, places, MPI_INT, inter, &request);
+        else if (kind == ALLTOALLV)
+            MPI_Ialltoallv(sent, counts, places, MPI_INT, got, counts, places, MPI_INT, inter,
+                           &request);
+        else if (kind == GATHERV)
+            MPI_Igatherv(sent, 2, MPI_INT, got, counts, places, MPI_INT, root, inter, &request);
+        else
+            MPI_Iscatterv(sent, counts, places, MPI_INT, got, 2, MPI_INT, root, inter, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        const int takes = kind <= ALLTOALLV || (kind == GATHERV ? root == MPI_ROOT : upper);
+        for (int r = 0; takes && r < (kind == SCATTERV ? 1 : theirs); r++) {
+            int want = (first + r) * 100 + (kind == ALLTOALLV || kind == SCATTERV ? 3 * local : 0);
+            CHECK(got[3 * r] == want && got[3 * r + 1] == want + 1 && got[3 * r + 2] == -1,
+                  "kind %d: block %d of the other side is %d %d", kind, r, got[3 * r],
+                  got[3 * r + 1]);
+        }
+    }
+    free(counts);
+    free(places);
+    free(sent);
+    free(got);
+}
+
 int main(int argc, char **argv)
 {
     check_begin(&argc, &argv);
@@ -102,6 +149,8 @@ int main(int argc, char **argv)
         in_parts(inter);
     }
     from_the_last(inter, upper);
+    for (int i = 0; i < 5; i++)
+        blocks_of_the_other_side(inter, upper);
     for (int i = 0; i < 5 && upper; i++)
         MPI_Comm_free(&more[i]);
     MPI_Intercomm_merge(inter, upper, &merged);
