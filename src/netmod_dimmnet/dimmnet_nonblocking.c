@@ -64,9 +64,10 @@ static MPIDI_DIMMNET_under_way_t *new_one(dnet_nonblocking_kind_t kind, size_t b
     if (!u)
         return NULL;
     MPIR_Request *request = u->request ? u->request : MPIR_Request_create(MPIR_REQUEST_KIND__COLL);
-    *u = (MPIDI_DIMMNET_under_way_t){.op = {.kind = kind, .bytes = bytes, .root = (uint32_t) root},
-                                     .request = request,
-                                     .sides.bytes = bytes};
+    u->op = (dnet_nonblocking_t){.kind = kind, .bytes = bytes, .root = (uint32_t) root};
+    u->request = request;
+    u->sides = (MPIDI_DIMMNET_sides_t){.bytes = bytes};
+    u->has_blocks = false;
     if (!request)
         free_one(u);
     return request ? u : NULL;
@@ -114,9 +115,11 @@ static void becomes_busy(MPIDI_DIMMNET_board_t *self)
 /* Be done with what it gives and takes.  Returns an MPI error code if it is complete. */
 static int end(MPIDI_DIMMNET_under_way_t *u, bool is_complete)
 {
+    const int sides = MPIDI_DIMMNET_sides_end(&u->sides, is_complete);
+    if (!u->has_blocks)
+        return sides;
     (void) MPIDI_DIMMNET_board_blocks_end(&u->give, false);
     const int blocks = MPIDI_DIMMNET_board_blocks_end(&u->take, is_complete);
-    const int sides = MPIDI_DIMMNET_sides_end(&u->sides, is_complete);
     if (sides != MPI_SUCCESS || blocks != MPI_SUCCESS)
         return sides != MPI_SUCCESS ? sides : blocks;
     return is_complete && u->op.cut ? MPIDI_DIMMNET_error_truncated() : MPI_SUCCESS;

@@ -16,6 +16,7 @@ typedef struct MPIDI_DIMMNET_under_way {
     MPIR_Request *request;                /* a spare one has it already; NULL: it is MPICH's */
     struct MPIDI_DIMMNET_under_way *next; /* spare one, or next to be completed */
     MPIDI_DIMMNET_sides_t sides;
+    bool has_blocks; /* of any lengths; else those below are not used */
     MPIDI_DIMMNET_board_blocks_t give, take;
     MPIDI_DIMMNET_reduction_t how;
 } MPIDI_DIMMNET_under_way_t;

@@ -22,6 +22,18 @@ static inline bool is_intra(const MPIR_Comm *comm)
     return comm->comm_kind == MPIR_COMM_KIND__INTRACOMM;
 }
 
+/* One with blocks; as MPIDI_DIMMNET_nonblocking_begin(). */
+static int begin(MPIR_Comm *comm, dnet_nonblocking_kind_t kind, MPI_Aint bytes, int root,
+                 MPIDI_DIMMNET_under_way_t **u_p)
+{
+    int mpi_errno = MPIDI_DIMMNET_nonblocking_begin(comm, kind, bytes, root, u_p);
+    if (*u_p) {
+        (*u_p)->give = (*u_p)->take = (MPIDI_DIMMNET_board_blocks_t){0};
+        (*u_p)->has_blocks = true;
+    }
+    return mpi_errno;
+}
+
 static int begin_blocks(MPIDI_DIMMNET_board_blocks_t *blocks, dnet_blocks_at_t *of_op,
                         const MPIDI_DIMMNET_vector_t *of, unsigned flags)
 {
@@ -56,8 +68,7 @@ int MPIDI_DIMMNET_iallgatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datat
         MPIDI_Datatype_check_size(
             recvtype, (MPI_Aint) dnet_blocks_longest(&blocks, (uint32_t) comm->local_size),
             longest);
-    int mpi_errno =
-        MPIDI_DIMMNET_nonblocking_begin(comm, DNET_NONBLOCKING_ALLGATHER, longest, 0, &u);
+    int mpi_errno = begin(comm, DNET_NONBLOCKING_ALLGATHER, longest, 0, &u);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
     if (!u)
@@ -83,8 +94,8 @@ static int begin_to_reduce_scatter(const void *sendbuf, void *recvbuf, const MPI
         return MPI_SUCCESS;
     MPIR_Datatype_get_size_macro(datatype, element);
     const size_t total = dnet_blocks_before(&blocks, (uint32_t) comm->local_size);
-    int mpi_errno = MPIDI_DIMMNET_nonblocking_begin(comm, DNET_NONBLOCKING_REDUCE_SCATTER,
-                                                    (MPI_Aint) total * element, 0, u_p);
+    int mpi_errno =
+        begin(comm, DNET_NONBLOCKING_REDUCE_SCATTER, (MPI_Aint) total * element, 0, u_p);
     MPIDI_DIMMNET_under_way_t *u = *u_p;
     if (!u)
         return mpi_errno;
@@ -149,9 +160,9 @@ int MPIDI_DIMMNET_igatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype
 {
     MPIDI_DIMMNET_under_way_t *u;
     const bool in_place = sendbuf == MPI_IN_PLACE;
-    int mpi_errno = MPIDI_DIMMNET_nonblocking_begin(
-        comm, DNET_NONBLOCKING_GATHERV,
-        bytes_of_two(comm, root, recvcounts, recvtype, sendcount, sendtype), root, &u);
+    int mpi_errno =
+        begin(comm, DNET_NONBLOCKING_GATHERV,
+              bytes_of_two(comm, root, recvcounts, recvtype, sendcount, sendtype), root, &u);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
     if (!u)
@@ -178,9 +189,9 @@ int MPIDI_DIMMNET_iscatterv(const void *sendbuf, const MPI_Aint sendcounts[],
                             MPIR_Request **request)
 {
     MPIDI_DIMMNET_under_way_t *u;
-    int mpi_errno = MPIDI_DIMMNET_nonblocking_begin(
-        comm, DNET_NONBLOCKING_SCATTERV,
-        bytes_of_two(comm, root, sendcounts, sendtype, recvcount, recvtype), root, &u);
+    int mpi_errno =
+        begin(comm, DNET_NONBLOCKING_SCATTERV,
+              bytes_of_two(comm, root, sendcounts, sendtype, recvcount, recvtype), root, &u);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
     if (!u)
@@ -203,7 +214,7 @@ int MPIDI_DIMMNET_iscatterv(const void *sendbuf, const MPI_Aint sendcounts[],
 static int begin_to_exchange(const MPIDI_DIMMNET_vector_t *send, const MPIDI_DIMMNET_vector_t *recv,
                              MPIR_Comm *comm, MPIDI_DIMMNET_under_way_t **u_p)
 {
-    int mpi_errno = MPIDI_DIMMNET_nonblocking_begin(comm, DNET_NONBLOCKING_ALLTOALLV, 0, 0, u_p);
+    int mpi_errno = begin(comm, DNET_NONBLOCKING_ALLTOALLV, 0, 0, u_p);
     MPIDI_DIMMNET_under_way_t *u = *u_p;
     if (!u)
         return mpi_errno;
