@@ -275,12 +275,7 @@ static int begin_to_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
     MPIDI_DIMMNET_under_way_t *u = *u_p;
     if (!u)
         return mpi_errno;
-    u->how = (MPIDI_DIMMNET_reduction_t){op, datatype};
-    u->sides.from = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
-    u->sides.to = recvbuf;
-    u->op.count = (size_t) count;
-    u->op.fn = loop;
-    u->op.how = &u->how;
+    MPIDI_DIMMNET_nonblocking_reduces(u, sendbuf, recvbuf, (size_t) count, datatype, op, loop);
     return mpi_errno;
 }
 

@@ -26,6 +26,20 @@ typedef struct MPIDI_DIMMNET_under_way {
 int MPIDI_DIMMNET_nonblocking_begin(MPIR_Comm *comm, dnet_nonblocking_kind_t kind, MPI_Aint bytes,
                                     int root, MPIDI_DIMMNET_under_way_t **u_p);
 
+/* It is a reduction of so many elements. */
+static inline void MPIDI_DIMMNET_nonblocking_reduces(MPIDI_DIMMNET_under_way_t *u,
+                                                     const void *sendbuf, void *recvbuf,
+                                                     size_t count, MPI_Datatype datatype, MPI_Op op,
+                                                     dnet_reduce_fn loop)
+{
+    u->how = (MPIDI_DIMMNET_reduction_t){op, datatype};
+    u->sides.from = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
+    u->sides.to = recvbuf;
+    u->op.count = count;
+    u->op.fn = loop;
+    u->op.how = &u->how;
+}
+
 /* Start it, unless there has been an error, which is returned then; it may be NULL then. */
 int MPIDI_DIMMNET_nonblocking_start(MPIR_Comm *comm, MPIDI_DIMMNET_under_way_t *u, int mpi_errno,
                                     MPIR_Request **request);

@@ -99,12 +99,7 @@ static int begin_to_reduce_scatter(const void *sendbuf, void *recvbuf, const MPI
     MPIDI_DIMMNET_under_way_t *u = *u_p;
     if (!u)
         return mpi_errno;
-    u->how = (MPIDI_DIMMNET_reduction_t){op, datatype};
-    u->sides.from = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
-    u->sides.to = recvbuf;
-    u->op.count = total;
-    u->op.fn = loop;
-    u->op.how = &u->how;
+    MPIDI_DIMMNET_nonblocking_reduces(u, sendbuf, recvbuf, total, datatype, op, loop);
     if (!counts) {
         u->op.take = (dnet_blocks_at_t){recvbuf, blocks, (size_t) element};
         return MPI_SUCCESS;
