@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collective/choice.h"
 #include "common/compiler.h"
 #include "common/kernel_copies.h"
 
@@ -77,7 +78,8 @@ typedef struct {
         uint64_t step;
         uint32_t root;
     } bcast;
-    struct { /* nonblocking collectives (nonblocking.h) */
+    dnet_choices_t reduces; /* of two ranks to this one: by slots, or read */
+    struct {                /* nonblocking collectives (nonblocking.h) */
         uint8_t *words, *short_data, *data;
         uint32_t short_bytes;                 /* data of one rank at most, of short ones */
         uint32_t slot_bytes;                  /* and of others */

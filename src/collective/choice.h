@@ -35,4 +35,22 @@ static inline bool dnet_choice_next(const dnet_choice_t *c)
 /** That call has moved so many bytes, and taken so long. */
 void dnet_choice_took(dnet_choice_t *c, size_t bytes, uint64_t ns);
 
+/** Data of about as many bytes, up to DNET_CHOICE_SHORT_BYTES, of twice as many and so on, share
+ * what is known of them. */
+#define DNET_CHOICE_SHORT_BYTES 131072u
+#define DNET_CHOICE_LENGTHS 7u
+
+/** Zeroed, too. */
+typedef struct {
+    dnet_choice_t of[DNET_CHOICE_LENGTHS];
+} dnet_choices_t;
+
+static inline dnet_choice_t *dnet_choices_for(dnet_choices_t *choices, size_t bytes)
+{
+    unsigned i = 0;
+    while (i + 1 < DNET_CHOICE_LENGTHS && bytes >> i > DNET_CHOICE_SHORT_BYTES)
+        i++;
+    return &choices->of[i];
+}
+
 #endif

@@ -189,6 +189,11 @@ bool dnet_board_has_alltoall(const dnet_board_t *board)
     return alltoall_piece(board) > 0;
 }
 
+bool dnet_board_moves_of_two(const dnet_board_t *board, size_t bytes)
+{
+    return dnet_in_place_is_moved_of_two(board, bytes);
+}
+
 static void alltoall_in_place(dnet_board_t *b, const uint8_t *from, uint8_t *to, size_t bytes)
 {
     dnet_in_place_offer(b, from, NULL);

@@ -97,6 +97,10 @@ void dnet_board_reduce_scatter(dnet_board_t *board, const void *from, void *resu
  * _scatterv(), _gatherv(), _alltoall(), _alltoallv() and _reduce_scatter(). */
 bool dnet_board_has_alltoall(const dnet_board_t *board);
 
+/** Does what one of two ranks has for the other stay where it is, so that any length is as well on
+ * a board as in a message? */
+bool dnet_board_moves_of_two(const dnet_board_t *board, size_t bytes);
+
 /** Block r of `to` becomes block `rank` of `from` of rank r; `from` may be `to`. */
 void dnet_board_alltoall(dnet_board_t *board, const void *from, void *to, size_t bytes);
 

@@ -2,6 +2,7 @@
 #include "collective/blocks.h"
 #include "collective/collective.h"
 #include "collective/in_place.h"
+#include "common/clock.h"
 
 /* Each rank combines all of a vector up to so many bytes from all ranks together; beyond, each
  * combines a part for all. */
@@ -24,6 +25,15 @@ static inline bool is_read_by_root(const dnet_board_t *b, size_t bytes)
 {
     return !dnet_in_place_is_slow_for_two(b) && dnet_in_place_is_read(b, bytes) &&
            b->size <= FEW_RANKS;
+}
+
+/* Of two ranks, where the kernel copies fairly fast, vectors from so many bytes on are read by the
+ * root or go by slots: whichever took it less time lately. */
+#define CHOSEN_LEAST_BYTES 65536u
+
+static inline bool is_chosen_for_root(const dnet_board_t *b, size_t bytes)
+{
+    return bytes >= CHOSEN_LEAST_BYTES && dnet_in_place_is_moved_of_two(b, bytes);
 }
 
 typedef struct {
@@ -78,17 +88,34 @@ static void collect_parts(dnet_board_t *b, const reduction_t *by, uint64_t step,
     }
 }
 
+/* What a vector is read into before it is combined. */
+typedef struct {
+    uint8_t *at;
+    size_t bytes;
+} scratch_t;
+
+/* The next step, to which this rank contributes nothing, when all have contributed to the one
+ * before: so its slot is free, and its far memory, whose length saves calls of the kernel (256 KB
+ * of two ranks in 0.5 of the time). */
+static scratch_t begin_with_scratch(dnet_board_t *b)
+{
+    uint8_t *slot = dnet_step_begin_with_scratch(b);
+    if (b->far.memory)
+        return (scratch_t){b->far.memory + (size_t) b->rank * b->far.bytes, b->far.bytes};
+    return (scratch_t){slot, b->slot_bytes};
+}
+
 /* Read [at, at + count) of the elements that rank r has at `from`, and combine them with `with`,
  * which may be `result`. */
 static void combine_read(const dnet_board_t *b, const reduction_t *by, uint32_t r,
                          const uint8_t *from, const uint8_t *with, uint8_t *result, size_t at,
-                         size_t count, uint8_t *scratch)
+                         size_t count, scratch_t scratch)
 {
-    size_t room = b->slot_bytes / by->element_bytes;
+    size_t room = scratch.bytes / by->element_bytes;
     for (size_t last = at + count; at < last; at += room) {
         size_t n = dnet_least(last - at, room), byte = at * by->element_bytes;
-        dnet_in_place_read(b, r, from + byte, scratch, n * by->element_bytes);
-        by->fn(scratch, with + byte, result + byte, n, by->how);
+        dnet_in_place_read(b, r, from + byte, scratch.at, n * by->element_bytes);
+        by->fn(scratch.at, with + byte, result + byte, n, by->how);
     }
 }
 
@@ -96,7 +123,7 @@ static void combine_read(const dnet_board_t *b, const reduction_t *by, uint32_t 
  * combined, if that is not where the own ones are. */
 static void combine_all_read(const dnet_board_t *b, const reduction_t *by,
                              const dnet_offer_t *theirs, const uint8_t *from, uint8_t *result,
-                             size_t count, uint8_t *scratch)
+                             size_t count, scratch_t scratch)
 {
     for (uint32_t i = 1; i < b->size; i++) {
         uint32_t r = (b->rank + i) % b->size;
@@ -113,7 +140,7 @@ static void combine_all_read(const dnet_board_t *b, const reduction_t *by,
 static void allreduce_of_two(dnet_board_t *b, const reduction_t *by, const dnet_offer_t *theirs,
                              const uint8_t *from, uint8_t *result, size_t count)
 {
-    uint8_t *scratch = dnet_step_begin_with_scratch(b);
+    const scratch_t scratch = begin_with_scratch(b);
     if (b->rank == 0) {
         combine_all_read(b, by, theirs, from, result, count, scratch);
     } else {
@@ -141,7 +168,7 @@ static void allreduce_in_place(dnet_board_t *b, const reduction_t *by, const uin
         return;
     }
     dnet_step_end_of_all(b);
-    uint8_t *scratch = dnet_step_begin_with_scratch(b);
+    const scratch_t scratch = begin_with_scratch(b);
     for (uint32_t i = 1; i < b->size; i++) {
         uint32_t r = (b->rank + i) % b->size;
         combine_read(b, by, r, theirs[r].from, i == 1 ? from : result, result, first, n, scratch);
@@ -157,12 +184,11 @@ static void allreduce_in_place(dnet_board_t *b, const reduction_t *by, const uin
     dnet_in_place_end(b);
 }
 
-/* The root combines what it reads; the slot of the second step, to which it contributes nothing, is
- * what it reads into.  The others leave when it has read all. */
-static void reduce_in_place(dnet_board_t *b, const reduction_t *by, const uint8_t *from,
-                            uint8_t *result, size_t count, uint32_t root)
+/* All have offered: the root combines what it reads, in a second step.  The others leave when it
+ * has read all. */
+static void reduce_offered(dnet_board_t *b, const reduction_t *by, const uint8_t *from,
+                           uint8_t *result, size_t count, uint32_t root)
 {
-    dnet_in_place_offer(b, from, NULL);
     if (b->rank != root) {
         b->step++;
         dnet_step_end(b);
@@ -172,7 +198,7 @@ static void reduce_in_place(dnet_board_t *b, const reduction_t *by, const uint8_
     dnet_offer_t theirs[FEW_RANKS];
     for (uint32_t r = 0; r < b->size; r++)
         theirs[r] = dnet_in_place_offered(b, r);
-    uint8_t *scratch = dnet_step_begin_with_scratch(b);
+    const scratch_t scratch = begin_with_scratch(b);
     if (b->size == 2 && from != result) {
         dnet_in_place_read(b, 1 - root, theirs[1 - root].from, result, count * by->element_bytes);
         dnet_word_set(b, dnet_board_counter(b, b->rank, COMBINED), b->step);
@@ -182,6 +208,13 @@ static void reduce_in_place(dnet_board_t *b, const reduction_t *by, const uint8_
         dnet_word_set(b, dnet_board_counter(b, b->rank, COMBINED), b->step);
     }
     dnet_step_end(b);
+}
+
+static void reduce_in_place(dnet_board_t *b, const reduction_t *by, const uint8_t *from,
+                            uint8_t *result, size_t count, uint32_t root)
+{
+    dnet_in_place_offer(b, from, NULL);
+    reduce_offered(b, by, from, result, count, root);
 }
 
 /* Each of two ranks combines all that it needs, and streams what it gives: with parts the
@@ -346,7 +379,7 @@ static void reduce_scatter_in_place(dnet_board_t *b, const scatter_t *s)
         theirs[r].from += at;
     }
     dnet_step_end_of_all(b);
-    uint8_t *scratch = dnet_step_begin_with_scratch(b);
+    const scratch_t scratch = begin_with_scratch(b);
     combine_all_read(b, s->by, theirs, s->from + at, s->result, s->count, scratch);
     dnet_in_place_end(b);
 }
@@ -472,6 +505,27 @@ static void reduce_by_tree(dnet_board_t *b, const reduction_t *by, const uint8_t
                      dnet_least(count - at, group), room, root);
 }
 
+/* To one of two, which measures from when both are there. */
+static void reduce_as_chosen(dnet_board_t *b, const reduction_t *by, const uint8_t *from,
+                             uint8_t *result, size_t count, uint32_t root)
+{
+    const size_t bytes = count * by->element_bytes;
+    const bool is_root = b->rank == root;
+    dnet_choice_t *choice = dnet_choices_for(&b->reduces, bytes);
+    const dnet_offer_t mine = {.from = from, .way = is_root && dnet_choice_next(choice)};
+    dnet_in_place_say(b, &mine);
+    const dnet_offer_t theirs = dnet_in_place_offered(b, 1 - b->rank);
+    const uint64_t begin = dnet_clock_ns();
+    if (is_root ? mine.way : theirs.way) {
+        reduce_offered(b, by, from, result, count, root);
+    } else {
+        dnet_step_end_of_all(b);
+        reduce_by_slots(b, by, from, result, count, root);
+    }
+    if (is_root)
+        dnet_choice_took(choice, bytes, dnet_clock_ns() - begin);
+}
+
 void dnet_board_allreduce(dnet_board_t *b, const void *from, void *result, size_t count,
                           size_t element_bytes, dnet_reduce_fn fn, const void *how)
 {
@@ -489,6 +543,8 @@ void dnet_board_reduce(dnet_board_t *b, const void *from, void *result, size_t c
     size_t bytes = count * element_bytes;
     if (!b->spins && in_parts(b, bytes))
         reduce_by_tree(b, &by, from, result, count, root);
+    else if (is_chosen_for_root(b, bytes))
+        reduce_as_chosen(b, &by, from, result, count, root);
     else if (is_read_by_root(b, bytes))
         reduce_in_place(b, &by, from, result, count, root);
     else

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "collective/nonblocking_blocks.h"
 
+#include "collective/in_place.h"
 #include "collective/nonblocking_pairs.h"
 #include "collective/parcel.h"
 
@@ -48,7 +49,8 @@ bool dnet_nonblocking_any_are_long(const dnet_board_t *b, const dnet_nonblocking
                          : b->rank == op->root
                              ? dnet_blocks_longest_of_others(&op->take, b->size, b->rank)
                              : op->bytes;
-    return bytes > room;
+    return bytes > room ||
+           (op->kind != DNET_NONBLOCKING_ALLTOALLV && dnet_in_place_is_moved_of_two(b, bytes));
 }
 
 /* ---- in a slot ---- */

@@ -23,7 +23,7 @@ static inline bool dnet_nonblocking_is_of_any_lengths(dnet_nonblocking_kind_t ki
 /* May ranks read each other's memory, and has a slot room for the table? */
 bool dnet_nonblocking_has_any_lengths(const dnet_board_t *b);
 
-/* Is it more than `room` bytes, so that this rank is to give addresses, or to write? */
+/* Is this rank to give addresses, or to write?  More than `room` bytes, and what is read sooner. */
 bool dnet_nonblocking_any_are_long(const dnet_board_t *b, const dnet_nonblocking_t *op,
                                    size_t room);
 

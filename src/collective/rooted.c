@@ -77,7 +77,8 @@ static void gather_pieces(dnet_board_t *b, const uint8_t *from, size_t bytes,
 void dnet_board_gather(dnet_board_t *b, const void *from, void *to, size_t bytes, uint32_t root)
 {
     uint8_t *own = b->rank == root ? (uint8_t *) to + root * bytes : NULL;
-    if (dnet_in_place_is_read(b, bytes) && b->size > 2) {
+    if ((dnet_in_place_is_read(b, bytes) && b->size > 2) ||
+        dnet_in_place_is_moved_of_two(b, bytes)) {
         gather_in_place(b, from, to, bytes, root);
         return;
     }
@@ -90,7 +91,8 @@ void dnet_board_gather(dnet_board_t *b, const void *from, void *to, size_t bytes
 /* Is a block of any length written to its place?  More than a slot holds, and what is so sooner. */
 static bool is_written(const dnet_board_t *b, size_t bytes)
 {
-    return b->owner.write && (bytes > b->slot_bytes || dnet_in_place_is_read(b, bytes));
+    return b->owner.write && (bytes > b->slot_bytes || dnet_in_place_is_read(b, bytes) ||
+                              dnet_in_place_is_moved_of_two(b, bytes));
 }
 
 /* The own block, or what a slot holds of it. */
@@ -214,7 +216,8 @@ static bool is_read_by_each(const dnet_board_t *b, size_t bytes)
 {
     if (b->size > FEW_RANKS && b->owner.read && bytes >= READ_LEAST_BYTES)
         return true;
-    return b->size > 2 && dnet_in_place_is_read(b, bytes);
+    return (b->size > 2 && dnet_in_place_is_read(b, bytes)) ||
+           dnet_in_place_is_moved_of_two(b, bytes);
 }
 
 void dnet_board_scatter(dnet_board_t *b, const void *from, void *to, size_t bytes, uint32_t root)

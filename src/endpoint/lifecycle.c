@@ -73,14 +73,22 @@ static bool is_bound(const dnet_ep_t *ep)
  * the same time: 16 KB in a row were 1.4 times as fast, one alone takes 1.3 times as long. */
 #define EAGER_LIMIT_IN_A_ROW 16384u
 
+enum { COPIES_AUTO, COPIES_SLOW }; /* of DIMMNET_KERNEL_COPIES; fair and fast follow */
+
 dnet_eager_near_t dnet_ep_eager_near(const dnet_options_t *options, dnet_device_t *dev)
 {
     static const dnet_eager_near_t slow = {DNET_KERNEL_SLOW, EAGER_LIMIT_SLOW_COPY,
                                            EAGER_LIMIT_IN_A_ROW},
                                    fair = {DNET_KERNEL_FAIR, EAGER_LIMIT, EAGER_LIMIT_IN_A_ROW},
                                    fast = {DNET_KERNEL_FAST, EAGER_LIMIT, EAGER_LIMIT_IN_A_ROW};
-    uint32_t ns = dev->ops->copy_time(dev);
-    dnet_eager_near_t is = ns > SLOW_COPY_NS ? slow : ns > FAIR_COPY_NS ? fair : fast;
+    const dnet_eager_near_t *classes[] = {&slow, &fair, &fast};
+    dnet_eager_near_t is;
+    if (options->kernel_copies != COPIES_AUTO) {
+        is = *classes[options->kernel_copies - COPIES_SLOW];
+    } else {
+        uint32_t ns = dev->ops->copy_time(dev);
+        is = ns > SLOW_COPY_NS ? slow : ns > FAIR_COPY_NS ? fair : fast;
+    }
     if (options->eager_limit != DNET_OPTION_AUTO) {
         is.alone = (uint32_t) options->eager_limit;
         is.in_a_row = 0;

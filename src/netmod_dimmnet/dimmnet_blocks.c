@@ -252,7 +252,13 @@ static int all_blocks_begin(all_blocks_t *x, const void *buf, MPI_Aint count, MP
     return mpi_errno;
 }
 
-/* Of two ranks a long block is a message. */
+/* Is a block of two ranks a message? */
+static bool is_message(const MPIDI_DIMMNET_board_t *self, MPI_Aint bytes, MPI_Aint most)
+{
+    return self->comm->local_size == 2 && bytes > most &&
+           !dnet_board_moves_of_two(&self->board, (size_t) bytes);
+}
+
 static int board_for_one(MPIR_Comm *comm, MPI_Aint count, MPI_Datatype datatype,
                          MPIR_Errflag_t *errflag, MPIDI_DIMMNET_board_t **board_p)
 {
@@ -262,7 +268,7 @@ static int board_for_one(MPIR_Comm *comm, MPI_Aint count, MPI_Datatype datatype,
         return MPI_SUCCESS;
     MPIDI_Datatype_check_size(datatype, count, bytes);
     int mpi_errno = MPIDI_DIMMNET_board_of(comm, bytes, errflag, board_p);
-    if (*board_p && ((comm->local_size == 2 && bytes > MPIDI_DIMMNET_BOARD_OF_TWO_MAX) ||
+    if (*board_p && (is_message(*board_p, bytes, MPIDI_DIMMNET_BOARD_OF_TWO_MAX) ||
                      !dnet_board_has_alltoall(&(*board_p)->board)))
         *board_p = NULL;
     return mpi_errno;
@@ -382,7 +388,7 @@ static int board_for_any(MPIR_Comm *comm, MPI_Aint count, MPI_Datatype datatype,
     int mpi_errno = MPIDI_DIMMNET_board_of(comm, 0, errflag, board_p);
     MPIDI_Datatype_check_size(datatype, count, bytes);
     if (*board_p && (!dnet_board_has_alltoall(&(*board_p)->board) ||
-                     (comm->local_size == 2 && bytes > (MPI_Aint) ANY_OF_TWO_MAX)))
+                     is_message(*board_p, bytes, ANY_OF_TWO_MAX)))
         *board_p = NULL;
     return mpi_errno;
 }

@@ -7,7 +7,6 @@
 
 #include "dimmnet_impl.h"
 #include "dimmnet_shared.h"
-#include "collective/choice.h"
 #include "collective/collective.h"
 #include "endpoint/share.h"
 
@@ -16,15 +15,12 @@
  * of a message. */
 #define MPIDI_DIMMNET_BOARD_MAX 32768
 #define MPIDI_DIMMNET_BOARD_OF_TWO_MAX 32768
-/* Blocks that two exchange go as is found to be faster, each twice as long as the ones before for
- * itself. */
-#define MPIDI_DIMMNET_LENGTHS_OF_TWO 7
 
 struct MPIDI_DIMMNET_board {
     dnet_board_t board;
     MPIR_Comm *comm;
     MPIDI_DIMMNET_shared_t shared, far;
-    dnet_choice_t of_two[MPIDI_DIMMNET_LENGTHS_OF_TWO];
+    dnet_choices_t of_two;            /* blocks that two exchange go as is found to be faster */
     int longs;                        /* collectives that would have gained by far memory */
     unsigned calls;                   /* collectives */
     MPIDI_DIMMNET_board_t *next;      /* that all others have not left yet */

@@ -205,15 +205,6 @@ static int exchange_by_messages(const blocks_of_two_t *x, int tag, MPIR_Comm *co
     return mpi_errno != MPI_SUCCESS ? mpi_errno : received;
 }
 
-/* Blocks of about as many bytes, up to 128 KB, of 256 KB and so on, share what is known of them. */
-static dnet_choice_t *choice_for(MPIDI_DIMMNET_board_t *self, size_t bytes)
-{
-    unsigned i = 0;
-    while (i + 1 < MPIDI_DIMMNET_LENGTHS_OF_TWO && bytes >> i > PUTS_OF_TWO_MAX)
-        i++;
-    return &self->of_two[i];
-}
-
 /* The first and the second way to go: each reads the other's block, or both go by messages; of
  * fewer bytes both put theirs into slots, or read. */
 static inline dnet_pair_way_t way_of_two(const MPIDI_DIMMNET_board_t *self, size_t bytes,
@@ -234,7 +225,7 @@ static int exchange_of_two(const blocks_of_two_t *x, int tag, MPIR_Comm *comm,
     void *to = MPIDI_DIMMNET_contiguous(x->from_other, x->recvcount, x->recvtype, &bytes);
     const void *from =
         MPIDI_DIMMNET_contiguous(x->for_other, x->sendcount, x->sendtype, &sent_bytes);
-    dnet_choice_t *choice = choice_for(self, bytes);
+    dnet_choice_t *choice = dnet_choices_for(&self->of_two, bytes);
     dnet_pair_way_t wanted = way_of_two(self, bytes, dnet_choice_next(choice));
     int mpi_errno = MPI_SUCCESS;
     if (way_of_two(self, bytes, false) == DNET_PAIR_PUTS)

@@ -185,10 +185,14 @@ static void many(MPI_Comm comm, MPI_Comm other, int round)
         end(&s[k]);
 }
 
-/* Of two ranks long ones go by messages, of which both move pieces. */
+/* Of two ranks long ones go by messages, of which both move pieces, unless they are read. */
 static bool takes_the_board(int kind, int n)
 {
-    return size > 2 || n < LONGEST || (kind != BCAST && kind != GATHER && kind != SCATTER);
+    const char *copies = getenv("DIMMNET_KERNEL_COPIES");
+    const bool reads = copies && !strcmp(copies, "fair");
+    if (size > 2 || n < LONGEST)
+        return true;
+    return kind == GATHER || kind == SCATTER ? reads : kind != BCAST;
 }
 
 /* Those take it, and no message. */

@@ -41,6 +41,7 @@ static const setting_t paths[] = {
     {"DIMMNET_RINGS", 20, {"2 DIMMNET_RING_BYTES=8192", "4 DIMMNET_RING_BYTES=16K"}},
     {"DIMMNET_COLLECTIVES", 20, {"packets"}},
     {"DIMMNET_WINDOWS", 20, {"packets", "kernel", "asked"}},
+    {"DIMMNET_KERNEL_COPIES", 60, {"slow", "fair", "fast"}},
 };
 
 static const char *any_value(rng_t *rng, const setting_t *s)

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -24,6 +25,7 @@
 #define ROUNDS 60u
 #define BYTES_MAX 150000u
 #define ROUNDS_BEFORE_FAR 10u /* memory */
+#define SPINS 8
 
 /* What a rank does, told apart by the rank that it finds out and by the round. */
 typedef bool (*body_t)(dnet_board_t *board, unsigned round, uint8_t *from, uint8_t *to);
@@ -32,7 +34,7 @@ typedef struct {
     void *memory, *far;
     uint32_t size, rank;
     body_t body;
-    int reads; /* 1: may be read; 2: fairly fast; 3: slowly */
+    int reads; /* 1: may be read; 2: fairly fast; 3: slowly; SPINS: with a processor each */
     unsigned wakes;
     bool good;
 } rank_t;
@@ -52,12 +54,15 @@ static inline void wake(void *arg, uint32_t rank)
 
 /* All ranks are in one process. */
 static _Atomic unsigned reads_made;
+static unsigned read_us; /* that one takes besides */
 
 static inline void read_of(void *arg, uint32_t rank, const void *from, void *to, size_t bytes)
 {
     (void) arg;
     (void) rank;
     atomic_fetch_add(&reads_made, 1);
+    if (read_us)
+        usleep(read_us);
     memcpy(to, from, bytes);
 }
 
@@ -113,11 +118,11 @@ static inline void *run(void *arg)
                                 r->reads ? read_of : NULL,
                                 r->reads ? write_of : NULL,
                                 r,
-                                r->reads == 3   ? DNET_KERNEL_SLOW
-                                : r->reads == 2 ? DNET_KERNEL_FAIR
-                                                : DNET_KERNEL_FAST};
+                                (r->reads & ~SPINS) == 3   ? DNET_KERNEL_SLOW
+                                : (r->reads & ~SPINS) == 2 ? DNET_KERNEL_FAIR
+                                                           : DNET_KERNEL_FAST};
     uint8_t *from = malloc(RANKS_MAX * BYTES_MAX), *to = malloc(RANKS_MAX * BYTES_MAX);
-    dnet_board_join(&board, r->memory, r->size, r->rank, false, &owner);
+    dnet_board_join(&board, r->memory, r->size, r->rank, r->reads & SPINS, &owner);
     dnet_board_touch(&board);
     r->good = from && to;
     for (unsigned round = 0; r->good && round < ROUNDS; round++) {
@@ -206,6 +211,7 @@ static inline void check(body_t body)
     for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         for (int reads = 0; reads < 4; reads++)
             check_with(sizes[i], body, reads);
+    check_with(2, body, 2 | SPINS);
 }
 
 static inline uint64_t element_of(unsigned round, uint32_t rank, size_t i)

@@ -236,6 +236,7 @@ static void check_too_long(body_t body)
     for (unsigned i = 0; i < 8; i++) {
         too_long = by[i / 4];
         check_with(sizes[i / 2 % 2], body, i % 2);
+        check_with(2, body, 2 | SPINS);
     }
     too_long = 0;
 }
@@ -287,7 +288,7 @@ static void test_gather(void **state)
 /* In a program that is wrong the last rank has more than the root has room for. */
 static bool long_gather_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
 {
-    const size_t each = READ_LEAST_BYTES, own = each + (b->rank == b->size - 1 ? ELEMENT : 0);
+    const size_t each = 2 * READ_LEAST_BYTES, own = each + (b->rank == b->size - 1 ? ELEMENT : 0);
     fill(from, round, b->rank, 0, own);
     to[b->size * each] = UNTOUCHED;
     dnet_board_barrier(b);
@@ -302,6 +303,7 @@ static void test_a_gather_in_place_writes_to_where_there_is_room(void **state)
 {
     (void) state;
     check_with(5, long_gather_once, 1);
+    check_with(2, long_gather_once, 2 | SPINS);
 }
 
 static void test_scatter(void **state)
@@ -340,16 +342,18 @@ static void test_long_blocks_are_read(void **state)
         int reads;
         bool made;
     } want[] = {
-        {alltoallv_once, 5, 1, true},       {alltoallv_once, 5, 2, true},
-        {alltoallv_once, 5, 3, true},       {alltoallv_once, 5, 0, false},
-        {allgatherv_once, 2, 1, true},      {allgatherv_once, 2, 2, true},
-        {allgatherv_once, 5, 1, false},     {reduce_scatter_once, 5, 1, true},
-        {reduce_scatter_once, 5, 2, false}, {reduce_scatter_once, 5, 3, false},
-        {reduce_scatter_once, 5, 0, false}, {scatter_once, 5, 1, true},
-        {scatter_once, 5, 2, true},         {scatter_once, 5, 0, false},
-        {scatter_once, 2, 1, false},        {scatterv_once, 5, 1, true},
-        {scatterv_once, 5, 2, true},        {scatterv_once, 5, 0, false},
-        {scatterv_once, 2, 1, false},
+        {alltoallv_once, 5, 1, true},        {alltoallv_once, 5, 2, true},
+        {alltoallv_once, 5, 3, true},        {alltoallv_once, 5, 0, false},
+        {allgatherv_once, 2, 1, true},       {allgatherv_once, 2, 2, true},
+        {allgatherv_once, 5, 1, false},      {reduce_scatter_once, 5, 1, true},
+        {reduce_scatter_once, 5, 2, false},  {reduce_scatter_once, 5, 3, false},
+        {reduce_scatter_once, 5, 0, false},  {scatter_once, 5, 1, true},
+        {scatter_once, 5, 2, true},          {scatter_once, 5, 0, false},
+        {scatter_once, 2, 1, false},         {scatterv_once, 5, 1, true},
+        {scatterv_once, 5, 2, true},         {scatterv_once, 5, 0, false},
+        {scatterv_once, 2, 1, false},        {scatter_once, 2, 2, false},
+        {scatter_once, 2, 2 | SPINS, true},  {scatterv_once, 2, 2, false},
+        {scatterv_once, 2, 2 | SPINS, true},
     };
     for (unsigned i = 0; i < sizeof want / sizeof want[0]; i++) {
         reads_made = 0;

@@ -168,6 +168,50 @@ static bool reduce_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t 
     return b->rank != root || is_sum(b, round, (const uint64_t *) (const void *) to, count);
 }
 
+static unsigned loop_us; /* that a call takes besides */
+
+static void slow_sum(const void *in, const void *with, void *result, size_t count, const void *how)
+{
+    usleep(loop_us);
+    dnet_reduce_loop(DNET_REDUCE_SUM, DNET_REDUCE_OF_UINT64)(in, with, result, count, how);
+}
+
+/* One rank is the root in the first half of the rounds, the other one in the second. */
+static bool chosen_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
+{
+    const size_t count = exact_bytes / 8;
+    const uint32_t root = round < ROUNDS / 2 ? 0 : 1;
+    const bool in_place = b->rank == root && b->far.memory && round % 2; /* read at once, too */
+    uint64_t *own = vector_of(b, round, in_place ? to : from, count);
+    dnet_board_reduce(b, own, b->rank == root ? to : NULL, count, 8, slow_sum, NULL, root);
+    return b->rank != root || is_sum(b, round, (const uint64_t *) (const void *) to, count);
+}
+
+/* By slots there is a call of the loop for each, read there is one: each root tries both ways. */
+static void test_reduce_to_one_of_two_goes_the_way_that_takes_less_time(void **state)
+{
+    (void) state;
+    static const struct {
+        size_t bytes;
+        int reads;
+        unsigned read_us, loop_us, made;
+    } want[] = {
+        {131072, 2 | SPINS, 0, 500, ROUNDS - 2 * DNET_CHOICE_CALLS},
+        {131072, 2 | SPINS, 20000, 0, 2 * DNET_CHOICE_CALLS},
+        {131072, 3 | SPINS, 0, 500, 0}, /* the kernel is slow */
+        {32768, 2 | SPINS, 0, 500, 0},
+    };
+    for (unsigned i = 0; i < sizeof want / sizeof want[0]; i++) {
+        exact_bytes = want[i].bytes;
+        read_us = want[i].read_us;
+        loop_us = want[i].loop_us;
+        reads_made = 0;
+        check_with(2, chosen_once, want[i].reads);
+        assert_int_equal(reads_made, want[i].made);
+    }
+    read_us = 0;
+}
+
 /* Commutative, but not associative: what comes of it says which were combined first. */
 static void by_twos(const void *in, const void *with, void *result, size_t count, const void *how)
 {
@@ -688,6 +732,7 @@ int main(void)
         cmocka_unit_test(test_two_ranks_combine_all_each),
         cmocka_unit_test(test_long_data_of_two_ranks_go_round_in_far_memory),
         cmocka_unit_test(test_reduce),
+        cmocka_unit_test(test_reduce_to_one_of_two_goes_the_way_that_takes_less_time),
         cmocka_unit_test(test_reduce_gives_the_same_bits_again),
         cmocka_unit_test(test_reduce_gives_the_same_bits_in_whatever_order_ranks_come),
         cmocka_unit_test(test_barrier_after_bcast),

@@ -196,6 +196,13 @@ static void test_long_ones_go_by_address(void **state)
         check_with(sizes[i], one_after_the_other, 1);
         assert_true(reads_made > 0);
     }
+    reads_made = 0;
+    check_with(2, one_after_the_other, 2);
+    const unsigned by_exchanges = reads_made;
+    reads_made = 0;
+    check_with(2, one_after_the_other, 2 | SPINS);
+    assert_true(reads_made > by_exchanges);
+    check_with(2, many_at_a_time, 2 | SPINS);
 }
 
 /* ---- two ranks in one thread ---- */

@@ -194,6 +194,7 @@ static void test_all_bring_what_they_should(void **state)
         check_with(sizes[i], many_at_a_time, 1);
         assert_true(reads_made > 0);
     }
+    check_with(2, many_at_a_time, 2 | SPINS);
 }
 
 /* ---- ranks in one thread ---- */
