@@ -232,7 +232,7 @@ dnet_moved_t dnet_board_alltoallv(dnet_board_t *b, const dnet_exchange_t *x)
     }
     if (least == DNET_GIVES_ADDRESSES && !b->spins && b->size > 2)
         return move_pairs(b, x) ? DNET_MOVED : DNET_MOVED_CUT;
-    bool fit = keep_own(b, x);
+    bool fit = true;
     for (uint32_t i = 1; i < b->size; i++) {
         const uint32_t r = (b->rank + i) % b->size;
         const dnet_said_t said = dnet_parcel_said(b, r);
@@ -243,9 +243,9 @@ dnet_moved_t dnet_board_alltoallv(dnet_board_t *b, const dnet_exchange_t *x)
             fit &= dnet_parcel_take(b, dnet_parcel_at(b, r, said.bytes), said.bytes,
                                     dnet_block_at(&x->take, r), bytes) <= bytes;
     }
+    dnet_step_end_of_all(b);
+    fit &= keep_own(b, x); /* while others read */
     if (most == DNET_GIVES_ADDRESSES)
-        dnet_in_place_end(b);
-    else
-        dnet_step_end_of_all(b);
+        dnet_in_place_wait(b);
     return fit ? DNET_MOVED : DNET_MOVED_CUT;
 }

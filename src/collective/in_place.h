@@ -111,14 +111,20 @@ static inline void dnet_in_place_write(const dnet_board_t *b, uint32_t r, const 
         b->owner.write(b->owner.arg, r, from, to, bytes);
 }
 
-/* This rank has read what it needs, and goes on when no other needs its data any more. */
-static inline void dnet_in_place_end(dnet_board_t *b)
+/* Until no other rank needs this one's data any more. */
+static inline void dnet_in_place_wait(dnet_board_t *b)
 {
-    dnet_step_end(b);
     for (uint32_t r = 0; r < b->size; r++)
         if (r != b->rank)
             dnet_word_wait_for(b, dnet_board_counter(b, r, DONE), b->step, r);
     b->all_done = b->step;
+}
+
+/* This rank has read what it needs. */
+static inline void dnet_in_place_end(dnet_board_t *b)
+{
+    dnet_step_end(b);
+    dnet_in_place_wait(b);
 }
 
 #endif
