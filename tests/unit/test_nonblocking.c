@@ -177,6 +177,27 @@ static void test_all_bring_what_they_should(void **state)
         check_with(sizes[i], many_at_a_time, 0);
 }
 
+/* In a program that is wrong the last rank has more than the root has room for. */
+static bool long_gather_once(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
+{
+    const size_t each = 70000, own = each + (b->rank == b->size - 1 ? 8 : 0);
+    dnet_nonblocking_t op = {.kind = DNET_NONBLOCKING_GATHER, .from = from, .to = to, .bytes = own};
+    op.take = (dnet_blocks_at_t){to, {.each = own}, 1};
+    fill(from, round, b->rank, 0, own);
+    to[b->size * each] = UNTOUCHED;
+    dnet_board_barrier(b);
+    if (!dnet_board_start(b, &op))
+        while (!dnet_board_look(b))
+            sched_yield();
+    return b->rank != 0 || (has_blocks(&op, b, round, false) && to[b->size * each] == UNTOUCHED);
+}
+
+static void test_a_gather_by_address_writes_to_where_there_is_room(void **state)
+{
+    (void) state;
+    check_with(2, long_gather_once, 2 | SPINS);
+}
+
 static bool one_after_the_other(dnet_board_t *b, unsigned round, uint8_t *from, uint8_t *to)
 {
     dnet_nonblocking_t op;
@@ -451,6 +472,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_bring_what_they_should),
+        cmocka_unit_test(test_a_gather_by_address_writes_to_where_there_is_room),
         cmocka_unit_test(test_long_ones_go_by_address),
         cmocka_unit_test(test_one_need_not_wait_for_the_one_before),
         cmocka_unit_test(test_one_without_a_slot_waits_for_its_reader),
