@@ -30,6 +30,12 @@ static void give_places(dnet_board_t *b, const dnet_blocks_at_t *blocks)
     dnet_step_contribute(b);
 }
 
+/* Are blocks moved where they are, each by the rank that has it or needs it? */
+static bool is_moved_by_each(const dnet_board_t *b, size_t bytes)
+{
+    return b->size > 2 ? dnet_in_place_is_read(b, bytes) : dnet_in_place_is_moved_of_two(b, bytes);
+}
+
 /* ---- to one ---- */
 
 static void gather_in_place(dnet_board_t *b, const uint8_t *from, uint8_t *to, size_t bytes,
@@ -77,8 +83,7 @@ static void gather_pieces(dnet_board_t *b, const uint8_t *from, size_t bytes,
 void dnet_board_gather(dnet_board_t *b, const void *from, void *to, size_t bytes, uint32_t root)
 {
     uint8_t *own = b->rank == root ? (uint8_t *) to + root * bytes : NULL;
-    if ((dnet_in_place_is_read(b, bytes) && b->size > 2) ||
-        dnet_in_place_is_moved_of_two(b, bytes)) {
+    if (is_moved_by_each(b, bytes)) {
         gather_in_place(b, from, to, bytes, root);
         return;
     }
@@ -216,8 +221,7 @@ static bool is_read_by_each(const dnet_board_t *b, size_t bytes)
 {
     if (b->size > FEW_RANKS && b->owner.read && bytes >= READ_LEAST_BYTES)
         return true;
-    return (b->size > 2 && dnet_in_place_is_read(b, bytes)) ||
-           dnet_in_place_is_moved_of_two(b, bytes);
+    return is_moved_by_each(b, bytes);
 }
 
 void dnet_board_scatter(dnet_board_t *b, const void *from, void *to, size_t bytes, uint32_t root)

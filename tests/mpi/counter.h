@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The library's counters (MPI_T performance variables) by their names without "dimmnet_".
+ * The library's counters (MPI_T performance variables) by their names without "dimmnet_", and what
+ * decides which of them count.
  */
 #ifndef COUNTER_H
 #define COUNTER_H
@@ -54,6 +55,13 @@ static inline void counters_end(void)
         return;
     MPI_T_pvar_session_free(&counter_session);
     MPI_T_finalize();
+}
+
+/* Where the kernel copies fairly fast two ranks read what else is a message. */
+static inline int copies_are_fair(void)
+{
+    const char *copies = getenv("DIMMNET_KERNEL_COPIES");
+    return copies && strcmp(copies, "fair") == 0;
 }
 
 #endif

@@ -188,11 +188,9 @@ static void many(MPI_Comm comm, MPI_Comm other, int round)
 /* Of two ranks long ones go by messages, of which both move pieces, unless they are read. */
 static bool takes_the_board(int kind, int n)
 {
-    const char *copies = getenv("DIMMNET_KERNEL_COPIES");
-    const bool reads = copies && !strcmp(copies, "fair");
     if (size > 2 || n < LONGEST)
         return true;
-    return kind == GATHER || kind == SCATTER ? reads : kind != BCAST;
+    return kind == GATHER || kind == SCATTER ? copies_are_fair() : kind != BCAST;
 }
 
 /* Those take it, and no message. */

@@ -233,8 +233,6 @@ static bool is_long_of_two(const started_t *s)
  * and that are not read. */
 static void take_the_board(int room)
 {
-    const char *copies = getenv("DIMMNET_KERNEL_COPIES");
-    const bool reads = copies && !strcmp(copies, "fair");
     for (int kind = 0; kind < KINDS; kind++) {
         started_t s = {.kind = kind, .room = room, .which = kind};
         unsigned long long before = counter("board_collectives"), now;
@@ -242,7 +240,7 @@ static void take_the_board(int room)
         while (room > IN_SLOT && size == 2 && (kind == GATHERV || kind == SCATTERV) &&
                !is_long_of_two(&s))
             s.which++;
-        by_messages = is_long_of_two(&s) && !reads;
+        by_messages = is_long_of_two(&s) && !copies_are_fair();
         prepare(&s);
         start(&s, MPI_COMM_WORLD);
         MPI_Wait(&s.request, MPI_STATUS_IGNORE);
